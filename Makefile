@@ -1,0 +1,106 @@
+# Everything is made in .venv (this checkout, editable) and .venv-wheel (a built wheel, as a user has it).
+# The files .made, .pflow, .dev and .model in them say how far they are.
+
+PYTHON ?= python3
+VENV := .venv
+WHEEL_VENV := .venv-wheel
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help run test check bench generate clean
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Both slow every start of Python down, and some machines set them.
+unexport PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED
+
+# What an installation copies; the rest of the checkout is used where it lies. A folder changes with its list of files.
+COPIED := pyproject.toml bin pflow/__init__.py
+SOURCES := $(shell find pflow nodes bin -name __pycache__ -prune -o -print)
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | tr '#' '\t' | expand -t 18
+
+run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine, and show the trace
+	@PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
+	show() { printf '\n$$ %s\n' "$$1"; rm -f out.md; eval "$$1 | pflow trace" </dev/null >$(VENV)/trace; \
+	  [ ! -e out.md ] || printf '\n%s\n' "$$(cat out.md)"; \
+	  printf '\n$$ … | pflow trace\n'; cat $(VENV)/trace; [ -e out.md ]; }; \
+	if [ -n "$$PFLOW_MODEL" ] || { PFLOW_MODEL=SmolLM2 && .ci/local-model $(VENV); }; then \
+	  export PFLOW_MODEL; echo "The model is $$PFLOW_MODEL (PFLOW_MODEL=NAME takes another)."; \
+	  show "cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md"; \
+	else \
+	  printf '\nUntil then, a pipe that needs no model:\n'; \
+	  show "pflow-read-file --path=examples/notes.txt | pflow-shell --command='wc -w' | pflow-write-file --path=out.md"; \
+	fi
+
+test: $(VENV)/.dev $(WHEEL_VENV)/.pflow ## run every test; with the real model where it is installed, and in CI
+	@if [ "$$CI" = true ] || [ -e $(VENV)/.model ]; then \
+	  .ci/local-model $(VENV) && .ci/local-model $(WHEEL_VENV) || { echo 'make test: FAILED: no local model'; exit 1; }; \
+	fi
+	@failed=; \
+	echo '== pytest, on this checkout'; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q || failed="$$failed pytest"; \
+	echo '== bats, on the installed wheel'; \
+	.ci/bats $(WHEEL_VENV) || failed="$$failed bats"; \
+	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
+	echo 'make test: passed'
+
+check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated is up to date
+	@failed=; try() { echo "== $$*"; "$$@" || failed="$$failed; $$*"; }; PATH="$(VENV)/bin:$$PATH"; \
+	try ruff check --quiet --output-format=concise .; \
+	try ruff format --check --quiet .; \
+	try mypy; \
+	try python -m pflow.generate --check; \
+	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* $(wildcard tests/bats/*.bash); \
+	else echo '== shellcheck: skipped, it is not installed'; fi; \
+	try .ci/no-private-paths; \
+	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
+	echo 'make check: passed'
+
+bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
+	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
+
+generate: $(VENV)/.made ## write what follows from the nodes: bin/
+	@$(VENV)/bin/python -m pflow.generate
+
+clean: ## remove everything that make has made
+	rm -rf $(VENV) $(WHEEL_VENV) build dist out.md .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+%/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'make: $(PYTHON) is not Python 3.11 or newer; make PYTHON=python3.12 takes another' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+	  { echo 'make: $(PYTHON) has no venv and pip; on Debian: apt-get install python3-venv' >&2; exit 1; }
+	@$(PYTHON) -m venv $*
+	@touch $@
+
+$(VENV)/.pflow: $(VENV)/.made $(COPIED)
+	@echo 'Installing pflow into $(VENV)'
+	@$(VENV)/bin/python -m pip install -q -e .
+	@$(call mend_shebangs,$(VENV))
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made $(COPIED)
+	@echo 'Installing pflow and what its tests need into $(VENV)'
+	@$(VENV)/bin/python -m pip install -q -e '.[dev]'
+	@$(call mend_shebangs,$(VENV))
+	@touch $(VENV)/.pflow $@
+
+$(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
+	@echo 'Installing a wheel of pflow into $(WHEEL_VENV)'
+	@rm -rf $(WHEEL_VENV)/dist
+	@$(WHEEL_VENV)/bin/python -m pip wheel -q --no-deps -w $(WHEEL_VENV)/dist .
+	@$(WHEEL_VENV)/bin/python -m pip install -q $(WHEEL_VENV)/dist/*.whl
+	@$(WHEEL_VENV)/bin/python -m pip install -q --no-deps --force-reinstall $(WHEEL_VENV)/dist/*.whl
+	@$(call mend_shebangs,$(WHEEL_VENV))
+	@touch $@
+
+# pip writes '#!/path to/python', which the kernel cuts at the space: there sh takes the first line and starts Python.
+define mend_shebangs
+case "$$PWD" in *' '*) for script in bin/*; do \
+  { printf "#!/bin/sh\n'''exec' \"%s\" \"\$$0\" \"\$$@\"\n' '''\n" "$$PWD/$(1)/bin/python"; sed 1d "$$script"; } \
+    >"$(1)/$$script"; \
+done;; esac
+endef

@@ -1,0 +1,162 @@
+"""The list-files node: the files that match a pattern."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+    from typing import Any
+
+_ANY_DEPTH = "**"
+
+
+class ListFiles(Node):
+    """List the files that match a pattern, sorted by their bytes.
+
+    * stands for any characters of a name, ? for one, [ab] for one of these, ** between slashes for any depth of
+    directories. A link counts as what it points to, but ** does not go through it. No match is an empty list.
+
+    Interface:
+    - Reads: shared["pattern"]: str [explicit]  # which files: *.txt, docs/**/*.md
+    - Reads: shared["directory"]: path = "." [explicit]  # where the pattern begins; the paths begin with it too
+    - Writes: shared["files"]: list[path] [pipe]  # their paths
+    - Params: hidden: bool = false  # let wildcards match names that begin with a dot
+    - Params: kind: files|directories|all = "files"  # what to list
+    - Effects: reads files
+
+    Examples:
+        pflow-list-files --pattern='*.txt' --directory=examples
+        pflow-list-files --pattern='examples/**/*.txt'
+        pflow-list-files --pattern='**' --hidden -j
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str]:
+        pattern, directory = os.fsdecode(shared["pattern"]), os.fsdecode(shared.get("directory", "."))
+        for name, value in (("pattern", pattern), ("directory", directory)):
+            if not value:
+                raise PflowError(f"cannot list files: the {name} is empty", exit=MISSING)
+            if "\0" in value:
+                raise PflowError(f"cannot list {value!r}: a {name} holds no NUL", exit=BAD_DATA)
+        if not pattern.startswith("/"):
+            return pattern, directory
+        if directory != ".":
+            raise PflowError(
+                f"cannot list '{pattern}' in '{directory}': it begins at /", hint="leave the first / out", exit=USAGE
+            )
+        return pattern, "/"
+
+    def exec(self, prepared: tuple[str, str]) -> list[str | bytes]:
+        pattern, directory = prepared
+        try:
+            os.scandir(directory).close()
+        except OSError as error:
+            raise _failure(directory, error) from error
+        base = "" if directory == "." else os.path.join(directory, "")
+        is_wanted = _KINDS[self.params["kind"]]
+        found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
+        return [_as_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, files: list[str | bytes]) -> None:
+        shared["files"] = files
+
+
+_KINDS: dict[str, Callable[[str], bool]] = {
+    "files": os.path.isfile,
+    "directories": os.path.isdir,
+    "all": os.path.lexists,
+}
+
+
+class _Search:
+    """A walk below `base` along the segments of a pattern."""
+
+    def __init__(self, base: str, pattern: str, hidden: bool) -> None:
+        self.base = base
+        self.hidden = hidden
+        self.closed: set[str] = set()
+        self.segments = [segment for segment in pattern.split("/") if segment]
+        if self.segments and self.segments[-1] == _ANY_DEPTH:
+            self.segments.append("*")
+
+    def run(self) -> set[str]:
+        """The paths that match, relative to the base."""
+        todo, seen = [("", 0)], {("", 0)}
+        while todo:
+            path, matched = todo.pop()
+            if matched < len(self.segments):
+                new = set(self._steps(path, self.segments[matched], matched)) - seen
+                seen |= new
+                todo += new
+        return {path for path, matched in seen if matched == len(self.segments)} - {""}
+
+    def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
+        """Where one more segment leads from here: a path below, and how many segments have then matched."""
+        if segment == _ANY_DEPTH:
+            yield folder, matched + 1
+            for entry in self._entries(folder):
+                if self._shows(entry.name, "") and _is_folder(entry, follow=False):
+                    yield os.path.join(folder, entry.name), matched
+        elif not set(segment) & set("*?["):
+            path = os.path.join(folder, segment)
+            if os.path.lexists(self.base + path):
+                yield path, matched + 1
+        else:
+            is_last = matched + 1 == len(self.segments)
+            for entry in self._entries(folder):
+                if self._shows(entry.name, segment) and (is_last or _is_folder(entry, follow=True)):
+                    yield os.path.join(folder, entry.name), matched + 1
+
+    def _shows(self, name: str, segment: str) -> bool:
+        from fnmatch import fnmatchcase
+
+        is_shown = self.hidden or not name.startswith(".") or segment.startswith(".")
+        return is_shown and (not segment or fnmatchcase(name, segment))
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.base + folder or ".") as entries:
+                return list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._leave_out(folder, error)
+            return []
+
+    def _leave_out(self, folder: str, error: OSError) -> None:
+        """Say so, once: one closed directory is no reason to list nothing."""
+        import sys
+
+        if folder not in self.closed:
+            self.closed.add(folder)
+            print(f"cannot list '{self.base + folder}': {_reason(error)}, left out", file=sys.stderr)
+
+
+def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow)
+    except OSError:
+        return False
+
+
+def _as_value(path: str) -> str | bytes:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _failure(directory: str, error: OSError) -> PflowError:
+    exit = MISSING if isinstance(error, NotADirectoryError) else exit_code(error)
+    return PflowError(f"cannot list '{directory}': {_reason(error)}", exit=exit)

@@ -1,0 +1,91 @@
+"""The llm node: ask a language model."""
+
+from __future__ import annotations
+
+from pflow.errors import MISSING, PflowError
+from pflow.node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+    from pflow.models.ask import Answer, Request
+
+
+class Llm(Node):
+    """Ask a language model, through the llm library: every provider that has a plugin for it works.
+
+    The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. Without --model
+    and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small model that pip install
+    'pflow-shell[local]' embeds. Nothing is sent that was not set. With a schema the response is a value that was
+    checked against it. An answer that reached its token limit counts as one, and stderr says so.
+
+    Interface:
+    - Reads: shared["prompt"]: str = null [own]  # what to ask
+    - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
+    - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took, where known
+    - Params: model: str = null [env PFLOW_MODEL]  # which model: an id or alias that `llm models` lists
+    - Params: system: str = null  # the system prompt
+    - Params: temperature: float = null  # how freely the model chooses its words
+    - Params: max_tokens: int = null  # how long the answer may get
+    - Params: schema: any = null [verbatim]  # a JSON schema for the answer, inline or a file
+    - Params: option: list[str] = []  # NAME=VALUE, any other option of the model
+    - Effects: network
+
+    Examples:
+        pflow-llm --prompt='Name three trees'
+        cat examples/notes.txt | pflow-llm --prompt='Summarize' --max-tokens=200
+        cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
+        pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
+        pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5
+    """
+
+    version = "1.0.0"
+
+    @staticmethod
+    def warm() -> None:
+        """Do the slow imports early; what goes wrong here goes wrong again, in words, in exec."""
+        try:
+            from pflow.models import ask, choose  # noqa: F401
+
+            choose.warm()
+        except Exception:
+            return
+
+    def prep(self, shared: Mapping[str, Any]) -> Request:
+        from pflow.models.ask import Request
+        from pflow.models.options import parse_options
+
+        prompt, attachment = _question(shared.get("prompt"), shared.get("text"))
+        options: dict[str, Any] = parse_options(self.params["option"] or [])
+        options |= {name: self.params[name] for name in ("temperature", "max_tokens") if self.params[name] is not None}
+        return Request(
+            prompt,
+            attachment=attachment,
+            system=self.params["system"],
+            options=options,
+            schema=self.params["schema"],
+        )
+
+    def exec(self, request: Request) -> Answer:
+        from pflow.models.ask import ask
+        from pflow.models.choose import choose
+
+        return ask(choose(self.params["model"]), request, self.emit)
+
+    def post(self, shared: MutableMapping[str, Any], request: Request, answer: Answer) -> None:
+        shared["response"] = answer.response
+        shared["usage"] = answer.usage
+
+
+def _question(prompt: Any, text: Any) -> tuple[str, bytes | None]:
+    """The words of the question, and the bytes that go with it."""
+    from pflow.jsontext import text_of
+
+    attachment = text if isinstance(text, bytes) and text else None
+    words = "\n\n".join(filter(None, (text_of(prompt), "" if isinstance(text, bytes) else text_of(text))))
+    if not words and not attachment:
+        raise PflowError("cannot ask: there is no prompt and no text", hint="--prompt gives one", exit=MISSING)
+    return words, attachment

@@ -1,0 +1,166 @@
+"""The shell node: run a shell command."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import encode, text_of
+from pflow.node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+    from typing import Any
+
+    Text = str | bytes
+    Ran = tuple[Text, Text, int]
+
+
+_TAIL_LINES, _TAIL_LENGTH, _COMMAND_LENGTH = 3, 300, 60
+_USE_STDIN = "what is long or binary goes to the command's stdin: the read 'input'"
+
+
+class Shell(Node):
+    """Run a command with /bin/sh.
+
+    The command is taken as it is written: values reach it as its arguments, "$1", "$2", …, and on its stdin, never as
+    a part of its text. Its stderr is shown as it comes. It has no terminal, and it ends when its shell does: what that
+    left in the background is not waited for.
+
+    Interface:
+    - Reads: shared["command"]: str [explicit] [verbatim]  # the command
+    - Reads: shared["args"]: list[str] = [] [own]  # its arguments, $1 and on
+    - Reads: shared["input"]: any = null [pipe]  # its stdin: text and bytes exactly, anything else as a line of JSON
+    - Writes: shared["stdout"]: any [pipe]  # what it printed: text, or bytes when it is not UTF-8
+    - Writes: shared["stderr"]: any  # what it printed on stderr
+    - Writes: shared["exit_code"]: int  # its exit code, 128+n when signal n killed it
+    - Params: check: bool = true  # fail, with its exit code, when the command does
+    - Actions: default, error  # error when the command failed and that is not checked
+    - Effects: runs commands
+
+    Examples:
+        pflow-shell --command='uname -s'
+        pflow-read-file --path=examples/notes.txt | pflow-shell --command='wc -l'
+        pflow-shell --command='grep -c "$1" "$2"' --args='Zoë' --args=examples/notes.txt
+        pflow-shell --command='exit 3' --no-check | pflow-get exit_code
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, list[bytes], bytes | None]:
+        command = shared["command"]
+        if "\0" in command:
+            raise PflowError(f"cannot run {command!r}: a command holds no NUL", exit=BAD_DATA)
+        args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
+        return command, args, _input(shared.get("input"))
+
+    def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
+        from pflow.children import run
+
+        command, args, input = prepared
+        stdout, stderr = _Heard(self.emit), _Heard(_show)
+        try:
+            # -- for a command that begins with a dash.
+            argv: list[str | bytes] = ["/bin/sh", "-c", "--", os.fsencode(command), "sh", *args]
+            code = run(argv, input=input, on_stdout=stdout.take, on_stderr=stderr.take)
+        except OSError as error:
+            raise (_too_long(command) if error.errno == errno.E2BIG else error) from None
+        code = 128 - code if code < 0 else code
+        printed = stdout.end(), stderr.end()
+        if code and self.params["check"]:
+            raise _failure(command, code, printed[1])
+        return *printed, code
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, ran: Ran) -> str:
+        shared["stdout"], shared["stderr"], shared["exit_code"] = ran
+        return "error" if shared["exit_code"] else "default"
+
+
+class _Heard:
+    """What comes out of a pipe: handed on in parts, as text where the bounds of characters allow, and kept."""
+
+    def __init__(self, hand_on: Callable[[Text], None]) -> None:
+        self.hand_on = hand_on
+        self.parts: list[bytes] = []
+        self.held = b""
+        self.is_text = True
+
+    def take(self, part: bytes, last: bool = False) -> None:
+        self.parts.append(part)
+        text: Text = part
+        if self.is_text:
+            text = self._decode(self.held + part, last)
+        if text:
+            self.hand_on(text)
+
+    def _decode(self, data: bytes, last: bool) -> Text:
+        import codecs
+
+        try:
+            text, used = codecs.utf_8_decode(data, "strict", last)
+        except UnicodeDecodeError:
+            self.is_text = False
+            return data
+        self.held = data[used:]
+        return text
+
+    def end(self) -> Text:
+        """All of it: text, or bytes when it is not UTF-8."""
+        self.take(b"", last=True)
+        whole = b"".join(self.parts)
+        return whole.decode() if self.is_text else whole
+
+
+def _show(part: Text) -> None:
+    """Print what a command says while it says it, if anybody can still be told."""
+    import sys
+
+    try:
+        sys.stderr.write(part.decode(errors="replace") if isinstance(part, bytes) else part)
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return
+
+
+def _argument(number: int, value: Any) -> bytes:
+    try:
+        argument = value if isinstance(value, bytes) else os.fsencode(text_of(value))
+    except UnicodeEncodeError:
+        raise PflowError(f"cannot pass argument {number}: a lone surrogate is no character", exit=BAD_DATA) from None
+    if b"\0" in argument:
+        raise PflowError(f"cannot pass argument {number}: an argument holds no NUL", hint=_USE_STDIN, exit=BAD_DATA)
+    return argument
+
+
+def _input(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        return encode(value) + b"\n"
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise PflowError("cannot pass the input: a lone surrogate is no character", exit=BAD_DATA) from None
+
+
+def _too_long(command: str) -> PflowError:
+    return PflowError(f"cannot run '{_short(command)}': its arguments are too long", hint=_USE_STDIN, exit=BAD_DATA)
+
+
+def _failure(command: str, code: int, stderr: Text) -> PflowError:
+    text = stderr if isinstance(stderr, str) else stderr.decode(errors="replace")
+    lines = [line.strip() for line in text[-2000:].splitlines() if line.strip()]
+    said = " / ".join(lines[-_TAIL_LINES:])[-_TAIL_LENGTH:]
+    return PflowError(
+        f"cannot finish '{_short(command)}': exit code {code}" + (f": {said}" if said else ""),
+        hint="--no-check takes a failure as an answer, with the action error",
+        exit=code,
+        is_permanent=False,
+    )
+
+
+def _short(command: str) -> str:
+    words = " ".join(command.split())
+    return words if len(words) <= _COMMAND_LENGTH else words[: _COMMAND_LENGTH - 1] + "…"

@@ -1,0 +1,138 @@
+"""The write-file node: content into a file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from pflow.append import append
+from pflow.atomic import replace, write_all
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, USAGE, PflowError
+from pflow.node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+class WriteFile(Node):
+    """Write a file, whole or not at all.
+
+    Text and bytes are written exactly as they are, anything else as one line of JSON. The new content is written
+    aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
+    mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
+
+    Interface:
+    - Reads: shared["content"]: any [pipe]  # what to write
+    - Reads: shared["path"]: path [explicit]  # the file to write
+    - Params: append: bool = false  # add the content to the end of the file
+    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Effects: writes files
+
+    Examples:
+        echo 'Hello' | pflow-write-file --path=hello.txt
+        pflow-read-file --path=examples/notes.txt | pflow-write-file --path=out/copy.txt -q
+        date | pflow-write-file --path=times.log --append -q
+        echo 'first' | pflow-write-file --path=once.txt --no-overwrite -q
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, Any]:
+        if self.params["append"] and not self.params["overwrite"]:
+            raise PflowError(
+                "cannot both append to a file and refuse it",
+                hint="give one of --append and --no-overwrite",
+                exit=USAGE,
+            )
+        path = os.fsdecode(shared["path"])
+        _check(path)
+        return path, shared["content"]
+
+    def exec(self, prepared: tuple[str, Any]) -> None:
+        path, content = prepared
+        try:
+            self._write(path, _data(content))
+        except UnicodeEncodeError:
+            raise PflowError(f"cannot write '{path}': a lone surrogate is no character", exit=BAD_DATA) from None
+        except OSError as error:
+            raise _failure(path, error) from error
+
+    def _write(self, path: str, data: str | bytes) -> None:
+        if _is_stream(path):
+            _write_stream(path, _bytes(data))
+        elif self.params["append"]:
+            append(path, _bytes(data))
+        else:
+            replace(path, data, overwrite=self.params["overwrite"])
+
+
+def _check(path: str) -> None:
+    if not path:
+        raise PflowError("cannot write '': the path is empty", exit=MISSING)
+    if "\0" in path:
+        raise PflowError(f"cannot write {path!r}: a path holds no NUL", exit=BAD_DATA)
+    if os.path.basename(path) in ("", ".", ".."):
+        raise PflowError(
+            f"cannot write '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
+        )
+    if path.startswith("~/") and not os.path.lexists("~"):
+        raise PflowError(
+            f"cannot write '{path}': no shell expanded the ~",
+            hint='write "$HOME"/… for your home, ./~/… for a directory of that name',
+            exit=CANNOT_WRITE,
+        )
+
+
+def _data(content: Any) -> str | bytes:
+    if isinstance(content, (str, bytes)):
+        return content
+    from pflow.jsontext import encode
+
+    return encode(content) + b"\n"
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
+
+
+def _is_stream(path: str) -> bool:
+    """Whether it is a pipe, a device or an open file, in whose place nothing can be put."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _descriptor(path: str) -> int | None:
+    folder, _, number = path.rpartition("/")
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal():
+        return int(number)
+    return _DESCRIPTORS.get(path)
+
+
+def _write_stream(path: str, data: bytes) -> None:
+    descriptor = _descriptor(path)
+    # An open file is taken as it is: opened anew, `>> log` would lose its place, and a socket cannot be.
+    fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _failure(path: str, error: OSError) -> PflowError:
+    reason, hint = (error.strerror or str(error)).lower(), ""
+    if isinstance(error, FileExistsError):
+        reason, hint = "it is there already", "--overwrite replaces it, --append adds to it"
+    elif isinstance(error, IsADirectoryError):
+        reason, hint = "it is a directory", "add the file's name to it"
+    elif isinstance(error, PermissionError):
+        hint = "the file and its directory must both be writable: one takes the place of the other"
+    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+    return PflowError(f"cannot write '{path}': {reason}", hint=hint, exit=exit)

@@ -1,0 +1,13 @@
+"""pflow: LLM workflows out of small Unix programs. Each name is imported when it is asked for."""
+
+__version__ = "0.1.0"
+__all__ = ["Node", "PflowError", "flow_safe"]
+
+_HOMES = {"Node": "pflow.node", "flow_safe": "pflow.node", "PflowError": "pflow.errors"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pflow' has no attribute {name!r}")
+    home = __import__(_HOMES[name], fromlist=[name])
+    return getattr(home, name)

@@ -1,0 +1,1 @@
+"""The commands of the driver, one file each; the only place that knows click."""

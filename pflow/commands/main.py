@@ -1,0 +1,125 @@
+"""pflow: runs the command, the node or the tool that its first word names."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow import __version__
+from pflow.errors import CANNOT_WRITE, NOT_FOUND, USAGE, PflowError
+from pflow.stage import failure
+from pflow.stage.main import leave
+from pflow.stage.signals import die_of_closed_pipe, die_quietly_of_interrupt
+from pflow.stage.stdout import ClosedPipe, secure_standard_files, write_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+HELP = """\
+Usage: pflow WORD [FLAG]…
+
+Run the command WORD, or else pflow-WORD: a node or a tool as a stage of a pipe.
+
+Commands:
+  {commands}
+Nodes:
+  {nodes}
+Tools:
+  {tools}
+
+pflow WORD --help tells more of each.
+"""
+
+
+def main() -> NoReturn:
+    """Where the executable begins."""
+    die_quietly_of_interrupt()
+    leave(run(sys.argv[1:]))
+
+
+def run(words: list[str]) -> int:
+    """What the words ask for, and the exit code."""
+    closed = secure_standard_files()
+    try:
+        if words[0:1] == ["help"] and len(words) == 2:
+            words = [words[1], "--help"]
+        if 1 in closed and words[:1] in (["--help"], ["-h"], ["help"], ["--version"]):
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        if not words or words[0] in ("--help", "-h", "help"):
+            write_pieces(1 if words else 2, [_help().encode()])
+            return 0 if words else USAGE
+        if words[0] == "--version":
+            write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
+            return 0
+        return _run_word(words[0], words[1:])
+    except ClosedPipe:
+        die_of_closed_pipe()
+    except PflowError as error:
+        failure.say_error("pflow", error, debug=False)
+        return error.exit
+
+
+def _run_word(word: str, words: list[str]) -> int:
+    if word in _names("commands"):
+        return _run_command(word, words)
+    program = _find_program(word)
+    if program is None:
+        raise _not_found(word)
+    if program.endswith(".py"):
+        from pflow.stage.main import main_of_file
+
+        main_of_file(program, word.replace("_", "-"), words)
+    try:
+        os.execv(program, [program, *words])
+    except OSError as error:
+        raise PflowError(f"cannot run '{program}': {error.strerror}", exit=126) from None
+
+
+def _run_command(word: str, words: list[str]) -> int:
+    """A command's click function, with its errors in our words and codes."""
+    module = f"pflow.commands.{word.replace('-', '_')}"
+    __import__(module)
+    from pflow.commands._click import run_click
+
+    return run_click(sys.modules[module].command, word, words)
+
+
+def _find_program(word: str) -> str | None:
+    """pflow-WORD beside this very program, then on PATH, then a user's own node."""
+    if "/" in word or not word or word.startswith("-"):
+        return None
+    beside = os.path.dirname(os.path.abspath(sys.argv[0]))
+    for directory in [beside, *os.environ.get("PATH", "").split(os.pathsep)]:
+        path = os.path.join(directory, "pflow-" + word)
+        if directory and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    from pflow.registry import find_own
+
+    return find_own(word)
+
+
+def _not_found(word: str) -> PflowError:
+    import difflib
+
+    from pflow.registry import bundled_names
+
+    shown = word if len(word) <= 60 else word[:59] + "…"
+    near = difflib.get_close_matches(word, [*bundled_names(), *_names("commands"), *_names("plumbing")], 2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
+
+
+def _names(package: str) -> list[str]:
+    """The commands or tools there are: one file each."""
+    directory = os.path.join(os.path.dirname(os.path.dirname(__file__)), package)
+    files = [file for file in sorted(os.listdir(directory)) if file.endswith(".py") and not file.startswith("_")]
+    return [file[:-3].replace("_", "-") for file in files if file != "main.py"]
+
+
+def _help() -> str:
+    from pflow.registry import bundled_names
+
+    return HELP.format(
+        commands=" ".join(_names("commands")), nodes=" ".join(bundled_names()), tools=" ".join(_names("plumbing"))
+    )

@@ -1,0 +1,101 @@
+"""What can go wrong: the one error class, and the exit code that each failure ends in."""
+
+from __future__ import annotations
+
+import errno
+
+OK = 0
+FAILED = 1
+USAGE = 2
+BAD_STDIN = 64
+BAD_DATA = 65
+MISSING = 66
+UNAVAILABLE = 69
+BUG = 70
+CANNOT_WRITE = 73
+TRY_AGAIN = 75
+DENIED = 77
+BAD_CONFIG = 78
+TIMED_OUT = 124
+NOT_FOUND = 127
+CLOSED_PIPE = 141
+
+EXIT_CODES = {
+    OK: "done",
+    FAILED: "the node failed",
+    USAGE: "wrong flags",
+    BAD_STDIN: "stdin is not usable here",
+    BAD_DATA: "bad document, flow or data",
+    MISSING: "a value or file is missing or empty",
+    UNAVAILABLE: "service unavailable",
+    BUG: "a bug in pflow",
+    CANNOT_WRITE: "cannot write the output",
+    TRY_AGAIN: "try again later (429, 5xx, a cut answer, a lock)",
+    DENIED: "not allowed, or no key",
+    BAD_CONFIG: "bad or missing configuration",
+    TIMED_OUT: "--timeout ran out",
+    NOT_FOUND: "no such node",
+    CLOSED_PIPE: "closed pipe",
+}
+
+# What a second try cannot mend.
+PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
+
+_BY_ERRNO = {
+    errno.ENOENT: MISSING,
+    errno.EISDIR: MISSING,
+    errno.ENOTDIR: MISSING,
+    errno.EACCES: DENIED,
+    errno.EPERM: DENIED,
+    errno.ENOSPC: CANNOT_WRITE,
+    errno.EDQUOT: CANNOT_WRITE,
+    errno.EFBIG: CANNOT_WRITE,
+    errno.EROFS: CANNOT_WRITE,
+}
+
+
+class PflowError(Exception):
+    """A failure that pflow can explain.
+
+    `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
+    `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
+    `is_permanent` says that another try could not go better; without it, the exit code decides.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        exit: int = FAILED,
+        retry_after: float | None = None,
+        is_permanent: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit = exit
+        self.retry_after = retry_after
+        self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
+
+    def within(self, act: str) -> PflowError:
+        """The same failure as the reason of a larger one: `act` is what could not be done because of it."""
+        return PflowError(f"{act}: {self.message}", hint=self.hint, exit=self.exit, is_permanent=self.is_permanent)
+
+
+def is_permanent(error: BaseException) -> bool:
+    """Whether another try could not go better."""
+    return error.is_permanent if isinstance(error, PflowError) else exit_code(error) in PERMANENT
+
+
+def exit_code(error: BaseException) -> int:
+    """The code that an exception in a node ends in (DESIGN.md, section 5)."""
+    if isinstance(error, PflowError):
+        return error.exit
+    if isinstance(error, TimeoutError):
+        return TRY_AGAIN
+    if isinstance(error, ConnectionError):
+        return UNAVAILABLE
+    if isinstance(error, OSError) and error.errno is not None:
+        return _BY_ERRNO.get(error.errno, FAILED)
+    return FAILED

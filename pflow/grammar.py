@@ -1,0 +1,240 @@
+"""The interface grammar: an interface from a docstring, or from a script's comments without their signs."""
+
+from __future__ import annotations
+
+from pflow.common import RESERVED
+from pflow.errors import BAD_DATA, PflowError
+from pflow.interface import Interface, Item, piped
+from pflow.scanner import scan
+from pflow.types import parse_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_PLAIN_MARKS = {
+    "read": ("pipe", "explicit", "own", "verbatim", "secret"),
+    "write": ("pipe", "secret"),
+    "param": ("verbatim", "secret"),
+}
+_NAMED_MARKS = {"read": ("flag",), "write": (), "param": ("flag", "env")}
+EFFECTS = ("reads files", "writes files", "network", "runs commands")
+
+
+def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
+    """The interface in `text`, a docstring or comments without their signs.
+
+    `file` and `first_line`, where the text begins in it, are for the error message; without `first_line` the line is
+    looked up in the file. Raises PflowError (65) at the first line that does not parse.
+    """
+    interface = Interface()
+    lines = text.expandtabs().split("\n")
+    start = next((n for n, line in enumerate(lines) if line.strip() == "Interface:"), None)
+    prose = [line.strip() for line in (lines if start is None else lines[:start])]
+    interface.summary, interface.description = _split_prose(prose)
+    if start is None:
+        return interface
+    interface.open = False
+    end = next((n for n in range(start, len(lines)) if not lines[n].strip()), len(lines))
+    seen: set[str] = set()
+    for n in range(start + 1, len(lines)):
+        try:
+            if n < end:
+                _take_line(interface, lines[n].strip(), seen)
+            elif lines[n].strip().startswith(tuple(f"- {head}:" for head in _LINES)):
+                _fail("the interface ended at an empty line")
+        except _BadLine as bad:
+            raise _located(bad, lines[n], file, None if first_line is None else first_line + n) from None
+    interface.examples = _examples(lines[end:])
+    return interface
+
+
+def _examples(lines: list[str]) -> tuple[str, ...]:
+    """The shell lines of an `Examples:` block that follows the interface."""
+    bare = [line.strip() for line in lines]
+    if "Examples:" not in bare:
+        return ()
+    after = bare[bare.index("Examples:") + 1 :]
+    return tuple(after[: after.index("")] if "" in after else after)
+
+
+def _split_prose(lines: list[str]) -> tuple[str, str]:
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    return " ".join(paragraphs[0].split("\n")), "\n\n".join(p.strip("\n") for p in paragraphs[1:])
+
+
+class _BadLine(Exception):
+    """A line that does not parse, and why."""
+
+
+def _located(bad: _BadLine, line: str, file: str | None, number: int | None) -> PflowError:
+    if file and number is None:
+        number = _find_line(file, line)
+    place = (f"{file}:{number}" if number else file) if file else f"line {number}" if number else "its docstring"
+    return PflowError(
+        f"cannot parse the interface at {place}: '{line.strip()}': {bad}",
+        hint='one item a line: - Reads: shared["key"]: TYPE [= DEFAULT] [marks]  # what it is',
+        exit=BAD_DATA,
+    )
+
+
+def _find_line(file: str, line: str) -> int | None:
+    try:
+        with open(file, encoding="utf-8", errors="replace") as source:
+            return next((n for n, text in enumerate(source, 1) if text.strip() == line.strip()), None)
+    except OSError:
+        return None
+
+
+def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
+    if not line.startswith("- "):
+        _fail("a line of the interface begins with '- '")
+    head, colon, rest = line[2:].partition(":")
+    take = _LINES.get(head)
+    if take is None or not colon:
+        _fail("it begins with none of " + ", ".join(_LINES))
+    if head in seen and head not in ("Reads", "Writes", "Params"):
+        _fail(f"there is a line {head} already")
+    seen.add(head)
+    take(interface, rest.strip())
+    if interface.flow_safe and interface.effects:
+        _fail("what is flow-safe has no effects")
+
+
+def _fail(why: str) -> NoReturn:
+    raise _BadLine(why)
+
+
+def _take_read(interface: Interface, rest: str) -> None:
+    _add(interface.reads, interface, _parse_shared("read", rest))
+
+
+def _take_write(interface: Interface, rest: str) -> None:
+    _add(interface.writes, interface, _parse_shared("write", rest))
+
+
+def _take_param(interface: Interface, rest: str) -> None:
+    name, colon, rest = rest.partition(":")
+    if not colon:
+        _fail("a param is written name: TYPE")
+    _add(interface.params, interface, _parse_item("param", name.strip(), rest))
+
+
+def _parse_shared(kind: str, rest: str) -> Item:
+    head, close, tail = rest.partition('"]')
+    if not head.startswith('shared["') or not close or not tail.lstrip().startswith(":"):
+        _fail(f'a {kind} is written shared["key"]: TYPE')
+    return _parse_item(kind, head[len('shared["') :], tail.lstrip()[1:])
+
+
+def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
+    if item.name in items:
+        _fail(f"'{item.name}' is declared twice")
+    if "pipe" in item.marks and piped(items):
+        _fail("one [pipe] is enough")
+    if item.kind != "write":
+        taken = {name for other in (interface.reads, interface.params) for i in other.values() for name in _names(i)}
+        if taken.intersection(_names(item)):
+            _fail(f"'{item.name}' has a flag that another read or param has")
+        if RESERVED.intersection(_names(item)):
+            _fail(f"'{item.name}' has a flag that every stage has")
+    items[item.name] = item
+
+
+def _names(item: Item) -> list[str]:
+    return [item.name, *item.flags]
+
+
+def _parse_item(kind: str, name: str, rest: str) -> Item:
+    if not name.isidentifier() or not name.isascii():
+        _fail(f"'{name}' is not a plain word (letters, digits, _)")
+    if kind == "write" and name == "stdin":
+        _fail("'stdin' is reserved for what comes through the pipe")
+    rest = rest.strip()
+    try:
+        type, end = parse_type(rest)
+    except ValueError as error:
+        _fail(str(error))
+    item = Item(kind, name, type)
+    rest = rest[end:].lstrip()
+    if rest.startswith("="):
+        rest = _take_default(item, rest[1:].lstrip())
+    while rest.startswith("["):
+        mark, close, rest = rest[1:].partition("]")
+        if not close:
+            _fail("a mark ends with ']'")
+        _take_mark(item, mark.strip())
+        rest = rest.lstrip()
+    if rest and not rest.startswith("#"):
+        _fail(f"'{rest}' is neither a default, a mark nor a comment")
+    item.doc = rest[1:].strip()
+    return item
+
+
+def _take_default(item: Item, rest: str) -> str:
+    if item.kind == "write":
+        _fail("a write has no default")
+    try:
+        item.default, end = scan(rest)
+    except ValueError:
+        _fail("a default is JSON")
+    if item.default is not None and not item.type.takes(item.default):
+        _fail(f"the default is no {item.type}")
+    return rest[end:].lstrip()
+
+
+def _take_mark(item: Item, mark: str) -> None:
+    word, _, name = mark.partition(" ")
+    name = name.strip()
+    if mark in _PLAIN_MARKS[item.kind]:
+        item.marks.add(mark)
+    elif word in _NAMED_MARKS[item.kind] and _is_flag_name(name):
+        if word == "env":
+            item.env = name
+        else:
+            item.flags.append(name.replace("-", "_"))
+    else:
+        _fail(f"a {item.kind} has no mark [{mark}]")
+
+
+def _is_flag_name(name: str) -> bool:
+    return name.isascii() and not name.startswith("-") and name.replace("-", "_").isidentifier()
+
+
+def _take_actions(interface: Interface, rest: str) -> None:
+    names, _, interface.actions_doc = (part.strip() for part in rest.partition("#"))
+    interface.actions = tuple(name.strip() for name in names.split(","))
+    for name in interface.actions:
+        if not name.replace("-", "_").isidentifier():
+            _fail(f"'{name}' is not the name of an action")
+
+
+def _take_effects(interface: Interface, rest: str) -> None:
+    effects = rest.partition("#")[0].strip()
+    interface.effects = tuple(effect.strip() for effect in effects.split(",") if effect.strip() != "none")
+    for effect in interface.effects:
+        if effect not in EFFECTS:
+            _fail(f"'{effect}' is none of {', '.join(EFFECTS)}, none")
+
+
+def _take_version(interface: Interface, rest: str) -> None:
+    if not rest or not all(part.isdigit() and part.isascii() for part in rest.split(".")):
+        _fail("a version is written 1.0.0")
+    interface.version = rest
+
+
+def _take_flow_safe(interface: Interface, rest: str) -> None:
+    if rest not in ("yes", "no"):
+        _fail("Flow-safe is yes or no")
+    interface.flow_safe = rest == "yes"
+
+
+_LINES = {
+    "Reads": _take_read,
+    "Writes": _take_write,
+    "Params": _take_param,
+    "Actions": _take_actions,
+    "Effects": _take_effects,
+    "Version": _take_version,
+    "Flow-safe": _take_flow_safe,
+}

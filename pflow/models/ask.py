@@ -1,0 +1,163 @@
+"""Asking a model: one request, its answer part by part, and what it used."""
+
+from __future__ import annotations
+
+import sys
+
+from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, PflowError
+from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, watch
+from pflow.models.errors import explain, hide_keys, no_key, one_line
+from pflow.models.options import MAX_TOKENS, fit_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from llm import Attachment, Model, Response
+
+    from pflow.models.ending import Ending
+
+
+class Request:
+    """What to ask: a prompt with what may go with it. What is None or empty is not sent."""
+
+    def __init__(
+        self,
+        prompt: str,
+        *,
+        attachment: bytes | None = None,
+        system: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        schema: Any = None,
+    ) -> None:
+        self.prompt = prompt
+        self.attachment = attachment
+        self.system = system
+        self.options = options or {}
+        self.schema = schema
+
+
+class Answer:
+    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost)."""
+
+    def __init__(self, response: Any, usage: dict[str, Any]) -> None:
+        self.response = response
+        self.usage = usage
+
+
+def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
+    """The answer of `model`; `emit` gets each part as it comes, but none of a value. Raises PflowError.
+
+    An answer that reached its token limit is an answer: unless a person set that limit, stderr says so.
+    """
+    schema = None
+    if request.schema is not None:
+        from pflow.models.schema import load_schema
+
+        schema = load_schema(request.schema)
+    model, ending = watch(model)
+    response = _prepare(model, request, schema)
+    parts = []
+    for part in _parts(response, model):
+        parts.append(part)
+        if schema is None and part:
+            emit(part)
+    ending.look_at(response.response_json)
+    _check_ending(ending, model, "".join(parts))
+    answer = Answer(_read("".join(parts), schema, ending, model), _usage(response, ending, model))
+    if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
+        print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
+    return answer
+
+
+def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
+    """The request as llm sees it; nothing is sent before its answer is read."""
+    from pflow.models.choose import has_key
+
+    options = fit_options(model, request.options)
+    if not has_key(model):
+        raise no_key(model)
+    prompt = request.prompt
+    more: dict[str, Any] = {}
+    if schema and model.supports_schema:
+        more["schema"] = schema
+    elif schema is not None:
+        prompt = _in_words(prompt, schema)
+    if request.attachment:
+        more["attachments"] = [_attach(model, request.attachment)]
+    try:
+        return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
+    except Exception as error:
+        raise explain(error, model) from error
+
+
+def _in_words(prompt: str, schema: dict[str, Any]) -> str:
+    from pflow.models.schema import ask_for
+
+    return ask_for(prompt, schema)
+
+
+def _attach(model: Model, content: bytes) -> Attachment:
+    from llm import Attachment
+    from llm.utils import mimetype_from_string
+
+    kind = mimetype_from_string(content)
+    if kind in model.attachment_types:
+        return Attachment(content=content, type=kind)
+    takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
+    raise PflowError(
+        f"cannot attach the text: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
+        hint="`llm models --options` shows what each model takes",
+        exit=BAD_DATA,
+    )
+
+
+def _parts(response: Response, model: Model) -> Iterator[str]:
+    """The parts of an answer. What the provider raises is explained; what their reader raises passes by."""
+    try:
+        yield from response
+    except Exception as error:
+        raise explain(error, model) from error
+
+
+def _check_ending(ending: Ending, model: Model, text: str) -> None:
+    words = one_line(hide_keys(ending.words or ending.refusal, model))
+    said = f": {words}" if words else ""
+    if ending.kind == CUT:
+        what = "was cut before its end" if text else "did not come"
+        hint = "try again, or let --retries do it" if text else "is the server's address right?"
+        raise PflowError(f"cannot take the answer of '{model.model_id}': it {what}", hint=hint, exit=TRY_AGAIN)
+    if ending.kind == BROKEN:
+        raise PflowError(f"cannot take the answer of '{model.model_id}': the provider failed{said}", exit=TRY_AGAIN)
+    if ending.kind == FILTERED or (ending.refusal and not text):
+        raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", exit=FAILED)
+
+
+def _read(text: str, schema: dict[str, Any] | None, ending: Ending, model: Model) -> Any:
+    if schema is None:
+        return text
+    from pflow.models.schema import read_answer
+
+    try:
+        return read_answer(text, schema, model.model_id)
+    except PflowError as error:
+        if ending.kind == LIMIT:
+            error.hint = "it stops at its token limit: --max-tokens raises it"
+        raise
+
+
+def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
+    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said."""
+    told, said = response.usage(), ending.usage
+    known = {
+        "model": model.model_id,
+        "input": _first(told.input, said.get("prompt_tokens"), said.get("input_tokens")),
+        "output": _first(told.output, said.get("completion_tokens"), said.get("output_tokens")),
+        "cost": _first((told.details or {}).get("cost"), said.get("cost")),
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if isinstance(value, int | float) and not isinstance(value, bool)), None)

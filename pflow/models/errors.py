@@ -1,0 +1,164 @@
+"""A provider's failure in pflow's words: one line, the right exit code, and no key in it."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from llm import Model
+
+LONGEST = 300
+"""Characters of a provider's own words that are shown."""
+
+_BY_STATUS = {
+    400: BAD_DATA,
+    401: DENIED,
+    402: DENIED,
+    403: DENIED,
+    404: BAD_CONFIG,
+    408: TRY_AGAIN,
+    409: TRY_AGAIN,
+    413: BAD_DATA,
+    422: BAD_DATA,
+    425: TRY_AGAIN,
+    429: TRY_AGAIN,
+}
+
+# Every HTTP library has its own classes, under much the same names; a time out while connecting is both.
+_BY_CLASS = (
+    (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
+    (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
+    (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
+    (("JSONDecodeError",), TRY_AGAIN, "its answer is garbled"),
+    (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
+    (("NotImplementedError",), USAGE, ""),
+    (("APIError",), TRY_AGAIN, "the provider failed"),
+)
+
+_HINTS = {
+    BAD_CONFIG: "the provider knows no such model, or its address is wrong",
+    UNAVAILABLE: "is the server up, and its address right?",
+    TRY_AGAIN: "try again, or let --retries do it",
+}
+
+
+def explain(error: Exception, model: Model) -> PflowError:
+    """The PflowError for what asking `model` raised."""
+    from llm import NeedsKeyException
+
+    if isinstance(error, PflowError):
+        return error
+    if isinstance(error, NeedsKeyException):
+        return no_key(model)
+    causes = list(_causes(error))
+    status = next((status for cause in causes if (status := _status(cause))), None)
+    exit, words = _exit_and_words(error, causes, status)
+    after = next((after for cause in causes if (after := _retry_after(cause)) is not None), None)
+    return PflowError(
+        f"cannot get an answer from '{model.model_id}': {hide_keys(words, model)}",
+        hint=f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, ""),
+        exit=exit,
+        retry_after=after if exit == TRY_AGAIN else None,
+    )
+
+
+def no_key(model: Model) -> PflowError:
+    variable = f", or set {model.key_env_var}" if model.key_env_var else ""
+    return PflowError(
+        f"cannot ask '{model.model_id}': it needs a key",
+        hint=f"llm keys set {model.needs_key or 'NAME'}{variable}",
+        exit=DENIED,
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _status(error: Any) -> int | None:
+    """The HTTP status in an exception, or the one that a provider wrote into its stream."""
+    response = getattr(error, "response", None)
+    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
+        said = str(getattr(holder, name, ""))
+        if len(said) == 3 and said.isdigit():
+            return int(said)
+    return None
+
+
+def _exit_and_words(error: Exception, causes: list[BaseException], status: int | None) -> tuple[int, str]:
+    words = _words(error)
+    if status is not None:
+        if "content_filter" in str(getattr(error, "code", "")):
+            return FAILED, words
+        return (TRY_AGAIN if status >= 500 else _BY_STATUS.get(status, FAILED)), f"{status}: {words}"
+    for classes, exit, what in _BY_CLASS:
+        for cause in reversed(causes):
+            if any(kind.__name__ in classes for kind in type(cause).__mro__):
+                return exit, ": ".join(filter(None, (what, _words(cause))))
+    return FAILED, words
+
+
+def _words(error: Any) -> str:
+    """What the provider said, on one line: the message in the body where there is one, else the exception's."""
+    body = getattr(error, "body", None)
+    said = body.get("message") if isinstance(body, dict) else None
+    return one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
+
+
+def one_line(text: str) -> str:
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+
+
+def hide_keys(text: str, model: Model) -> str:
+    """`text` without any key that this model could have sent."""
+    for secret in _secrets(model):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _secrets(model: Any) -> list[str]:
+    """Longest first: the key, what the model's own headers hold, and the user and password in its address."""
+    try:
+        key = model.get_key()
+    except Exception:
+        key = None
+    headers = getattr(model, "headers", None)
+    values = [key, *(headers.values() if isinstance(headers, dict) else ())]
+    before, at, _ = str(getattr(model, "api_base", None) or "").partition("@")
+    if at:
+        values.append(before.partition("//")[2])
+    found = {word for value in values if value for word in (str(value), *str(value).split()) if len(word) >= 6}
+    return sorted(found, key=len, reverse=True)
+
+
+def _retry_after(error: Any) -> float | None:
+    """Seconds to wait, from a Retry-After header: a number, or a date."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    said = headers.get("retry-after")
+    if not said:
+        return None
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = _seconds_until(said)
+    return max(seconds, 0.0) if abs(seconds) < float("inf") else None
+
+
+def _seconds_until(date: str) -> float:
+    import time
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return float("nan")

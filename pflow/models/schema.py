@@ -1,0 +1,122 @@
+"""A JSON schema for an answer: reading it, asking for it where the model cannot, and holding the answer to it."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
+from pflow.jsontext import encode
+from pflow.scanner import WHITESPACE, scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
+    """The schema that is given inline or as a file's path. Raises PflowError where there is none, or a bad one (65)."""
+    if isinstance(given, dict):
+        return _checked(given, "the schema")
+    if given.lstrip().startswith("{"):
+        return _checked(_parsed(given, "the schema"), "the schema")
+    name = f"the schema '{given}'"
+    try:
+        with open(given, encoding="utf-8-sig") as file:
+            return _checked(_parsed(file.read(), name), name)
+    except OSError as error:
+        hint = "an inline schema begins with {" if exit_code(error) == MISSING else ""
+        raise PflowError(f"cannot read {name}: {error.strerror}", hint=hint, exit=exit_code(error)) from error
+    except UnicodeDecodeError as error:
+        raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
+
+
+def _parsed(text: str, name: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise PflowError(
+            f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}", exit=BAD_DATA
+        ) from error
+
+
+def _checked(schema: Any, name: str) -> dict[str, Any]:
+    from jsonschema import SchemaError  # type: ignore[import-untyped,unused-ignore]
+
+    if not isinstance(schema, dict):
+        raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
+    try:
+        _validator_class(schema).check_schema(schema)
+    except SchemaError as error:
+        raise PflowError(f"cannot use {name}: {_misfit(error)}", exit=BAD_DATA) from error
+    return schema
+
+
+def _validator_class(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+
+    return validator_for(schema, default=Draft202012Validator)
+
+
+def _misfit(error: Any) -> str:
+    from pflow.models.errors import one_line
+
+    return one_line(f"{error.json_path}: {error.message}")
+
+
+def ask_for(prompt: str, schema: dict[str, Any]) -> str:
+    """`prompt` for a model that has no schemas of its own: they are put in words, after it."""
+    wish = "Answer with JSON that fits this JSON schema, and with nothing else:\n" + str(encode(schema), "utf-8")
+    return f"{prompt}\n\n{wish}" if prompt else wish
+
+
+def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
+    """The value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
+    from jsonschema.exceptions import best_match
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    value = _value(text, model_id)
+    # With a registry of its own the validator fetches no $ref from the network.
+    validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
+    try:
+        wrong = best_match(validator.iter_errors(value))
+    except Unresolvable as error:
+        raise PflowError(f"cannot use the schema: nothing is at its $ref '{error.ref}'", exit=BAD_DATA) from error
+    if wrong is not None:
+        raise _unfit(model_id, _misfit(wrong))
+    return value
+
+
+def _value(text: str, model_id: str) -> Any:
+    bare = _without_fence(text.strip())
+    try:
+        value, end = scan(bare, 0)
+    except ValueError:
+        raise _unfit(model_id, f"it is not JSON: {_beginning(bare)}") from None
+    if bare[end:].strip(WHITESPACE):
+        raise _unfit(model_id, f"after the JSON comes {_beginning(bare[end:].strip())}")
+    return value
+
+
+def _without_fence(text: str) -> str:
+    """What is between the first ``` line and the last, when the answer has them and is not JSON from its start."""
+    start = text.find("```")
+    end = text.rfind("```")
+    if text[:1] in ("{", "[") or start == end:
+        return text
+    return text[start:end].partition("\n")[2].strip()
+
+
+def _beginning(text: str) -> str:
+    from pflow.models.errors import one_line
+
+    return f"'{one_line(text[:60])}'" if text else "nothing"
+
+
+def _unfit(model_id: str, why: str) -> PflowError:
+    return PflowError(
+        f"cannot take the answer of '{model_id}': it does not fit the schema: {why}",
+        hint="--retries asks again",
+        exit=BAD_DATA,
+    )

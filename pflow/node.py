@@ -1,0 +1,112 @@
+"""What a node is: pocketflow's Node whose params start from its interface, with `emit` and `flow_safe`."""
+
+from __future__ import annotations
+
+import sys
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.grammar import parse_interface
+from pflow.interface import Interface
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    C = TypeVar("C", bound=type)
+
+
+class _LazyModule(type(sys)):  # type: ignore[misc]
+    """Stands in for a module until one of its attributes is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        value = getattr(__import__(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+
+# What pocketflow imports and only its flows and async nodes use: asyncio alone takes 60 ms.
+_UNUSED = ("asyncio", "copy", "warnings")
+
+
+def _import_pocketflow() -> Any:
+    stand_ins = {name: _LazyModule(name) for name in _UNUSED if name not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        return __import__("pocketflow")
+    finally:
+        for name, stand_in in stand_ins.items():
+            if sys.modules.get(name) is stand_in:
+                del sys.modules[name]
+
+
+if TYPE_CHECKING:
+    import pocketflow
+else:
+    pocketflow = _import_pocketflow()
+
+
+def interface_of(node: type) -> Interface:
+    """The interface in a node class's own docstring, parsed once.
+
+    The grammar binds the nodes that come with pflow: there, PflowError names file and line. In a user's own node, what
+    does not parse is prose: its interface is open, and `fault` says why.
+    """
+    if "_pflow_interface" not in node.__dict__:
+        node._pflow_interface = _parse_docstring(node)  # type: ignore[attr-defined]
+    return node._pflow_interface  # type: ignore[attr-defined,no-any-return]
+
+
+def _parse_docstring(node: type) -> Interface:
+    file = getattr(sys.modules.get(node.__module__), "__file__", None)
+    if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
+        from pflow.source import read_interface
+
+        return read_interface(file)
+    try:
+        return parse_interface(node.__doc__ or "", file=file)
+    except PflowError as fault:
+        if node.__module__.startswith("pflow.nodes."):
+            raise
+        interface = Interface()
+        interface.fault = str(fault)
+        return interface
+
+
+def version_of(node: type) -> str:
+    """The version that a node's class states; a class straight from pocketflow need not state one."""
+    return str(getattr(node, "version", "1.0.0"))
+
+
+class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
+    """A pocketflow.Node that runs unchanged under plain pocketflow with a plain dict.
+
+    `params` holds every param that the docstring declares, from its default, under whatever `set_params` gives; a
+    pocketflow Flow, which hands every node its own params, takes none of them away.
+    """
+
+    version = "1.0.0"
+    flow_safe = False
+    sink: Callable[[Any], None] | None = None
+
+    def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
+        super().__init__(max_retries, wait)
+        self.set_params({})
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        self.params = {**interface_of(type(self)).defaults(), **params}
+
+    def emit(self, part: str | bytes) -> None:
+        """Show a part of the `[pipe]` write as it arrives, to whoever listens. The parts in order are the write."""
+        if self.sink is not None:
+            self.sink(part)
+
+
+def flow_safe(node: C) -> C:
+    """Mark a node pure: same inputs and params, same outputs, no effects. An Effects line contradicts it."""
+    if interface_of(node).effects:
+        raise PflowError(f"cannot take '{node.__name__}' as flow_safe: its interface has effects", exit=BAD_DATA)
+    node.flow_safe = True  # type: ignore[attr-defined]
+    return node

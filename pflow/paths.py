@@ -1,0 +1,157 @@
+"""Paths into a store: `fetch.issue_data.labels[0].name`, `raw_texts/doc1.txt`, `["odd key"]`."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.jsontext import decode
+from pflow.scanner import quote, scanstring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Path = tuple[str | int, ...]
+
+
+def parse_path(text: str) -> Path:
+    """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is none."""
+    if not text.startswith("[") and _is_slashed(text):
+        steps: list[str | int] = list(text.split("/"))
+        if "" in steps:
+            raise ValueError(f"'{text}' has an empty step")
+        return tuple(steps)
+    return tuple(_dotted_steps(text))
+
+
+def _is_slashed(text: str) -> bool:
+    return "/" in text.partition("[")[0]
+
+
+def _dotted_steps(text: str) -> list[str | int]:
+    steps: list[str | int] = []
+    at = 0
+    while at < len(text) or not steps:
+        if text.startswith("[", at):
+            step, at = _bracket(text, at + 1)
+        elif steps and not text.startswith(".", at):
+            raise ValueError(f"'{text}' has no . after a ]")
+        else:
+            step, at = _name(text, at + 1 if steps else at)
+        steps.append(step)
+    return steps
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    end = at
+    while end < len(text) and text[end] not in ".[":
+        end += 1
+    if end == at:
+        raise ValueError(f"'{text}' has an empty step")
+    return text[at:end], end
+
+
+def _bracket(text: str, at: int) -> tuple[str | int, int]:
+    step: str | int
+    if text.startswith('"', at):
+        step, end = scanstring(text, at + 1)
+        step.encode()
+    else:
+        end = text.find("]", at)
+        digits = text[at:end]
+        if end < 0 or not digits.removeprefix("-").isdecimal() or len(digits) > 18:
+            raise ValueError(f"'{text}' has a [ without a number or a \"key\" and a ]")
+        step = int(digits)
+    if not text.startswith("]", end):
+        raise ValueError(f"'{text}' has a [ without a ]")
+    return step, end + 1
+
+
+def write_path(steps: Path) -> str:
+    """A path as text, the way a person would write it."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step and not set(step) & set('./[]"'):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text
+
+
+def meet(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same place, or one to a part of the other's."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+def look_up(value: Any, steps: Path, at: int = 0) -> Any:
+    """The value at `steps[at:]` below `value`, which `steps[:at]` led to. Raises PflowError (66): what there is."""
+    for n in range(at, len(steps)):
+        value = _step_into(value, steps, n)
+    return value
+
+
+def _step_into(value: Any, steps: Path, n: int) -> Any:
+    step = steps[n]
+    if isinstance(value, str):
+        value = _look_inside(value)
+    if isinstance(value, dict):
+        key = step if isinstance(step, str) else str(step)
+        if key in value:
+            return value[key]
+        raise missing(key, list(value), write_path(steps[:n]))
+    if isinstance(value, list):
+        index = _index(step)
+        if index is not None and -len(value) <= index < len(value):
+            return value[index]
+        there = "1 element" if len(value) == 1 else f"{len(value)} elements"
+        raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it has {there}", exit=MISSING)
+    raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {kind_of(value)}", exit=MISSING)
+
+
+def _index(step: str | int) -> int | None:
+    if isinstance(step, str):
+        return int(step) if step.isdecimal() and step.isascii() and len(step) <= 18 else None
+    return step
+
+
+def _look_inside(text: str) -> Any:
+    """What a string that holds a JSON object or list holds; any other string itself."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return decode(text.encode())
+    except ValueError:
+        return text
+
+
+def missing(name: str, there: list[str], place: str) -> PflowError:
+    """The error for a name that is not in a place: what there is instead, and the nearest."""
+    if not there:
+        return PflowError(f"no '{name}' in {place}; it is empty", exit=MISSING)
+    import difflib
+
+    near = difflib.get_close_matches(name, there, 1)
+    shown = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return PflowError(f"no '{name}' in {place}; it has {shown}{guess}", exit=MISSING)
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in the words of the interface grammar."""
+    if value is None:
+        return "null"
+    names = {bool: "a bool", int: "an int", float: "a float", str: "a str", bytes: "bytes", list: "a list"}
+    return names.get(type(value), "a dict")
+
+
+def put(container: dict[str, Any], steps: Path, value: Any, whole: Path) -> dict[str, Any]:
+    """A copy of an object with the place at `steps` set, objects made on the way; `whole` is the path for the error."""
+    step = str(steps[0])
+    if len(steps) == 1:
+        return {**container, step: value}
+    below = container.get(step, {})
+    if not isinstance(below, dict):
+        place = write_path(whole[: len(whole) - len(steps) + 1])
+        raise PflowError(f"cannot write '{write_path(whole)}': '{place}' is {kind_of(below)}", exit=BAD_DATA)
+    return {**container, step: put(below, steps[1:], value, whole)}

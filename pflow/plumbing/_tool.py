@@ -1,0 +1,124 @@
+"""What the plumbing has in common: its flags, its input and its end."""
+
+from __future__ import annotations
+
+import sys
+
+from pflow import __version__
+from pflow.errors import USAGE, PflowError
+from pflow.stage import failure
+from pflow.stage.document import Document
+from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
+from pflow.stage.main import leave
+from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.stage.stdout import ClosedPipe, secure_standard_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+
+class Tool:
+    """One executable: its name, what `--help` says, and its work, which returns the exit code."""
+
+    def __init__(self, name: str, help: str, work: Callable[[list[str]], int]) -> None:
+        self.program = "pflow-" + name
+        self.help = help
+        self.work = work
+
+    def main(self) -> NoReturn:
+        leave(self.run(sys.argv[1:]))
+
+    def run(self, words: list[str]) -> int:
+        """Do the work and give the exit code; a failure is one line on stderr."""
+        closed = secure_standard_files()
+        try:
+            catch_signals()
+            if words and words[0] in ("--help", "-h", "--version"):
+                return self._tell(words[0])
+            if 1 in closed:
+                raise PflowError("cannot write to stdout: it is closed", exit=73)
+            return self.work(words)
+        except ClosedPipe:
+            die_of_closed_pipe()
+        except Interrupted as interrupted:
+            failure.say(self.program, f"cannot finish: {interrupted.message}")
+            die_of(interrupted.signal)
+        except PflowError as error:
+            failure.say_error(self.program, error, debug=False)
+            return error.exit
+        except Exception as error:
+            failure.say_error(self.program, failure.from_bug(error), debug=False)
+            return 70
+
+    def _tell(self, word: str) -> int:
+        from pflow.stage.stdout import write_pieces
+
+        text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else self.help
+        write_pieces(1, [text.encode()])
+        return 0
+
+
+def split_flags(
+    words: list[str], switches: dict[str, str], valued: tuple[str, ...] = ()
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The flags and the other words of a tool.
+
+    `switches` gives each flag without a value the name it goes by, `valued` lists those with one. Raises PflowError
+    (2) at a flag that is neither.
+    """
+    flags: dict[str, list[str]] = {}
+    others: list[str] = []
+    rest = words[::-1]
+    while rest:
+        word = rest.pop()
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return flags, others + rest[::-1]
+        if word in switches:
+            flags.setdefault(switches[word], []).append("")
+        elif name in valued:
+            if not equals and not rest:
+                raise PflowError(f"cannot take {name}: it needs a value", exit=USAGE)
+            flags.setdefault(name, []).append(value if equals else rest.pop())
+        elif word.startswith("-") and len(word) > 1:
+            raise PflowError(f"cannot take '{word}': no such flag", hint="--help lists them", exit=USAGE)
+        else:
+            others.append(word)
+    return flags, others
+
+
+def take_store(*, source: str = "auto", allow_empty: bool = False) -> Intake:
+    """The store on stdin, for a tool that cannot do without. Raises PflowError (66) where nothing came."""
+    intake = take_in(source=source, allow_empty=allow_empty)
+    if intake.kind == EMPTY:
+        raise empty_pipe()
+    if intake.kind == NOTHING:
+        raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="pflow-… | this", exit=66)
+    return intake
+
+
+def set_members(document: Document, words: list[str]) -> None:
+    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Raises PflowError (2) for what is neither."""
+    from pflow.jsontext import decode, encode
+    from pflow.paths import parse_path
+
+    for word in words:
+        key, equals, text = word.partition("=")
+        is_json = key.endswith(":")
+        key = key.removesuffix(":")
+        if not equals or not key:
+            raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
+        try:
+            path = parse_path(key)
+            json = text.strip().replace("\n", " ").encode() if is_json else encode(text)
+            value = decode(json)
+        except (ValueError, PflowError) as error:
+            raise PflowError(f"cannot set '{key}': {error}", exit=USAGE) from None
+        if str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
+            raise PflowError(f"cannot set '{key}': no such place", hint="keys with $ are reserved", exit=USAGE)
+        if len(path) == 1:
+            document.set_json(str(path[0]), json)
+        else:
+            document.put(path, value)

@@ -1,0 +1,48 @@
+"""pflow-catch: turn an error document back into a store, on purpose."""
+
+from __future__ import annotations
+
+from pflow.errors import USAGE, PflowError
+from pflow.plumbing._tool import Tool, set_members, split_flags, take_store
+from pflow.stage.stdout import write_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HELP = """\
+Usage: pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…
+
+Turn the error document of a stage that failed back into the store as it was before that stage, so that the pipe goes
+on and ends with 0. A store without an error passes as it is.
+
+  --set KEY=VALUE     after an error, set a member; the key that the failed stage was to hand on is then carried on
+  --set KEY:=JSON
+  --help, --version
+"""
+
+
+def work(words: list[str]) -> int:
+    flags, others = split_flags(words, {}, ("--set",))
+    if others:
+        raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=USAGE)
+    document = take_store().document
+    error = document.header.pop("error", None)
+    if error is not None:
+        members = flags.get("--set", [])
+        set_members(document, members)
+        _carry(document.header, [member.partition("=")[0].removesuffix(":") for member in members])
+    document.start()
+    write_pieces(1, document.pieces())
+    return 0
+
+
+def _carry(header: dict[str, Any], keys: list[str]) -> None:
+    """Where the member that the failed stage was to hand on was set, the pipe carries that."""
+    failed = [step for step in header.get("steps", []) if isinstance(step, dict) and "exit" in step]
+    if failed and failed[-1].get("carries") in keys:
+        header["last"] = failed[-1]["carries"]
+
+
+def main() -> None:
+    Tool("catch", HELP, work).main()

@@ -1,0 +1,95 @@
+"""pflow-get: the raw value of a path in a store, as the safe end of a pipe."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.paths import meet, parse_path, write_path
+from pflow.plumbing._tool import Tool, split_flags, take_store
+from pflow.stage.failure import write_stderr
+from pflow.stage.stdout import as_it_is, write_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.paths import Path
+    from pflow.stage.document import Document
+
+HELP = """\
+Usage: pflow-get [-e] [-0] [PATH]…
+
+Print what the store on stdin holds at each PATH, raw: text and bytes as they are, anything else as a line of JSON.
+With several paths, each value ends in a newline. Without a PATH: what the pipe carries.
+
+  -e, --exit-status   say nothing and exit with 1 where a value is missing or null
+  -0, --null          end each value with a NUL
+  --from auto|store|json   what stdin holds
+  --help, --version
+
+After a stage that failed it prints nothing and exits with that stage's code.
+A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"].
+"""
+_SWITCHES = {"-e": "exit-status", "--exit-status": "exit-status", "-0": "null", "--null": "null"}
+
+
+def work(words: list[str]) -> int:
+    flags, names = split_flags(words, _SWITCHES, ("--from",))
+    paths = [_path(name) for name in names]
+    intake = take_store(source=flags.get("--from", ["auto"])[-1])
+    document = intake.document
+    if intake.kind == "raw":
+        raise PflowError("cannot read a store: stdin is raw", hint="--from=json for an object", exit=BAD_DATA)
+    if "error" in document.header:
+        return int(document.header["error"]["exit"])
+    paths = paths or [_carried(document)]
+    if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
+        write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
+        return 0
+    values = [_value(document, path) for path in paths]
+    if "exit-status" in flags and any(value is None for value in values):
+        return 1
+    for path, value in zip(paths, values, strict=True):
+        if value is None:
+            _check_there(document, path)
+    write_pieces(1, [_ended(value, "null" in flags, several=len(values) > 1) for value in values])
+    return 0
+
+
+def _path(text: str) -> Path:
+    try:
+        return parse_path(text)
+    except ValueError as error:
+        raise PflowError(f"cannot take the path: {error}", exit=USAGE) from None
+
+
+def _carried(document: Document) -> Path:
+    if "last" not in document.header:
+        raise PflowError("cannot tell which value: the pipe carries none", hint="name a PATH", exit=MISSING)
+    return _path(document.header["last"])
+
+
+def _value(document: Document, path: Path) -> Any:
+    return document.look_up(path) if document.has(path) else None
+
+
+def _check_there(document: Document, path: Path) -> None:
+    """Null is a value; what is missing is not."""
+    try:
+        document.look_up(path)
+    except PflowError as error:
+        error = error.within(f"cannot get '{write_path(path)}'")
+        error.hint = "-e tests for it"
+        raise error from None
+
+
+def _ended(value: Any, null: bool, *, several: bool) -> bytes:
+    raw = as_it_is(value)
+    if null:
+        if b"\0" in raw:
+            raise PflowError("cannot end a value with a NUL: there is one in it", exit=BAD_DATA)
+        return raw.removesuffix(b"\n") + b"\0" if not isinstance(value, str | bytes) else raw + b"\0"
+    return raw + b"\n" if several and isinstance(value, str | bytes) else raw
+
+
+def main() -> None:
+    Tool("get", HELP, work).main()

@@ -1,0 +1,90 @@
+"""Finding nodes by name, and loading their classes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.source import in_words, plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load_bundled(name: str) -> type:
+    """The class of a node that comes with pflow, by the name that its executable has."""
+    module = "pflow.nodes." + name.replace("-", "_")
+    __import__(module)
+    return pick_class(sys.modules[module], name)
+
+
+def load_file(file: str, name: str) -> type:
+    """The class in a user's own file. Raises PflowError: 78 where something it imports is missing, 65 for the rest."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
+
+    spec = spec_from_file_location("pflow_node_" + name.replace("-", "_"), file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        hint = f"pip install {error.name}" if error.name else ""
+        raise PflowError(f"cannot load the node '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+    except (Exception, SystemExit) as error:
+        raise PflowError(f"cannot load the node '{file}': {in_words(error)}", exit=BAD_DATA) from error
+    return pick_class(module, name)
+
+
+def pick_class(module: Any, name: str) -> type:
+    """The node class of a module: the one with the node's name, else the only one.
+
+    Raises PflowError (65) where there is none, or where it does not inherit from pocketflow.Node (PF09).
+    """
+    import pocketflow
+
+    own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    nodes = [each for each in own if issubclass(each, pocketflow.Node)]
+    named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
+    choice = named or nodes or own
+    if len(choice) != 1:
+        what = "no class" if not choice else f"{len(choice)} classes"
+        hint = f"call it {''.join(part.title() for part in name.split('-'))}"
+        raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
+    if choice[0] not in nodes:
+        raise PflowError(
+            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is no pocketflow.Node",
+            hint=f"class {choice[0].__name__}(pocketflow.Node)",
+            exit=BAD_DATA,
+        )
+    return choice[0]
+
+
+def own_directories() -> list[str]:
+    """Where a user's own nodes are: the directories of PFLOW_NODES, then pflow/nodes under XDG_DATA_HOME."""
+    listed = [each for each in os.environ.get("PFLOW_NODES", "").split(os.pathsep) if each]
+    home = os.environ.get("HOME", "")
+    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
+    return [*listed, os.path.join(data, "pflow", "nodes")] if os.path.isabs(data) else listed
+
+
+def find_own(name: str) -> str | None:
+    """A user's own node of this name: a NAME.py or a program pflow-NAME in one of their directories."""
+    for directory in own_directories():
+        for file in (name.replace("-", "_") + ".py", name + ".py", "pflow-" + name):
+            path = os.path.join(directory, file)
+            if os.path.isfile(path) and (file.endswith(".py") or os.access(path, os.X_OK)):
+                return path
+    return None
+
+
+def bundled_names() -> list[str]:
+    """The names of the nodes that come with pflow."""
+    directory = os.path.join(os.path.dirname(__file__), "nodes")
+    files = sorted(os.listdir(directory))
+    return [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]

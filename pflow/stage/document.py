@@ -1,0 +1,226 @@
+"""The store document: what travels between two stages."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pflow import __version__
+from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.jsontext import decode, encode
+from pflow.paths import kind_of, look_up, missing, parse_path, put, write_path
+from pflow.scanner import scan_without_duplicates
+from pflow.stage.layout import Member, Misfit, is_marked, parse_whole, split_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.paths import Path
+    from pflow.stage.layout import Members, Piece
+
+WRITER = f"pflow-shell {__version__}"
+VERSION = 1
+
+
+class Document:
+    """A store and its header. Members stay the bytes that they came in until somebody asks for their value."""
+
+    def __init__(self, header: dict[str, Any] | None = None, members: Members | None = None) -> None:
+        self.header: dict[str, Any] = header if header is not None else {"v": VERSION}
+        self._members: Members = members or {}
+        self._values: dict[str, Any] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._members
+
+    def keys(self) -> list[str]:
+        return list(self._members)
+
+    def get(self, key: str) -> Any:
+        """The value of a key that is there, decoded once. Raises PflowError (65) when it does not parse."""
+        if key not in self._values:
+            try:
+                self._values[key] = decode(self._members[key].value())
+            except ValueError as error:
+                raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
+        return self._values[key]
+
+    def decoded(self) -> dict[str, Any]:
+        """Every key and its value."""
+        return {key: self.get(key) for key in self._members}
+
+    def set(self, key: str, value: Any) -> None:
+        """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
+        self.set_json(key, encode(value))
+        self._values[key] = value
+
+    def set_json(self, key: str, json: bytes) -> None:
+        """Set a key to a JSON text of one line, as it is written."""
+        if key.startswith("$"):
+            raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
+        name = encode(key) + b":"
+        self._members[key] = Member([name, json], len(name))
+        self._values.pop(key, None)
+
+    def look_up(self, path: Path) -> Any:
+        """The value at a path. Raises PflowError (66) that says what there is instead."""
+        key = str(path[0])
+        if key not in self._members:
+            raise missing(key, self.keys(), "the store")
+        return look_up(self.get(key), path, 1)
+
+    def has(self, path: Path) -> bool:
+        if str(path[0]) not in self._members:
+            return False
+        try:
+            self.look_up(path)
+        except PflowError as error:
+            if error.exit == MISSING:
+                return False
+            raise
+        return True
+
+    def put(self, path: Path, value: Any) -> None:
+        """Set the place at a path, making objects on the way. Raises PflowError (65) where something else is."""
+        key = str(path[0])
+        if len(path) == 1:
+            self.set(key, value)
+            return
+        container = self.get(key) if key in self._members else {}
+        if not isinstance(container, dict):
+            raise PflowError(
+                f"cannot write '{write_path(path)}': '{key}' is {kind_of(container)}, not an object", exit=BAD_DATA
+            )
+        self.set(key, put(container, path[1:], value, path))
+
+    def check_place(self, path: Path) -> None:
+        """Raise PflowError (65) now where `put` would, for what stands in the way of the path."""
+        if len(path) > 1 and str(path[0]) in self._members:
+            self.copy().put(path, None)
+
+    def copy(self) -> Document:
+        """The same store, to be changed without changing this one."""
+        return Document(dict(self.header), dict(self._members))
+
+    def start(self) -> None:
+        """Give the run its id, where this is its first stage."""
+        self.header.setdefault("run", new_run_id())
+
+    def pieces(self) -> list[Piece]:
+        """The document in the line layout, in pieces to be written one after the other."""
+        header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
+        header["by"] = WRITER
+        pieces: list[Piece] = [b'{"$pflow":', encode(header, escape=False)]
+        for member in self._members.values():
+            pieces.append(b",\n")
+            pieces += member.pieces
+        pieces.append(b"\n}\n")
+        return pieces
+
+
+_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def new_run_id() -> str:
+    """A ULID: 48 bits of milliseconds, 80 of chance, in Crockford's base 32."""
+    number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
+    return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
+
+
+def read_document(chunks: list[bytes]) -> Document | None:
+    """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
+    if not is_marked(chunks):
+        return None
+    try:
+        header, members = _read_by_line(chunks)
+    except Misfit:
+        raw, members = parse_whole(b"".join(chunks))
+        if raw is None:
+            return None
+        header = _read_header(raw)
+    _refuse_reserved(members)
+    _check_header(header)
+    return Document(header, members)
+
+
+def _read_by_line(chunks: list[bytes]) -> tuple[dict[str, Any], Members]:
+    """The header and members by line. Raises Misfit also where their number is not the one that the writer counted."""
+    raw, members = split_lines(chunks)
+    try:
+        header = _read_header(raw)
+    except PflowError:
+        raise Misfit from None
+    if header.get("members", len(members)) != len(members):
+        raise Misfit
+    return header, members
+
+
+def read_members(data: bytes) -> Document:
+    """A user's own JSON object as a new store (`--from=json`). Raises PflowError (65) when it is none."""
+    data = data.strip()
+    if not data.startswith(b"{"):
+        raise PflowError("cannot take stdin as a store: it is no JSON object", hint="--from=text", exit=BAD_DATA)
+    header, members = parse_whole(data)
+    if header is not None:
+        raise PflowError("cannot take stdin as JSON: it is a store", hint="leave --from=json out", exit=BAD_DATA)
+    _refuse_reserved(members)
+    return Document(None, members)
+
+
+def _refuse_reserved(members: Members) -> None:
+    for key in members:
+        if key.startswith("$"):
+            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
+
+
+def _read_header(raw: bytes) -> dict[str, Any]:
+    try:
+        text = str(raw, "utf-8")
+        header, end = scan_without_duplicates(text, 0)
+    except ValueError as error:
+        raise _unreadable(f"its header does not parse: {error}") from None
+    if end < len(text) or not isinstance(header, dict):
+        raise _unreadable("its header is no object")
+    return header
+
+
+_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list}
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    """Refuse, before anything uses it, a header that is not ours to read or that nobody could write on."""
+    version = header.get("v")
+    if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
+        by = header.get("by", "an unknown program")
+        raise _unreadable(
+            f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
+        )
+    for name, kind in _SHAPE.items():
+        if name in header and not isinstance(header[name], kind):
+            raise _unreadable(f"'{name}' in its header is no {kind.__name__}")
+    for path in [*header.get("dry", []), *([header["last"]] if "last" in header else [])]:
+        _check_path(path)
+    if "error" in header:
+        header["error"]["exit"] = _exit_code(header["error"].get("exit"))
+    try:
+        encode(header, escape=False)
+    except PflowError as error:
+        raise _unreadable(f"its header cannot be written on: {error}") from None
+
+
+def _check_path(path: Any) -> None:
+    try:
+        parse_path(path)
+    except (ValueError, TypeError, AttributeError):
+        raise _unreadable(f"its header names {path!r} as a path") from None
+
+
+def _exit_code(code: Any) -> int:
+    if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
+        raise _unreadable("the exit code in its header is none")
+    return int(code)
+
+
+def _unreadable(why: str) -> PflowError:
+    return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)

@@ -1,0 +1,103 @@
+"""A flag's value as a person gave it, and what becomes of it once its templates are replaced."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.jsontext import decode, text_of
+from pflow.templates import expand, is_reference, references
+from pflow.types import Type
+from pflow.values import fit, from_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pflow.paths import Path
+
+
+class Given:
+    """A value as a person gave it: as written where it has a reference, else converted to its type."""
+
+    __slots__ = ("flag", "references", "type", "value")
+
+    def __init__(self, flag: str, type: Type, written: Any, *, verbatim: bool) -> None:
+        self.flag = flag
+        self.type = type
+        self.references: list[Path] = []
+        if not verbatim:
+            self.references = self._references(written)
+        if not verbatim and not self.references:
+            written = expand(written, _nothing_to_look_up)
+        self.value = written if self.references else self._convert(written, USAGE)
+
+    def _references(self, written: Any) -> list[Path]:
+        try:
+            return list(references(written))
+        except ValueError as error:
+            raise PflowError(f"cannot take {self.flag}: {error}", exit=USAGE) from None
+
+    def expanded(self, look_up: Callable[[Path], Any]) -> Any:
+        """The value with its references replaced; None for one whole reference to null.
+
+        Raises PflowError (65) when the outcome does not fit the type.
+        """
+        if not self.references:
+            return self.value
+        value = expand(self.value, look_up)
+        if self.type.name == "list" and isinstance(self.value, str) and not isinstance(value, list | type(None)):
+            value = [value]
+        return None if value is None else self._convert(value, BAD_DATA)
+
+    def _convert(self, value: Any, exit: int) -> Any:
+        try:
+            return _convert(self.type, value)
+        except ValueError as error:
+            shown = shorten(text_of(value) if exit == BAD_DATA else _as_written(value))
+            raise PflowError(
+                f"cannot take {self.flag}='{shown}': {error}", hint=f"it wants {self.type}", exit=exit
+            ) from None
+
+
+def _as_written(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(map(str, value))
+
+
+def _nothing_to_look_up(path: Path) -> Any:
+    raise AssertionError(path)
+
+
+def _convert(type: Type, value: Any) -> Any:
+    """Text as its type reads it, anything else as it fits; in a list, each item."""
+    if type.name == "list" and isinstance(value, list):
+        return [_convert(type.items, item) if type.items else item for item in value]
+    return from_text(type, value) if isinstance(value, str) else fit(type, value)
+
+
+def shorten(text: str) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def as_written(flag: str, type: Type, texts: list[str | bool], verbatim: bool) -> Any:
+    """A flag's text as its type writes it: JSON taken apart for lists and objects, so that templates work inside."""
+    text = texts[0]
+    if isinstance(text, bool):
+        return "true" if text else "false"
+    if type.name == "dict" and text.lstrip().startswith("{"):
+        return _json(flag, text)
+    if type.name != "list":
+        return text
+    if len(texts) == 1 and not verbatim and is_reference(text):
+        return text
+    items: list[Any] = []
+    for each in map(str, texts):
+        items += _json(flag, each) if each.lstrip().startswith("[") else [each]
+    return items
+
+
+def _json(flag: str, text: str) -> Any:
+    try:
+        return decode(text.encode())
+    except ValueError as error:
+        raise PflowError(f"cannot take {flag}='{shorten(text)}': it is not JSON: {error}", exit=USAGE) from None

@@ -1,0 +1,75 @@
+"""What comes in through stdin, as a store: one of ours, or a new one around raw input."""
+
+from __future__ import annotations
+
+from pflow.errors import MISSING, PflowError
+from pflow.stage.document import Document, read_document, read_members
+from pflow.stage.pipes import is_quiet
+from pflow.stage.stdin import is_readable, read_chunks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
+
+
+class Intake:
+    """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
+
+    __slots__ = ("chunks", "document", "kind")
+
+    def __init__(self, document: Document, kind: str, chunks: list[bytes]) -> None:
+        self.document = document
+        self.kind = kind
+        self.chunks = chunks
+
+
+def take_in(
+    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
+) -> Intake:
+    """Read stdin where there is something to read, and tell what it is.
+
+    `warm` is called while the command before this one still works. Raises PflowError: 64 where stdin cannot be read,
+    65 where it holds a broken store.
+    """
+    if no_stdin or not is_readable(source):
+        return Intake(Document(), NOTHING, [])
+    if warm is not None and is_quiet(0):
+        warm()
+    chunks = read_chunks()
+    if not chunks and not allow_empty:
+        return Intake(Document(), EMPTY, [])
+    return _tell(chunks, source)
+
+
+def _tell(chunks: list[bytes], source: str) -> Intake:
+    if source in ("auto", "store"):
+        document = read_document(chunks)
+        if document is not None:
+            return Intake(document, STORE, chunks)
+        if source == "store":
+            from pflow.errors import BAD_DATA
+
+            raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
+    data = b"".join(chunks)
+    if source == "json":
+        return Intake(read_members(data), STORE, chunks)
+    return Intake(_around(data), RAW, chunks)
+
+
+def _around(data: bytes) -> Document:
+    """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
+    document = Document()
+    try:
+        document.set("stdin", str(data, "utf-8"))
+    except UnicodeDecodeError:
+        document.set("stdin", data)
+    document.header["last"] = "stdin"
+    return document
+
+
+def empty_pipe() -> PflowError:
+    return PflowError(
+        "stdin was empty: did the command before it fail?", hint="-n if this step takes none", exit=MISSING
+    )

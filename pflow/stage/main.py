@@ -1,0 +1,72 @@
+"""Where the executable of a node begins and ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def main(name: str) -> NoReturn:
+    """Run the bundled node of this name as a stage, with the words of the command line."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        leave(print_version(name))
+    from pflow.stage.signals import die_quietly_of_interrupt
+
+    die_quietly_of_interrupt()
+    from pflow.stage.stage import Stage
+
+    leave(Stage(name).run(words))
+
+
+def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
+    """Run a user's own node as a stage."""
+    from pflow.stage.stage import Stage
+
+    leave(Stage(name, file=file).run(words))
+
+
+def print_version(name: str, file: str | None = None) -> int:
+    """`pflow-read-file 1.0.0 (pflow-shell 0.1.0)`, read off the node's source: nothing is imported for it."""
+    from pflow import __version__
+    from pflow.errors import CANNOT_WRITE
+
+    here = os.path.dirname(os.path.dirname(__file__))
+    version = source_version(file or os.path.join(here, "nodes", name.replace("-", "_") + ".py"))
+    try:
+        os.write(1, f"pflow-{name} {version} (pflow-shell {__version__})\n".encode())
+    except BrokenPipeError:
+        from pflow.stage.signals import die_of_closed_pipe
+
+        die_of_closed_pipe()
+    except OSError as error:
+        from pflow.stage.failure import say
+
+        say(f"pflow-{name}", f"cannot write to stdout: {error.strerror}")
+        return CANNOT_WRITE
+    return 0
+
+
+def source_version(file: str) -> str:
+    """The version that a node's source states, else the one that every node has."""
+    with open(file, "rb") as source:
+        _, found, after = source.read().partition(b'\n    version = "')
+    return after.partition(b'"')[0].decode("ascii", "replace") if found else "1.0.0"
+
+
+def leave(code: int) -> NoReturn:
+    """End the process: at once, unless somebody asked to be called at exit."""
+    import atexit
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, AttributeError):  # nobody reads it, or it was closed from the start
+            os._exit(code)
+    if getattr(atexit, "_ncallbacks", lambda: 1)():
+        sys.exit(code)
+    os._exit(code)

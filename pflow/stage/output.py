@@ -1,0 +1,71 @@
+"""A stage's output: which form it has, and writing it."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.common import LETTERS
+from pflow.paths import parse_path
+from pflow.stage.stdout import as_it_is, divert_prints, secure_standard_files, write_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.interface import Item
+    from pflow.stage.document import Document
+    from pflow.stage.layout import Piece
+
+DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"
+
+
+class Output:
+    """The real stdout, the form of what goes there, and whether any of it has gone; prints go to stderr."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.is_closed = 1 in secure_standard_files()
+        self.fd = divert_prints()
+        self.form = NOTHING
+        self.has_begun = False
+        self._guess_form(words)
+
+    def _guess_form(self, words: list[str]) -> None:
+        """Choose the form for the case that the flags are wrong, as far as it can be told from the words then."""
+        letters = [word[1:] for word in words if word[:1] == "-" and set(word[1:]) <= set(LETTERS)]
+        names = {word[2:].removesuffix("=true") for word in words if word.startswith("--")}
+        names |= {LETTERS[letter] for letter in "".join(letters)}
+        self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
+
+    def choose_form(self, *, quiet: bool, raw: bool, json: bool) -> None:
+        if quiet or self.is_closed:
+            self.form = NOTHING
+        elif raw:
+            self.form = RAW
+        else:
+            self.form = TERMINAL if os.isatty(self.fd) and not json else DOCUMENT
+
+    @property
+    def is_streamed(self) -> bool:
+        return self.form in (RAW, TERMINAL)
+
+    def write(self, pieces: list[Piece]) -> None:
+        self.has_begun = True
+        write_pieces(self.fd, pieces)
+
+    def emit(self, part: str | bytes) -> None:
+        """Show a part of the node's `[pipe]` write as it arrives."""
+        self.write([part.encode("utf-8", "replace") if isinstance(part, str) else part])
+
+    def write_document(self, document: Document) -> None:
+        """The store, where that is the form."""
+        if self.form == DOCUMENT:
+            self.write(document.pieces())
+
+    def write_outcome(self, document: Document, pipe_write: Item | None, written: dict[str, Any]) -> None:
+        """What a stage that has done its work shows, in the form that was chosen, as far as it was not emitted."""
+        self.write_document(document)
+        if self.form == RAW and not self.has_begun and "last" in document.header:
+            self.write([as_it_is(document.look_up(parse_path(document.header["last"])))])
+        if self.form == TERMINAL and pipe_write is not None and pipe_write.name in written:
+            text = as_it_is(written[pipe_write.name])
+            self.write([b"" if self.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])

@@ -1,0 +1,88 @@
+"""Signals and the time limit: each becomes an exception that unwinds what a node has begun."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import TIMED_OUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as _signal
+    from collections.abc import Callable
+    from typing import NoReturn
+else:
+    import _signal  # signal's C part: the module itself takes 3 ms, for the names of its enums
+
+_NAMES: dict[int, str] = {
+    _signal.SIGTERM: "SIGTERM",
+    _signal.SIGHUP: "SIGHUP",
+    _signal.SIGINT: "SIGINT",
+    _signal.SIGQUIT: "SIGQUIT",
+}
+
+
+class Interrupted(BaseException):
+    """The stage must end now: of a signal (`signal` is its number) or of --timeout (`signal` is 0)."""
+
+    def __init__(self, signal: int, message: str) -> None:
+        super().__init__(message)
+        self.signal = signal
+        self.message = message
+        self.exit = 128 + signal if signal else TIMED_OUT
+
+
+def die_quietly_of_interrupt() -> None:
+    """Until signals are caught, let ^C end the process without Python's traceback."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+
+def catch_signals() -> None:
+    """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted. What our parent ignores (nohup, &) stays ignored."""
+    for signum in _NAMES:
+        if _signal.getsignal(signum) != _signal.SIG_IGN:
+            _signal.signal(signum, _interrupt)
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    """The first signal ends the node's work, the second what it does to end in order; a third ends us at once."""
+    replace = _interrupt_again if _signal.getsignal(signum) is _interrupt else _signal.SIG_DFL
+    for each in _NAMES:
+        if _signal.getsignal(each) in (_interrupt, _interrupt_again):
+            _signal.signal(each, replace)
+    raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
+
+
+def _interrupt_again(signum: int, frame: object) -> None:
+    _interrupt(signum, frame)
+
+
+def start_timer(seconds: float) -> None:
+    """Raise Interrupted once so many seconds have passed."""
+    call_after(seconds, lambda: _time_out(seconds))
+
+
+def _time_out(seconds: float) -> NoReturn:
+    raise Interrupted(0, f"it took longer than the {seconds:g} s of --timeout")
+
+
+def call_after(seconds: float, call: Callable[[], None]) -> None:
+    """Call once so many seconds have passed, between two steps of whatever is running then."""
+    _signal.signal(_signal.SIGALRM, lambda signum, frame: call())
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def stop_timer() -> None:
+    _signal.setitimer(_signal.ITIMER_REAL, 0)
+
+
+def die_of(signum: int) -> NoReturn:
+    """End the process as the signal itself would, so that a shell sees 128+n and a loop of its stops at ^C."""
+    _signal.signal(signum, _signal.SIG_DFL)
+    os.kill(os.getpid(), signum)
+    os._exit(128 + signum)
+
+
+def die_of_closed_pipe() -> NoReturn:
+    die_of(_signal.SIGPIPE)

@@ -1,0 +1,247 @@
+"""One node as a process in a pipe: from a command's words to its exit code."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.jsontext import encode
+from pflow.node import interface_of, version_of
+from pflow.paths import write_path
+from pflow.stage import failure
+from pflow.stage.document import Document
+from pflow.stage.flags import parse_flags
+from pflow.stage.intake import take_in
+from pflow.stage.output import DOCUMENT, Output
+from pflow.stage.shared import Shared, check_written
+from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.stage.sources import Sources, check_stdin
+from pflow.stage.stdout import ClosedPipe
+from pflow.stage.step import add_step, enter_span, step_id, usage_of
+from pflow.stage.tries import run_node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.interface import Interface, Item
+    from pflow.stage.flags import Flags
+    from pflow.stage.intake import Intake
+    from pflow.stage.sources import Inputs
+
+
+class Stage:
+    """A node, its interface and flags, the store that came in, and where its output goes."""
+
+    def __init__(self, name: str, *, file: str | None = None) -> None:
+        self.name = name
+        self.file = file
+        self.program = "pflow-" + name
+        self.step = name
+        self.document: Document | None = None
+        self.debug = False
+        self.entry: dict[str, Any] = {"id": name, "node": name}
+
+    def run(self, words: list[str]) -> int:
+        """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
+        self.output = Output(words)
+        self.debug = "--debug" in words  # for a failure before the flags are known
+        try:
+            return self._run_and_tell(words)
+        except Interrupted as again:
+            die_of(again.signal)
+
+    def _run_and_tell(self, words: list[str]) -> int:
+        try:
+            catch_signals()
+            return self._run(words)
+        except ClosedPipe:
+            die_of_closed_pipe()
+        except Interrupted as interrupted:
+            code = self._fail(PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit))
+            if interrupted.signal:
+                die_of(interrupted.signal)
+            return code
+        except PflowError as error:
+            return self._fail(error)
+        except Exception as error:
+            bug = failure.from_bug(error)
+            bug.__cause__ = error
+            return self._fail(bug)
+
+    def _run(self, words: list[str]) -> int:
+        node_class = self._load()
+        interface = interface_of(node_class)
+        self.entry["version"] = version_of(node_class)
+        self._note_carried(interface.pipe_write, None)
+        flags = parse_flags(words, interface)
+        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
+        self.debug = flags.debug
+        self._note_carried(interface.pipe_write, flags)
+        if flags.help or flags.describe or flags.version:
+            return self._tell(interface, node_class, flags)
+        if self.output.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        for warning in flags.warnings:
+            failure.say(self.program, f"warning: {warning}, and stays as it is")
+        if interface.fault:
+            failure.say(self.program, f"warning: any key and flag may pass: {interface.fault}")
+        intake = take_in(
+            no_stdin=flags.no_stdin,
+            source=getattr(flags, "from"),
+            allow_empty=flags.allow_empty,
+            warm=None if flags.dry_run else getattr(node_class, "warm", None),
+        )
+        self.document = document = intake.document
+        if "error" in document.header:
+            return self._pass_on(intake)
+        document.start()
+        self.step = self.entry["id"] = step_id(document, self.name, flags.id)
+        check_stdin(interface, flags, intake)
+        inputs = Sources(interface, flags, intake).find_all()
+        self.entry["reads"] = inputs.origins
+        if flags.verbose:
+            self._say_reads(inputs)
+        if flags.dry_run or "dry" in document.header:
+            from pflow.stage.dry import pretend
+
+            add_step(document, {**self.entry, **pretend(document, self.step, interface, flags, inputs)})
+            self.output.write_document(document)
+        else:
+            self._work(node_class, interface, flags, inputs)
+        return 0
+
+    def _load(self) -> Any:
+        from pflow import registry
+
+        return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)
+
+    def _note_carried(self, write: Item | None, flags: Flags | None) -> None:
+        """Note where the pipe will find what this step hands on, for pflow-catch after a failure."""
+        if write is not None:
+            self.entry["carries"] = write_path(flags.place_of(write.name) if flags else (write.name,))
+
+    def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
+        from pflow.stage.help import describe, help_text
+
+        if flags.version:
+            text = f"{self.program} {version_of(node_class)} (pflow-shell {_version()})\n"
+        else:
+            text = describe(self.name, node_class, interface) if flags.describe else help_text(self.name, interface)
+        self.output.write([text.encode()])
+        return 0
+
+    def _pass_on(self, intake: Intake) -> int:
+        """An error document: nothing is done, and it goes on as it came."""
+        if self.output.form == DOCUMENT:
+            self.output.write(list(intake.chunks))
+        return int(intake.document.header["error"]["exit"])
+
+    def _work(self, node_class: Any, interface: Interface, flags: Flags, inputs: Inputs) -> None:
+        document = self.document
+        assert document
+        for key in [*interface.writes, *inputs.stored]:
+            document.check_place(flags.place_of(key))
+        values = document.decoded() if interface.open else {}
+        shared = Shared({**values, **inputs.values})
+        before = {key: encode(shared[key]) for key in interface.writes if isinstance(shared.get(key), list | dict)}
+        enter_span(document)
+        self._trace("start", {})
+        begun = time.monotonic()
+        try:
+            action = self._run_node(node_class, flags, inputs.params, shared)
+        finally:
+            self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
+        shared.note_changes(before)
+        check_written(interface, shared.written)
+        self.document = self._stored(document.copy(), interface, flags, inputs, shared.written)
+        self.entry |= usage_of(shared.written)
+        self.entry.pop("carries", None)
+        if action not in (None, "default"):
+            self.entry["action"] = str(action)
+        add_step(self.document, self.entry)
+        self._trace("end", {"exit": 0})
+        self.output.write_outcome(self.document, interface.pipe_write, shared.written)
+
+    def _run_node(self, node_class: Any, flags: Flags, params: dict[str, Any], shared: Shared) -> Any:
+        try:
+            node = node_class()
+            node.set_params(params)
+            return run_node(
+                node,
+                shared,
+                retries=flags.retries if "retries" in flags.given else None,
+                wait=flags.wait if flags.given & {"retries", "wait"} else getattr(node, "wait", 0),
+                timeout=flags.timeout,
+                sink=self.output.emit if self.output.is_streamed else None,
+            )
+        except (PflowError, ClosedPipe, Interrupted):
+            raise
+        except BaseException as error:
+            raise failure.from_node(self.name, error) from error
+
+    def _stored(
+        self, document: Document, interface: Interface, flags: Flags, inputs: Inputs, written: dict[str, Any]
+    ) -> Document:
+        """The store with data flags and writes in it, under the step's name where it has one."""
+        for key, value in inputs.stored.items():
+            place = flags.own_place(key)
+            if not document.has(place):
+                document.put(place, _storable(interface.reads[key], value))
+        self.entry["writes"] = {}
+        carried = interface.pipe_write
+        for key, value in written.items():
+            place = flags.place_of(key)
+            try:
+                document.put(place, value)
+            except PflowError as error:
+                raise error.within(f"cannot store '{key}'") from None
+            self.entry["writes"][key] = write_path(place)
+            if carried is not None and key == carried.name:
+                document.header["last"] = write_path(place)
+        return document
+
+    def _say_reads(self, inputs: Inputs) -> None:
+        for name, origin in inputs.origins.items():
+            failure.say(self.program, f"reads {name} from {origin}")
+
+    def _trace(self, event: str, about: dict[str, Any]) -> None:
+        if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
+            from pflow.stage.events import write_event
+
+            header = self.document.header if self.document else {}
+            context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}
+            write_event(self.program, event, {**context, **self.entry, **about})
+
+    def _fail(self, error: PflowError) -> int:
+        """Say it on stderr, hand an error document on, and give the exit code."""
+        failure.say_error(self.program, error, debug=self.debug)
+        document = self.document or Document()
+        add_step(document, {**self.entry, "exit": error.exit})
+        self._trace("end", {"exit": error.exit})
+        if not self.output.has_begun:
+            failure.mark_failed(document, self.step, self.name, error)
+            try:
+                self.output.write_document(document)
+            except ClosedPipe:
+                die_of_closed_pipe()
+            except PflowError:
+                pass  # stdout cannot be written: that was said, or the exit code has to do
+        return error.exit
+
+
+def _storable(item: Item, value: Any) -> Any:
+    """A path whose bytes are not UTF-8 is stored as those bytes."""
+    if item.type.name == "path" and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(value)
+    return value
+
+
+def _version() -> str:
+    from pflow import __version__
+
+    return __version__

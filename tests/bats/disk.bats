@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# write-file: whole or not at all, whatever the disk and the directory are like (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "a full disk is 73 and leaves the old file and nothing else" {
+    mkdir disk
+    mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip 'no file system may be mounted here'
+    echo old >disk/o
+    head -c 200000 /dev/zero >big
+    run --separate-stderr sh -c 'pflow-write-file --path=disk/o -q <big; echo $?; pflow-write-file --path=disk/sub/new -q <big; echo $?'
+    cp disk/o o && ls -A disk >left
+    umount disk
+    expect 0 $'73\n73' "pflow-write-file: cannot write 'disk/o': no space left on device"
+    [ "$(cat o)" = old ]
+    [ "$(cat left)" = o ]
+}
+
+@test "a full disk is 73 with --append, and the old content is left" {
+    mkdir disk
+    mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip 'no file system may be mounted here'
+    echo old >disk/o
+    head -c 200000 /dev/zero >big
+    run --separate-stderr pflow-write-file --append --path=disk/o -q <big
+    cp disk/o o
+    umount disk
+    expect 73 '' 'no space left'
+    [ "$(cat o)" = old ]
+}
+
+@test "a limit on the size of files is 73 and leaves the old file and nothing else" {
+    head -c 200000 /dev/zero >big
+    in_shells 'ulimit -f 8; echo old >o; pflow-write-file --path=o -q <../big; echo $?; cat o; ls -A'
+    expect 0 $'73\nold\no' 'file too large'
+    in_shells 'ulimit -f 8; echo old >o; pflow-write-file --append --path=o -q <../big; echo $?; cat o'
+    expect 0 $'73\nold' 'file too large'
+    in_shells 'ulimit -f 8; pflow-read-file --path=../big >o; echo $?'
+    expect 0 73 'cannot write to stdout'
+}
+
+@test "a full device is 73, also after another try" {
+    in_shells 'echo hi | pflow-write-file --path=/dev/full -q'
+    expect 73 '' 'no space left on device'
+    in_shells 'echo hi | pflow-write-file --path=/dev/full --retries=1 --wait=0 -q'
+    expect 73 '' 'no space left on device'
+}
+
+@test "a file keeps its mode, and a new one takes the umask's" {
+    in_shells '
+        umask 027; : >a; chmod 4751 a; : >r; chmod 400 r
+        for f in a b r; do echo hi | pflow-write-file --path=$f -q || echo "$f $?"; done
+        stat -c "%a %n" a b r'
+    [[ $output == *'751 a'*'640 b'* ]]
+}
+
+@test "a link is followed, and a broken one makes its target" {
+    in_shells '
+        mkdir t; echo old >t/real; ln -s t/real link; ln -s t/gone broken
+        echo new | pflow-write-file --path=link -q; echo new | pflow-write-file --path=broken -q
+        cat t/real t/gone; readlink link broken'
+    expect 0 $'new\nnew\nt/real\nt/gone'
+}
+
+@test "missing directories are made, and odd names are names" {
+    export NAME=$'d/ä \n-$x/--file'
+    in_shells '
+        echo hi | pflow-write-file --path="$NAME" --verbatim -q && cat "$NAME"
+        pflow-read-file --path="$NAME" --verbatim -r; rm -r d
+        echo hi | pflow-write-file --path ./-x -q; pflow-read-file --path=-x -r
+        printf hi | pflow-write-file --path="$(printf "b\377d")" | pflow-get path | od -An -c'
+    expect 0 $'hi\nhi\nhi\n   b 377   d'
+}
+
+@test "--append adds to the end, --no-overwrite refuses a file that is there" {
+    in_shells '
+        for n in 1 2 3; do echo $n | pflow-write-file --append --path=log -q; done; cat log
+        echo new | pflow-write-file --no-overwrite --path=log -q; echo $?
+        echo new | pflow-write-file --no-overwrite --path=first -q; echo $?; cat first
+        ls -A'
+    expect 0 $'1\n2\n3\n73\n0\nnew\nfirst\nlog' 'it is there already'
+}
+
+@test "many that append at once lose no line and mix none" {
+    seq 40 | timeout 60 xargs -P 8 -I{} sh -c 'printf "%0500d\n" {} | pflow-write-file --append --path=log -q'
+    [ "$(sort log | uniq | wc -l)" -eq 40 ]
+    [ "$(wc -c <log)" -eq $((40 * 501)) ]
+}
+
+@test "many that replace at once leave one whole file" {
+    seq 20 | timeout 60 xargs -P 8 -I{} sh -c 'printf "%09999d\n" {} | pflow-write-file --path=d/o -q'
+    [ "$(wc -c <d/o)" -eq 10000 ]
+    [ "$(ls -A d)" = o ]
+}
+
+@test "objects and lists are written as JSON, text and bytes exactly" {
+    in_shells '
+        pflow-set -n o:="{\"b\":[1,null,true]}" t=text n:=1.5 |
+            pflow-write-file --map-in content=o --path=o | pflow-write-file --map-in content=t --path=t |
+            pflow-write-file --map-in content=n --path=n -q; cat o; cat t; cat n'
+    expect 0 $'{"b":[1,null,true]}\ntext1.5'
+}
+
+@test "read-file gives a file exactly: line ends, byte order mark, no last newline" {
+    printf '\357\273\277a\r\nb' >bom
+    printf 'caf\351' >latin
+    in_shells 'pflow-read-file --path=../bom -r | cmp - ../bom; pflow-read-file --path=../latin -r | cmp - ../latin
+        pflow-read-file --path=../latin --encoding=latin-1 -r; echo; pflow-read-file --path=../latin --encoding=utf-8 -q; echo $?
+        pflow-read-file --path=../latin --encoding=no-such -q; echo $?'
+    expect 0 $'café\n65\n2'
+}
+
+@test "list-files lists sorted, ** and hidden files when asked" {
+    need jq
+    in_shells '
+        mkdir -p a/b .h; : >a/2.md; : >a/1.md; : >a/b/3.md; : >.h/4.md; : >.5.md; : >"a/ä \$x.md"
+        list() { pflow-list-files -n "$@" -r | jq -c .; }
+        list --pattern="*.md" --directory=a; list --pattern="**/*.md"; list --pattern="**/*.md" --hidden | jq length; list --pattern="nope*"'
+    [ "$status" -eq 0 ]
+    [ "$(sed -n 2p <<<"$output")" = '["a/1.md","a/2.md","a/b/3.md","a/ä $x.md"]' ] || expect 0 list
+    [ "$(sed -n '3p;4p' <<<"$output")" = $'6\n[]' ] || expect 0 list
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# --dry-run: what would be done, and nothing done (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "a dry stage says what it would read and do, touches nothing, and ends with 0" {
+    in_shells 'echo old >o; echo new | pflow-write-file --path=o --dry-run >doc; echo $?; cat o; ls'
+    expect 0 $'0\nold\ndoc\no' 'write-file (dry run)'
+    [[ $stderr == *'content from stdin'* && $stderr == *'path from --path'* && $stderr == *'writes files'* ]]
+    in_shells 'pflow-shell -n --dry-run --command="touch ran" -q; pflow-read-file --path=/nope --dry-run -q; ls'
+    expect 0 '' 'runs commands'
+}
+
+@test "the stages after a dry one are dry too, and what it would write counts as present" {
+    need jq
+    in_shells '
+        pflow-shell -n --command="touch ran; echo hi" --dry-run | jq . | pflow-llm --prompt="never-asked-dry: \$stdout" |
+            pflow-shell --command="touch ran" --args="\${usage.input}" | pflow-write-file --path=o >doc
+        echo $?; ls'
+    expect 0 $'0\ndoc' 'content from stdout'
+    [ "$(requests_with never-asked-dry)" -eq 0 ]
+    [ "$(grep -c '(dry run)' <<<"$stderr")" -eq 4 ]
+}
+
+@test "a dry pipe still finds what is missing" {
+    in_shells 'pflow-shell -n --command=true --dry-run | pflow-shell --command=true --args="\$nope" -q'
+    expect 66 '' "'nope'"
+    in_shells 'pflow-shell -n --command=true --dry-run | pflow-write-file -q'
+    expect 66 '' "'path'"
+    in_shells 'pflow-shell -n --command=true --dry-run | pflow-write-file --pth=o -q'
+    expect 2
+    in_shells 'false | pflow-write-file --path=o --dry-run -q'
+    expect 66
+}
+
+@test "a dry stage carries the store on as it was" {
+    in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get kept'
+    expect 0 1
+    in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get stdout'
+    expect 0 '' 'would print: stdout'
+}
+
+@test "a dry read of what is there already shows no stale value as new" {
+    in_shells 'pflow-set -n stdout=stale | pflow-shell --command=true --dry-run | pflow-write-file --path=o -q; ls'
+    expect 0 '' 'content from stdout'
+}
+
+@test "a dry run with -r prints nothing to a raw reader" {
+    in_shells 'pflow-shell -n --command="echo hi" --dry-run -r 2>/dev/null'
+    expect 0 ''
+}
+
+@test "pflow trace marks dry steps" {
+    in_shells 'pflow-shell -n --command=true --dry-run 2>/dev/null | pflow trace'
+    [[ $status -eq 0 && $output == '[1] shell (shell)'*dry* ]]
+}
+
+@test "pflow-get at the end of a dry pipe says what it would print" {
+    in_shells 'pflow-shell --command="touch ran" --dry-run | pflow-get; echo $?; ls'
+    expect 0 0 'would print: stdout'
+    in_shells 'pflow-set -n a=1 | pflow-shell --command="touch ran" --dry-run | pflow-get a; ls'
+    expect 0 1
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# Poor surroundings: each program works, or says in a line what it lacks.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+bare() { # a script with nothing but PATH
+    in_shells "exec env -i PATH='$PATH' sh -c '$1'"
+}
+
+@test "with nothing but PATH every node and tool works" {
+    bare 'echo hi | pflow-write-file --path=o | pflow-read-file --path=o | pflow-shell --command="tr h H" |
+        pflow-list-files --pattern="*" | pflow-set a=1 | pflow-catch | pflow-get stdout files'
+    expect 0 $'Hi\n\n["o"]'
+    [ -z "$stderr" ]
+    bare 'pflow-set -n "text=ä" | pflow trace; pflow --version >/dev/null; pflow read-file --help >/dev/null && echo fine'
+    expect 0 $'no step has run\nfine'
+}
+
+@test "with nothing but PATH llm says which model it lacks, or answers with the embedded one" {
+    bare 'pflow-llm -n --model=nope --prompt=hi -q'
+    expect 78 '' "cannot find the model 'nope'"
+    bare 'pflow-llm -n --help | grep -c "^Data"; ls -A'
+    expect 0 1
+    bare "LLM_USER_PATH=$LLM_USER_PATH pflow-llm -n --model=echo --prompt=ä -r"
+    expect 0 ä
+}
+
+@test "nothing is made in the directory where there is no home" {
+    bare 'pflow-llm -n --model=nope --prompt=hi -q; ls -A'
+    expect 0 ''
+}
+
+@test "text outside ASCII passes under LC_ALL=C" {
+    in_shells '
+        LC_ALL=C; export LC_ALL
+        mkdir "ä"; echo "größe 😀" | pflow-write-file --path="ä/ö.txt" | pflow-shell --command="cat; echo \"\$1\"" --args="ü" -r
+        pflow-read-file --path="ä/ö.txt" -r; pflow-list-files --pattern="ä/*" -r; pflow-read-file --path=ß -q'
+    expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]' "cannot read 'ß'"
+}
+
+@test "a child gets the environment as it was" {
+    bare 'pflow-shell -n --command=env -r | grep -v "^PWD=\|^_=\|^SHLVL=\|^OLDPWD=" | cut -d= -f1'
+    expect 0 PATH
+    in_shells 'LC_ALL=C pflow-shell -n --command="echo \$LC_ALL \$LC_CTYPE \$PYTHONPATH" -r'
+    expect 0 C
+}
+
+@test "a closed stdin, stdout and stderr, each alone and all together" {
+    in_shells '
+        pflow-shell --command="cat; echo fine" -r <&-
+        pflow-llm --prompt=fine -r <&-; echo
+        pflow-write-file --content=hi --path=o -q <&- >&- 2>&-; cat o; echo
+        pflow-write-file --content=hi --path=p <&- >&- 2>&-; echo $?; ls'
+    expect 0 $'fine\nfine\nhi\n73\no'
+}
+
+@test "a read-only working directory" {
+    mkdir closed && chmod 555 closed
+    run --separate-stderr as_mortal 'cd closed
+        pflow-read-file --path="$NOTES" | pflow-shell --command="wc -l" | pflow-get stdout
+        pflow-llm -n --prompt=fine -r; echo
+        echo hi | pflow-write-file --path=o -q; echo $?
+        echo hi | pflow-write-file --path=sub/o -q; echo $?; ls -A'
+    expect 0 "$(wc -l <"$NOTES")"$'\nfine\n77\n77' "pflow-write-file: cannot write 'o': permission denied"
+}
+
+@test "a working directory that is gone" {
+    in_shells '
+        mkdir gone; cd gone; rmdir ../gone
+        echo hi | pflow-shell --command=cat -r; pflow-set -n a=1 | pflow-get a; echo
+        echo hi | pflow-write-file --path=o -q; echo $?; pflow-list-files --pattern="*" -r || echo $?'
+    [[ $output == $'hi\n1\n'@(66|73)$'\n'* && $stderr != *Traceback* && $stderr != *'bug in pflow'* ]] || expect 0 'hi …'
+}
+
+@test "a home that cannot be written" {
+    mkdir home && chmod 555 home
+    run --separate-stderr as_mortal 'unset LLM_USER_PATH; HOME=$PWD/home
+        echo hi | pflow-shell --command=cat -r; pflow-llm -n --model=nope --prompt=hi -q; echo $?'
+    expect 0 $'hi\n78' "cannot find the model 'nope'"
+    [ -z "$(ls -A home)" ]
+}
+
+@test "a directory for temporary files that is not there" {
+    in_shells 'export TMPDIR=/nope; echo hi | pflow-write-file --path=o | pflow-shell --command=cat -r; cat o'
+    expect 0 $'hi\nhi'
+}
+
+@test "few open files and a stack of descriptors" {
+    in_shells 'ulimit -n 20; echo hi | pflow-write-file --path=o | pflow-shell --command=cat -r'
+    expect 0 hi
+    run --separate-stderr bash -c 'exec 3>a 4>b 5>c 9>d; echo hi | pflow-shell --command="echo x >&9; cat" -r; cat d'
+    expect 0 $'hi\nx' || expect 0 hi
+}
+
+@test "PYTHONPATH, a module of one's own in the way, and python's switches" {
+    echo 'raise SystemExit("wrong json")' >json.py
+    cp json.py pflow.py && cp json.py orjson.py && cp json.py signal.py && cp json.py nodes.py
+    run --separate-stderr sh -c 'echo hi | pflow-write-file --path=o | pflow-shell --command=cat | pflow-get'
+    expect 0 hi
+    in_shells 'PYTHONWARNINGS=error PYTHONDEVMODE=1 PYTHONUTF8=0 pflow-shell -n --command="echo hi" -r'
+    expect 0 hi
+    [ -z "$stderr" ]
+}
+
+@test "a python that drops docstrings does not open a node's interface" {
+    printf '%s\n' '{"$pflow":{"v":1},' '"command":"touch ran",' '"path":"o",' '"content":"hi"' '}' >store
+    in_shells 'PYTHONOPTIMIZE=2 pflow-shell -q <../store; PYTHONOPTIMIZE=2 pflow-write-file -q <../store; ls'
+    expect 0 ''
+    in_shells 'PYTHONOPTIMIZE=2 pflow-shell -n --command="echo hi" -r'
+    [[ $status -eq 0 && $output == hi ]] || [[ $status -eq 78 && $stderr == *PYTHONOPTIMIZE* ]]
+}

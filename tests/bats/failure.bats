@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# A stage that fails: one line, an error document, and the first one's code at the end (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "an empty pipe before llm is 66, and the model is not asked" {
+    in_shells 'false | pflow-llm --prompt=never-asked-1 >o; echo $? && grep -c "\"exit\":66" o'
+    expect 0 $'66\n1' 'pflow-llm: stdin was empty: did the command before it fail? -n if this step takes none'
+    [ "$(requests_with never-asked-1)" -eq 0 ]
+}
+
+@test "the first failure is the code at the end, and no stage after it has an effect" {
+    in_shells '
+        echo old >o
+        pflow-read-file --path=/nope | pflow-llm --prompt=never-asked-2 | pflow-shell --command="touch ran" |
+            pflow-write-file --path=o -q
+        echo $? $(cat *) *'
+    expect 0 '66 old o' "pflow-read-file: cannot read '/nope': no such file or directory"
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    [ "$(requests_with never-asked-2)" -eq 0 ]
+}
+
+@test "sh -e stops at a pipe whose first stage failed" {
+    in_shells 'set -e; pflow-read-file --path=/nope | pflow-write-file --path=o -q; echo on'
+    expect 66 ''
+}
+
+@test "a raw end of a pipe that failed prints nothing" {
+    in_shells 'pflow-read-file --path=/nope | pflow-shell --command=cat -r'
+    expect 66 ''
+    in_shells 'pflow-shell -n --command="exit 3" -r | pflow-write-file --path=o -q; echo $?; ls'
+    expect 0 66
+}
+
+@test "an error document passes every stage and tool as it came" {
+    pflow-set -n kept=1 | pflow-shell --command='exit 9' >failed || [ $? -eq 9 ]
+    in_shells '
+        for stage in "read-file --path=../failed" "write-file --path=o" "list-files --pattern=*" "shell --command=touch\ o" \
+            "llm --prompt=never-asked-3" "set kept=2"; do
+            eval "set -- $stage"
+            pflow-"$@" <../failed >out
+            echo $? $(cmp out ../failed && rm out)
+        done; ls'
+    expect 0 $'9\n9\n9\n9\n9\n9'
+    [ "$(requests_with never-asked-3)" -eq 0 ]
+}
+
+@test "the error document says who failed and why, and keeps the store as it was" {
+    need jq
+    in_shells '
+        pflow-set -n kept=1 | pflow-read-file --path=/nope --id=first |
+            jq -c "[.[\"\$pflow\"].error | .step, .node, .exit], .kept, has(\"first\"), (.[\"\$pflow\"].error.message | test(\"/nope\"))"'
+    expect 0 $'["first","read-file",66]\n"1"\nfalse\ntrue'
+}
+
+@test "wrong flags are 2 with the nearest name, and stop the pipe too" {
+    in_shells 'echo hi | pflow-write-file --pth=o | pflow-write-file --path=o -q; echo $?; ls'
+    expect 0 2 'did you mean --path?'
+    in_shells 'pflow-write-file o -q'
+    expect 2 '' "cannot take the bare word 'o'"
+    in_shells 'pflow-shell -n --command=true --command=false -q'
+    expect 2 '' twice
+}
+
+@test "a flag's value is taken by its declared type, or refused" {
+    in_shells 'pflow-shell -n --no-check --command="exit 3" | pflow-get exit_code'
+    expect 0 3
+    in_shells 'pflow-shell -n --check=false --command="exit 3" | pflow-get exit_code'
+    expect 0 3
+    for wrong in --check=yes --check=1 --timeout=soon --timeout=0 --retries=x --retries=-1 --from=xml --no-check=true; do
+        in_shells "pflow-shell -n --command='touch ran' $wrong -q; echo \$?; ls"
+        expect 0 2
+    done
+    in_shells 'pflow-shell -n --command="echo \$1" --args 007 -r'
+    expect 0 007
+}
+
+@test "a missing value is 66 and names the node's key, what it is and its flag" {
+    in_shells 'pflow-read-file -n -q'
+    expect 66 '' "pflow-read-file: cannot find 'path' (the file to read): nothing gives it; --path=…"
+}
+
+@test "an empty text, 0 and false are values" {
+    in_shells 'pflow-set -n a= b:=0 c:=false | pflow-shell --command="printf %s, \"\$@\"" --args="\$a" --args="\$b" --args="\$c" -r'
+    expect 0 ',0,false,'
+}
+
+@test "a child's own code is kept, and 128+n when a signal killed it" {
+    for code in 1 3 77 255; do
+        in_shells "pflow-shell -n --command='exit $code' -q"
+        expect "$code"
+    done
+    in_shells 'pflow-shell -n --command="kill -9 \$\$" -q'
+    expect 137
+    in_shells 'pflow-shell -n --command="no-such-command" -q; echo $?'
+    expect 0 127
+}
+
+@test "--timeout is 124 and leaves no child" {
+    in_shells '
+        pflow-shell -n --timeout=0.3 --command="sleep 60 & echo \$! >>../pids; wait" | pflow-write-file --path=o -q
+        echo $?; ls'
+    expect 0 124 'took longer than the 0.3 s of --timeout'
+    while read -r pid; do until_true ended "$pid"; done <pids
+}
+
+@test "--retries tries again so many times, --wait seconds apart, and a success ends it" {
+    in_shells '
+        pflow-shell -n --retries=3 --wait=0 --command="echo x >>tries; [ \$(wc -l <tries) -eq 3 ]" -q
+        echo $? $(wc -l <tries)
+        pflow-shell -n --retries=2 --wait=0 --command="echo x >>more; exit 5" -q
+        echo $? $(wc -l <more)'
+    expect 0 $'0 3\n5 3'
+}
+
+@test "the system's errors end in their own codes" {
+    mkdir full
+    in_shells '
+        pflow-read-file --path=.. -q; echo $?
+        pflow-read-file --path=../full/a/b -q; echo $?
+        : >file; pflow-read-file --path=file/b -q; echo $?
+        ln -s loop loop; pflow-read-file --path=loop -q; echo $?
+        echo hi | pflow-write-file --path=.. -q; echo $?
+        echo hi | pflow-write-file --path=file/b -q; echo $?
+        echo hi | pflow-write-file --path=$(printf %300s | tr " " x) -q; echo $?'
+    expect 0 $'66\n66\n66\n66\n73\n73\n73'
+}
+
+@test "what may not be read or written is 77" {
+    echo secret >secret && chmod 000 secret
+    mkdir closed && echo old >closed/o && chmod 555 closed
+    run --separate-stderr as_mortal '
+        pflow-read-file --path=secret -q; echo $?
+        echo new | pflow-write-file --path=closed/o -q; echo $?'
+    expect 0 $'77\n77' "pflow-write-file: cannot write 'closed/o': permission denied"
+    [ "$(cat closed/o)" = old ]
+    [ "$(ls -A closed)" = o ]
+}
+
+@test "a failure is one line on stderr, a traceback only with --debug" {
+    in_shells 'pflow-read-file --path=/nope -q 2>&1 | wc -l; pflow-read-file --path=/nope --debug -q 2>&1 | grep -c Traceback'
+    expect 0 $'1\n1'
+    in_shells 'pflow-read-file --path="$(printf "a\nb\033[31m")" -q'
+    expect 66
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    [[ $stderr != *$'\e'* ]]
+}
+
+@test "pflow-catch turns a failure back into a store, on purpose" {
+    in_shells '
+        pflow-read-file --path=/nope | pflow-catch --set content="not there" | pflow-write-file --path=o -q
+        echo $?; cat o'
+    expect 0 $'0\nnot there'
+    in_shells 'pflow-set -n kept=1 | pflow-shell --command=false | pflow-catch | pflow-get kept'
+    expect 0 1
+}
+
+@test "pflow-catch leaves a store without a failure as it is" {
+    in_shells 'pflow-shell -n --command="echo fine" | pflow-catch --set stdout=broken | pflow-get'
+    expect 0 fine
+}
+
+@test "pflow-get ends a pipe that failed with its code and prints nothing" {
+    in_shells 'pflow-shell -n --command="exit 42" | pflow-get stdout'
+    expect 42 ''
+    in_shells 'pflow-shell -n --command="exit 42" | pflow-get -e kept'
+    expect 42 ''
+}

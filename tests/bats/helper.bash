@@ -1,0 +1,84 @@
+# What the shell tests stand on: the installed executables, a directory a test, two shells, and a server for models.
+# shellcheck shell=bash
+
+bats_require_minimum_version 1.5.0
+export BATS_TEST_TIMEOUT=120
+PYTHON=$(dirname "$(command -v pflow)")/python
+NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
+export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
+export LLM_USER_PATH=${PEER-$HOME}/llm PFLOW_MODEL=${PEER:+echo}
+unset PFLOW_NODES PFLOW_TRACE TRACEPARENT OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME LC_ALL
+cd "$HOME" || exit
+
+# Skip the test where a tool is missing; fail it in CI, where all are there.
+need() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null || missing "$tool is not installed" || return
+    done
+}
+
+missing() {
+    [ -n "${CI-}" ] || skip "$1"
+    echo "$1, and this is CI"
+    return 1
+}
+
+# Run a script in dash and in bash, each in a new directory inside the test's; both must end and print alike.
+in_shells() {
+    local shell seen=
+    for shell in ${SHELLS-dash bash}; do
+        need "$shell"
+        cd "$(mktemp -d -p "$BATS_TEST_TMPDIR")" || return
+        run --separate-stderr timeout 60 "$shell" -c "$1"
+        [ "${seen:-$status $output}" = "$status $output" ] || expect "${seen%% *}" "${seen#* }"
+        seen="$status $output"
+    done
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# The exit code of what was run, what it printed (- is anything), and a part of what it said on stderr.
+expect() {
+    if [ "$status" -eq "$1" ] && [[ ${2--} == @(-|"$output") && ${stderr-} == *"${3-}"* ]]; then return; fi
+    printf 'wanted: %s\n' "$@"
+    printf 'exit:   %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "${stderr-}"
+    return 1
+}
+
+# Run a script as somebody who is not almighty: for root, modes of files mean nothing.
+as_mortal() {
+    local mortal=()
+    if [ "$(id -u)" -eq 0 ]; then
+        need setpriv
+        mortal=(setpriv --bounding-set=-all --inh-caps=-all)
+    fi
+    "${mortal[@]}" sh -c "$1"
+}
+
+# Wait until a command succeeds, 20 seconds at most.
+until_true() {
+    local end=$((SECONDS + 20))
+    until "$@" >/dev/null 2>&1; do
+        if ((SECONDS > end)); then echo "never: $*" && return 1; fi
+        sleep 0.02
+    done
+}
+
+# Whether a process is no more, or only its parent has not heard of it yet.
+ended() {
+    ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null
+}
+
+# The server of tests/peers, with models that each behave in one way; as long as setup_file's process at most.
+start_server() {
+    export PEER=$BATS_FILE_TMPDIR/server
+    mkdir "$PEER" && : >"$PEER/requests.jsonl"
+    "$PYTHON" "$BATS_TEST_DIRNAME/../peers/openai_server.py" "$PEER" >/dev/null 2>&1 3>&- &
+    export PEER_PID=$!
+    until_true test -e "$PEER/port"
+}
+
+stop_server() { kill "$PEER_PID"; }
+
+# How many requests the server saw that hold this text.
+requests_with() { grep -c -F -e "$1" "$PEER/requests.jsonl" || true; }

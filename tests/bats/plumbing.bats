@@ -1,0 +1,317 @@
+#!/usr/bin/env bats
+# The executables that are not nodes, and nodes of one's own (DESIGN.md, sections 3 and 9; pflow-set, pflow-get).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "pflow-get prints a value raw" {
+    in_shells 'pflow-set -n t="a b" n:=7 l:="[1, {\"x\": \"é\"}]" | tee s | pflow-get t | od -An -c; for p in n "l[1]" "l[1].x" "l[-1].x" l; do pflow-get $p <s; echo; done'
+    expect 0 $'   a       b\n7\n\n{"x":"é"}\n\né\né\n[1,{"x":"é"}]'
+}
+
+@test "pflow-get without a path prints what the pipe carries" {
+    in_shells 'echo hi | pflow-set a=1 | pflow-get; pflow-set -n a=1 | pflow-get'
+    expect 66 hi 'the pipe carries none'
+}
+
+@test "pflow-get ends each of several values with a newline, or with a NUL" {
+    in_shells 'pflow-set -n a="x y" b:=2 c="[\"c\"]" | tee s | pflow-get a b c; pflow-get -0 a b <s | od -An -c'
+    expect 0 $'x y\n2\n["c"]\n   x       y  \\0   2  \\0'
+    in_shells 'pflow-set -n l:="[\"a b\",\"c\\nd\"]" | pflow-get -0 "l[0]" "l[1]" | xargs -0 -n1 printf "<%s>"'
+    expect 0 $'<a b><c\nd>'
+    in_shells 'pflow-set -n a:="\"x\\u0000y\"" | pflow-get -0 a | cat; pflow-set -n a:="\"x\\u0000y\"" | pflow-get -0 a'
+    expect 65 '' NUL
+}
+
+@test "pflow-get says what there is, and -e only tells" {
+    in_shells 'pflow-set -n stdout=1 | pflow-get stdot'
+    expect 66 '' 'did you mean stdout?'
+    in_shells 'for p in nope nil a.b.c "l[5]"; do pflow-set -n a.b=1 nil:=null l:="[1]" | pflow-get -e $p; echo $?; done; pflow-set -n a:=false | pflow-get -e a'
+    expect 0 $'1\n1\n1\n1\nfalse'
+    [ -z "$stderr" ]
+    in_shells 'if pflow-set -n n:=0 | pflow-get --exit-status n >/dev/null; then echo there; fi'
+    expect 0 there
+}
+
+@test "pflow-get does not take raw input for a store" {
+    in_shells 'echo "{\"a\": 1}" | pflow-get a'
+    expect 65 '' '--from=json'
+    in_shells 'echo "{\"a\": 1}" | pflow-get --from=json a; pflow-get a </dev/null'
+    expect 66 1
+    in_shells 'false | pflow-get a'
+    expect 66 '' 'stdin was empty'
+}
+
+@test "pflow-set starts a store and changes one, and leaves what the pipe carries" {
+    in_shells 'pflow-set -n a=1 b:=2 "c=x = y" d= e.f.g=deep | pflow-set a=3 h:="[1]" | tail -n +2'
+    expect 0 $'"a":"3",\n"b":2,\n"c":"x = y",\n"d":"",\n"e":{"f":{"g":"deep"}},\n"h":[1]\n}'
+    in_shells 'echo hi | pflow-set a=1 | pflow-shell --command=cat -r; pflow-shell -n --command="echo out" | pflow-set stderr=x | pflow-get'
+    expect 0 $'hi\nout'
+}
+
+@test "pflow-set refuses what is no member, and sets none of them" {
+    for wrong in bare =x '$x=1' 'a:={' 'a[0]=1' 'a..b=1' ''; do
+        in_shells "pflow-set -n 'good=1' '${wrong//\'/}'"
+        expect 2 ''
+    done
+    in_shells 'pflow-set -n a=1 | pflow-set a.b=2'
+    expect 65 ''
+    in_shells 'pflow-set -n --nope'
+    expect 2 '' "no such flag"
+    in_shells 'pflow-set -n -- "-x=1" | pflow-get "-x"; pflow-set -n -- "-x=1" | pflow-get -- -x'
+    expect 0 1
+}
+
+@test "pflow trace shows each step, what it read from where and what it wrote" {
+    in_shells 'echo hi | pflow-shell --id=first --command=cat | pflow-write-file --path=o | pflow trace | sed "s/  [0-9.]* m*s$//"'
+    expect 0 $'[1] first (shell)\n    ← reads: command from --command, input from stdin\n    → writes: first.stdout, first.stderr, first.exit_code\n\n[2] write-file (write-file)\n    ← reads: content from first.stdout, path from --path'
+}
+
+@test "pflow trace shows where a pipe failed" {
+    in_shells 'pflow-read-file --path=/nope | pflow-write-file --path=o | pflow trace | sed "s/[0-9]* ms/N ms/"'
+    [[ $output == *'exit 66'*'failed: read-file (exit 66): cannot read'* ]] || expect 0 'failed: …'
+    in_shells 'echo raw | pflow trace'
+    expect 65 ''
+    in_shells 'pflow trace </dev/null; pflow trace --nope'
+    expect 2 ''
+}
+
+@test "pflow WORD runs pflow-WORD, with its flags, its stdin and its code" {
+    in_shells 'echo hi | pflow shell --command="cat; exit 7" -r; echo $?; pflow set -n a=1 | pflow get a; echo; pflow write-file --path=o -n --content=x -q && cat o'
+    expect 0 $'hi\n7\n1\nx'
+}
+
+@test "pflow WORD finds programs on PATH" {
+    mkdir bin
+    printf '#!/bin/sh\necho "mine: $*"\n' >bin/pflow-mine && chmod +x bin/pflow-mine
+    : >bin/pflow-flat
+    in_shells 'PATH=$PWD/../bin:$PATH; pflow mine --x "a b"; pflow flat; echo $?'
+    expect 0 $'mine: --x a b\n127'
+}
+
+@test "a word that is nothing is 127 with the nearest name" {
+    in_shells 'pflow shel --command=true; echo $?; pflow raed-file; echo $?; pflow ../../bin/sh; echo $?; pflow "two words"; echo $?'
+    expect 0 $'127\n127\n127\n127' 'did you mean shell'
+    [[ $stderr == *'read-file'* ]]
+    in_shells 'pflow; echo $?; pflow --nope; echo $?'
+    [ "$(tail -n 1 <<<"$output")" = 127 ] || [ "$(tail -n 1 <<<"$output")" = 2 ]
+}
+
+own_node() {
+    mkdir -p nodes
+    cat >"nodes/$1"
+    export PFLOW_NODES=/nowhere:$PWD/nodes
+}
+
+@test "a user's own node runs as a stage" {
+    own_node count_words.py <<'N'
+from pflow import Node, flow_safe
+
+
+@flow_safe
+class CountWords(Node):
+    """Count the words of a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["words"]: int [pipe]  # how many words it has
+    - Params: minimum: int = 1  # letters that make a word
+    """
+
+    version = "1.2.3"
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return sum(len(word) >= self.params["minimum"] for word in text.split())
+
+    def post(self, shared, text, words):
+        shared["words"] = words
+N
+    in_shells '
+        echo "one three four" | pflow count-words -r
+        echo "one three four" | pflow count_words --minimum=4 | pflow-get words
+        pflow-shell -n --command="echo a b" | pflow count-words --id=n | pflow-get n.words
+        pflow count-words --version | cut -d" " -f1,2; pflow count-words --help | grep "^[DPC].*:$"
+        echo x | pflow count-words --minimum=many -q; echo $?'
+    expect 0 $'3\n2\n2\npflow-count-words 1.2.3\nData (into the store):\nParams (how it works):\nCommon:\n2'
+}
+
+@test "a node straight from pocketflow runs, with an open interface" {
+    own_node shout.py <<'N'
+from pocketflow import Node
+
+
+class Shout(Node):
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return text.upper() + self.params.get("mark", "")
+
+    def post(self, shared, text, loud):
+        shared["loud"] = loud
+        return "default"
+N
+    in_shells 'pflow-set -n text=hi | pflow shout --mark=! | pflow-get loud; pflow shout -n --text=ho | pflow-get loud'
+    expect 0 'HI!HO'
+}
+
+@test "a class that is no pocketflow.Node is PF09" {
+    own_node odd.py <<<'class Odd: pass'
+    in_shells 'pflow odd -n -q'
+    expect 65 '' PF09
+}
+
+@test "a node that cannot be loaded says why in a line" {
+    own_node broken.py <<<'class Broken(:'
+    own_node lacking.py <<<'import no_such_module'
+    own_node empty.py </dev/null
+    own_node raising.py <<<'raise SystemExit(0)'
+    in_shells 'for node in broken lacking empty raising; do pflow $node -n -q; echo $?; done'
+    expect 0 $'65\n78\n65\n65' 'pip install no_such_module'
+    [[ $(wc -l <<<"$stderr") -eq 4 && $stderr != *Traceback* ]]
+}
+
+@test "what goes wrong in a user's node ends in the code of its exception" {
+    own_node raises.py <<'N'
+import errno
+
+from pocketflow import Node
+
+from pflow.errors import PflowError
+
+
+class Raises(Node):
+    def exec(self, prepared):
+        raise eval(self.params["what"], globals())
+N
+    check() {
+        in_shells "pflow raises -n -q --what='$1'"
+        expect "$2" ''
+        [[ $(wc -l <<<"$stderr") -eq 1 && $stderr != *Traceback* ]]
+    }
+    check 'FileNotFoundError(2, "no")' 66
+    check 'IsADirectoryError(21, "no")' 66
+    check 'NotADirectoryError(20, "no")' 66
+    check 'PermissionError(13, "no")' 77
+    check 'OSError(errno.ENOSPC, "no")' 73
+    check 'OSError(errno.EROFS, "no")' 73
+    check 'ConnectionRefusedError(111, "no")' 69
+    check 'TimeoutError("no")' 75
+    check 'PflowError("cannot", exit=42)' 42
+    check 'ValueError("two\nlines")' 1
+    check 'SystemExit(5)' 1
+    check 'RecursionError()' 1
+    check 'MemoryError()' 1
+    check 'KeyboardInterrupt()' 1
+    check '__import__("asyncio").CancelledError()' 1
+}
+
+@test "a node that writes what it may not is refused" {
+    own_node writes.py <<'N'
+from pflow import Node
+
+
+class Writes(Node):
+    """Write anything.
+
+    Interface:
+    - Reads: shared["key"]: str = "x"
+    - Reads: shared["kind"]: str = "text"
+    - Writes: shared["x"]: any [pipe]
+    """
+
+    def post(self, shared, prepared, done):
+        kinds = {"text": "hi", "set": {1}, "nan": float("nan"), "big": 2**70, "surrogate": "\ud800", "key": {1: 2}}
+        shared[shared["key"]] = kinds[shared["kind"]]
+N
+    in_shells 'for key in x stdin other; do pflow writes -n --key=$key -q; echo $?; done; for kind in set nan big surrogate key; do pflow writes -n --kind=$kind -q; echo $?; done'
+    expect 0 $'0\n1\n1\n65\n65\n65\n65\n65' 'its interface does not name'
+    [[ $stderr != *Traceback* ]]
+}
+
+@test "a batch node, an async node and a node's own retries run" {
+    own_node kinds.py <<'N'
+from pocketflow import AsyncNode
+
+
+class Kinds(AsyncNode):
+    """Sum a list.
+
+    Interface:
+    - Reads: shared["numbers"]: list[int]
+    - Writes: shared["sum"]: int [pipe]
+    """
+
+    async def prep_async(self, shared):
+        return shared["numbers"]
+
+    async def exec_async(self, numbers):
+        return sum(numbers)
+
+    async def post_async(self, shared, numbers, total):
+        shared["sum"] = total
+N
+    own_node batch.py <<'N'
+from pocketflow import BatchNode
+
+
+class Batch(BatchNode):
+    """Double a list.
+
+    Interface:
+    - Reads: shared["numbers"]: list[int]
+    - Writes: shared["doubled"]: list[int] [pipe]
+    """
+
+    def prep(self, shared):
+        return shared["numbers"]
+
+    def exec(self, number):
+        return number * 2
+
+    def post(self, shared, numbers, doubled):
+        shared["doubled"] = doubled
+N
+    own_node stubborn.py <<'N'
+from pocketflow import Node
+
+
+class Stubborn(Node):
+    """Work at the third try.
+
+    Interface:
+    - Writes: shared["tries"]: int [pipe]
+    """
+
+    def __init__(self):
+        super().__init__(max_retries=3)
+        self.tries = 0
+
+    def exec(self, prepared):
+        self.tries += 1
+        if self.tries < 3:
+            raise ValueError("not yet")
+        return self.tries
+
+    def exec_fallback(self, prepared, error):
+        return -1
+
+    def post(self, shared, prepared, tries):
+        shared["tries"] = tries
+N
+    in_shells '
+        pflow kinds -n --numbers="[1,2]" --id=a | pflow-get a.sum; pflow batch -n --numbers=1 --numbers=2 -r
+        pflow stubborn -n -r; pflow stubborn -n -r --retries=0; pflow stubborn -n --retries=1 --wait=0 -r'
+    expect 0 $'3\n[2,4]\n3\n-1\n-1'
+}
+
+@test "a program in any language is a node in a pipe" {
+    need jq
+    mkdir bin
+    printf '#!/bin/sh\nexec jq ".words = (.text | split(\\" \\") | length)"\n' >bin/pflow-words && chmod +x bin/pflow-words
+    in_shells 'PATH=$PWD/../bin:$PATH; pflow-set -n text="a b c" | pflow words | pflow-get words'
+    expect 0 3
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# Signals: children are ended, temporary files removed, and files are old or new (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+# Start a command in the background with a signal of its own choice at its default, as in the foreground of a shell.
+start() {
+    env --default-signal=INT,HUP,TERM,PIPE "$@" <&0 >out 2>err 3>&- &
+    stage=$!
+}
+
+@test "a signal ends a shell stage with all its children, its code and an error document" {
+    need jq
+    for signal in TERM:143 INT:130 HUP:129; do
+        rm -f pids
+        start pflow-shell -n --command='sleep 60 & echo $! >>pids; sh -c "echo \$\$ >>pids; sleep 60; :" & echo $$ >>pids; wait'
+        until_true eval '[ "$(wc -l 2>/dev/null <pids)" = 3 ]'
+        kill -s "${signal%:*}" "$stage"
+        code=0 && wait "$stage" || code=$?
+        [ "$code" -eq "${signal#*:}" ]
+        while read -r pid; do until_true ended "$pid"; done <pids
+        [ "$(jq '.["$pflow"].error.exit' out)" -eq "$code" ]
+        [[ $(cat err) == "pflow-shell: cannot finish"*"SIG${signal%:*}"* && $(wc -l <err) -eq 1 ]]
+    done
+}
+
+@test "a child that ignores SIGTERM is ended too" {
+    start pflow-shell -n --command='trap "" TERM; echo $$ >pid; while :; do sleep 1; done'
+    until_true test -s pid
+    kill "$stage"
+    code=0 && wait "$stage" || code=$?
+    [ "$code" -eq 143 ]
+    until_true ended "$(cat pid)"
+}
+
+@test "a second ctrl-C leaves no child either" {
+    start pflow-shell -n --command='trap "" TERM INT; echo $$ >pid; while :; do sleep 0.1; done'
+    until_true test -s pid
+    kill -INT "$stage"
+    until_true eval '! grep "^SigCgt:.*[2367abef]$" /proc/$stage/status' # its first answer: it lets a second one through
+    kill -INT "$stage" || :
+    code=0 && wait "$stage" || code=$?
+    [ "$code" -eq 130 ]
+    until_true ended "$(cat pid)" || { kill -KILL "$(cat pid)" && return 1; }
+}
+
+@test "the stages after one that was killed have no effect and end with its code" {
+    mkfifo ready
+    echo old >o
+    (
+        { exec env --default-signal=TERM pflow-shell -n --command='echo $PPID >ready; exec sleep 60'; } |
+            pflow-shell --command='touch ran' | pflow-write-file --path=o -q || echo $? >code
+    ) 3>&- 2>err &
+    local pipe=$!
+    read -r pid <ready
+    kill "$pid"
+    wait "$pipe"
+    [ "$(cat code)" -eq 143 ]
+    [ "$(cat o)" = old ]
+    [ ! -e ran ]
+}
+
+@test "a stage that is killed while it waits for its stdin ends at once" {
+    mkfifo f
+    exec 9<>f
+    start pflow-write-file --path=o <f
+    until_true grep '^SigCgt:.*[37bf]$' "/proc/$stage/status" # it catches SIGHUP and SIGINT
+    kill -INT "$stage"
+    code=0 && wait "$stage" || code=$?
+    exec 9>&-
+    [ "$code" -eq 130 ]
+    [ ! -e o ]
+    run -1 grep Traceback err
+}
+
+@test "a signal at any moment of a stage's work is one line at most, and its own code" {
+    need strace
+    strace -o trace pflow-shell -n --command=: -q || missing 'strace may trace nothing here'
+    # Every fifth system call from where signals are caught to where the process leaves.
+    awk -F'(' '/^[a-z]/ { n[$1]++; on = on || /^rt_sigaction\(SIGHUP, *\{sa_handler=0x/; if (on && !/exit/ && ++all % 5 == 0) print $1 ":" n[$1] }' \
+        trace >calls
+    [ "$(wc -l <calls)" -gt 10 ]
+    while IFS=: read -r call when; do
+        code=0
+        env --default-signal=INT strace -o /dev/null -e trace="$call" -e inject="$call:signal=INT:when=$when" \
+            pflow-shell -n --command=: -q 2>err || code=$?
+        [[ $code == @(0|130) && $(wc -l <err) -le 1 ]] || { echo "$call:$when: $code" && cat err && return 1; }
+    done <calls
+}
+
+@test "what its parent ignores, a stage ignores" {
+    mkfifo ready go
+    (
+        trap '' HUP
+        exec pflow-shell -n --command='echo $PPID >ready; cat go' -r
+    ) >out 3>&- &
+    stage=$!
+    read -r pid <ready
+    kill -HUP "$pid"
+    echo on >go
+    wait "$stage"
+    [ "$(cat out)" = on ]
+}
+
+in_terminal() { # the shell $1, with its keyboard and screen
+    tmux=(tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null)
+    "${tmux[@]}" new-session -d -x 200 "$@" 3>&-
+}
+
+type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
+
+@test "ctrl-C in a terminal ends the whole pipe, and no child stays" {
+    need tmux
+    for shell in 'dash -i' 'bash --norc -i' 'zsh -f -i' 'fish -N -i'; do
+        need "${shell%% *}"
+        in_terminal "$shell"
+        type_line 'pflow-shell -n --command="echo \$\$ >pid; exec sleep 60" | pflow-write-file --path=o'
+        until_true test -s pid
+        "${tmux[@]}" send-keys C-c
+        until_true ended "$(cat pid)"
+        type_line 'echo >typed'
+        until_true test -e typed
+        "${tmux[@]}" kill-server
+        [ ! -e o ]
+        rm pid typed
+    done
+}
+
+@test "a loop in bash stops at ctrl-C" {
+    need tmux
+    echo 'for n in 1 2 3; do echo $n >>turns; pflow-shell -n --command="echo \$\$ >pid; exec sleep 60" -q; done; echo >after' >loop
+    in_terminal 'bash --norc -i'
+    type_line 'bash loop; echo never >after'
+    until_true test -s pid
+    "${tmux[@]}" send-keys C-c
+    until_true ended "$(cat pid)"
+    type_line 'echo $? >code'
+    until_true test -s code
+    "${tmux[@]}" kill-server
+    [ "$(cat code)" -eq 130 ]
+    [ "$(cat turns)" = 1 ]
+    [ ! -e after ]
+}
+
+# Each system call of a write-file from the making of the new file on, as CALL:WHEN.
+calls_of_writing() {
+    mkdir d && echo old >d/o
+    strace -o trace pflow-write-file --path=d/o -q <new || missing 'strace may trace nothing here'
+    awk -F'(' '/^[a-z]/ { n[$1]++; on = on || /O_TMPFILE|O_CREAT/; if (on && !/exit/) print $1 ":" n[$1] }' trace
+}
+
+@test "kill -9 of write-file at any moment leaves the old or the new file" {
+    need strace
+    head -c 200000 /dev/zero | tr '\0' n >new
+    calls_of_writing >calls
+    for call in write fsync rename; do grep "^$call" calls; done
+    local seen=
+    while IFS=: read -r call when; do
+        echo old >d/o
+        code=0
+        strace -o /dev/null -e trace="$call" -e inject="$call:signal=KILL:when=$when" \
+            pflow-write-file --path=d/o -q <new 2>/dev/null || code=$?
+        if cmp -s d/o new; then
+            seen+=' new'
+        else
+            [ "$(cat d/o)" = old ]
+            seen+=' old'
+        fi
+        [[ $code -ne 0 || $seen == *new ]]
+    done <calls
+    [[ $seen == *old*new* ]]
+}
+
+@test "a SIGTERM at any moment of write-file leaves the old or the new file, and nothing else" {
+    need strace
+    echo new >new
+    calls_of_writing >calls
+    while IFS=: read -r call when; do
+        echo old >d/o
+        code=0
+        strace -o /dev/null -e trace="$call" -e inject="$call:signal=TERM:when=$when" \
+            pflow-write-file --path=d/o -q <new 2>err || code=$?
+        [[ $code == @(143|0) && $(cat d/o) == @(old|new) && $(ls -A d) == o ]] ||
+            { echo "$call:$when: $code $(ls -A d)" && cat err && return 1; }
+        [[ $code -ne 0 || $(cat d/o) == new ]]
+    done <calls
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env bats
+# What a stage reads, and what it leaves to others (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+write_list() {
+    for n in 1 2 3; do
+        echo "text $n" >"$n.txt"
+        echo "$PWD/$n.txt"
+    done >list
+}
+
+@test "a while-read loop over a file reads every file of its list" {
+    write_list
+    in_shells 'while read f; do pflow-read-file --path="$f" -r; done <../list'
+    expect 0 $'text 1\ntext 2\ntext 3' ''
+    [ -z "$stderr" ]
+}
+
+@test "a while-read loop behind a pipe fails loudly on its first stage, and works with -n" {
+    write_list
+    in_shells 'cat ../list | while read f; do pflow-read-file --path="$f" -r || exit; done'
+    expect 64 '' '-n leaves stdin to others'
+    in_shells 'cat ../list | while read f; do pflow-read-file -n --path="$f" -r; done'
+    expect 0 $'text 1\ntext 2\ntext 3'
+}
+
+@test "a while-read loop in zsh and fish does the same" {
+    need zsh fish
+    write_list
+    for script in 'cat list | while read f; do pflow-read-file --path="$f" -r || exit; done' \
+        'while read f; do pflow-read-file --path="$f" -r; done <list'; do
+        run --separate-stderr timeout 60 zsh -fc "$script"
+        expect $((${#output} ? 0 : 64)) -
+    done
+    [ "$output" = $'text 1\ntext 2\ntext 3' ]
+    run --separate-stderr timeout 60 fish -N -c 'while read f; pflow-read-file --path="$f" -r; end <list'
+    expect 0 $'text 1\ntext 2\ntext 3'
+    run --separate-stderr timeout 60 fish -N -c 'cat list | while read f; pflow-read-file --path="$f" -r; or exit; end'
+    expect 64 ''
+}
+
+@test "first stages under make -j4 work with -n, and never differ silently from make -j1 without" {
+    need make
+    write_list
+    printf 'all: 1.out 2.out 3.out\n%%.out: %%.txt\n\tpflow-read-file $(N) --path=$< -r >$@\n' >Makefile
+    for how in '-j1 N=-n' '-j4 N=-n' '-j1' '-j4'; do
+        for stdin in /dev/null list 'a pipe'; do
+            rm -f ./*.out
+            code=0
+            # shellcheck disable=SC2086,SC2002
+            if [ "$stdin" = 'a pipe' ]; then
+                cat list | timeout 60 make -s $how >log 2>&1 || code=$?
+            else
+                timeout 60 make -s $how <"$stdin" >log 2>&1 || code=$?
+            fi
+            if [ "$code" -eq 0 ]; then
+                [ "$(cat ./*.out)" = $'text 1\ntext 2\ntext 3' ]
+            else
+                [[ $how != *-n ]] && grep 'pflow-read-file: .*-n' log
+            fi || { echo "$how $stdin: $code" && cat log && return 1; }
+        done
+    done
+}
+
+@test "first stages under GNU parallel work with -n, and never differ silently without" {
+    need parallel
+    write_list
+    run --separate-stderr timeout 60 parallel --will-cite -k -j4 pflow-read-file -n -r --path={} :::: list
+    expect 0 $'text 1\ntext 2\ntext 3'
+    for how in ':::: list' '<list' '::: ./1.txt ./2.txt ./3.txt <list' '::: ./1.txt ./2.txt ./3.txt </dev/null'; do
+        run --separate-stderr timeout 60 sh -c "cat list | parallel --will-cite -k -j4 pflow-read-file -r --path={} $how"
+        [ "$status" -eq 0 ] && expect 0 $'text 1\ntext 2\ntext 3' || [[ $stderr == *'pflow-read-file: '*'-n '* ]]
+    done
+}
+
+@test "a stage with -n does not wait for a pipe that nobody ends" {
+    in_shells '
+        mkfifo f; sleep 100 >f & sleeper=$!
+        timeout 50 pflow-llm -n --prompt=now -r <f; code=$?
+        kill $sleeper; exit $code'
+    expect 0 now
+}
+
+@test "fifty answers come of fifty stages at once" {
+    need jq
+    run --separate-stderr timeout 110 sh -c \
+        'seq 50 | xargs -P 16 -I{} pflow-llm -n --prompt={} | jq -r .response | sort -n'
+    expect 0 "$(seq 50)"
+    [ -z "$stderr" ]
+}
+
+@test "fifty answers come of fifty plain stages under xargs" {
+    run timeout 100 sh -c "seq 50 | xargs -P 16 -I{} pflow-shell -n --command='echo \$1' --args={} -r | sort -n"
+    expect 0 "$(seq 50)"
+}
+
+@test "a directory as stdin is refused in words, by python itself, and nothing is done" {
+    in_shells 'pflow-shell --command="touch ran" <. -q; echo $?; ls'
+    expect 0 1 'is a directory'
+    in_shells 'pflow-set a=1 <.'
+    expect 1 '' 'is a directory'
+}
+
+@test "a closed stdin, /dev/null and a terminal are not read" {
+    need script
+    in_shells 'pflow-shell --command="echo fine" -r <&-; pflow-shell --command="echo fine" -r </dev/null'
+    expect 0 $'fine\nfine' ''
+    run timeout 30 script -qec 'pflow-shell --command="echo fine" | cat' /dev/null
+    [[ $status -eq 0 && $output == *'"stdout":"fine\n"'* ]]
+}
+
+@test "a file is read from its beginning only, unless --from says so" {
+    in_shells '
+        printf "one\ntwo\n" >f
+        { read line; pflow-shell --command="cat; echo fine" -r; } <f
+        { read line; pflow-shell --from=text --command=cat -r; } <f'
+    [ "$status" -eq 0 ]
+    [[ $output == fine$'\n'* ]]
+}
+
+@test "raw bytes that nothing takes are 64, and a template, a flag or -n decides" {
+    in_shells 'echo hi | pflow-read-file --path=f -q'
+    expect 64 '' 'nothing here takes its 3 bytes'
+    in_shells 'echo hi | pflow-shell --command=cat --input=mine -r'
+    expect 64 ''
+    in_shells 'echo hi | pflow-shell --command="cat; echo \$1" --input=mine, --args="\$stdin" -r'
+    expect 0 'mine,hi'
+    in_shells 'echo hi | pflow-shell -n --command=cat --input=mine -r'
+    expect 0 mine
+}
+
+@test "raw input is carried byte for byte as stdin" {
+    head -c 100000 /dev/urandom >bytes
+    printf 'caf\303\251\r\n\0end' >text
+    for raw in bytes text; do
+        in_shells "pflow-set a=1 <../$raw | pflow-get stdin | cmp - ../$raw; cat ../$raw | pflow-shell --command=cat | pflow-get | cmp - ../$raw"
+        expect 0 ''
+    done
+}
+
+@test "an empty pipe is 66 where the pipe is needed, and --allow-empty takes it as an empty text" {
+    in_shells 'true | pflow-write-file --path=o -q; echo $?; ls'
+    expect 0 66 'stdin was empty'
+    in_shells 'true | pflow-write-file --allow-empty --path=o -q; echo $? && stat -c %s o'
+    expect 0 $'0\n0'
+    in_shells 'true | pflow-set a=1'
+    expect 66 '' 'stdin was empty'
+    in_shells ': >e; pflow-write-file --path=o -q <e'
+    expect 66 ''
+    in_shells 'true | pflow-read-file --path=../list -q; echo $?'
+    expect 0 66 # the list is not there: an empty pipe did not stop a stage that takes none
+    [[ $stderr != *'stdin was empty'* ]]
+}
+
+@test "--from says what stdin holds" {
+    in_shells 'pflow-set -n a=1 | tee s | pflow-write-file --from=text --path=o -q; cmp s o'
+    expect 0 ''
+    in_shells 'echo hi | pflow-write-file --from=store --path=o -q; echo $?; ls'
+    expect 0 65
+    in_shells 'echo "{\"a\": 1.50}" | pflow-set --from=json b=2 | tail -n +2'
+    expect 0 $'"a":1.50,\n"b":"2"\n}'
+    in_shells 'echo "[1]" | pflow-set --from=json b=2; echo $?'
+    expect 0 65
+    in_shells 'echo "{\"content\": \"mine\"}" | pflow-write-file --from=json --path=o -q && cat o'
+    expect 0 mine
+    in_shells 'echo "{\"\$x\": 1}" | pflow-set --from=json; echo $?'
+    expect 0 65
+}
+
+@test "flags are refused before stdin is read" {
+    in_shells '
+        mkfifo f; sleep 100 >f & sleeper=$!
+        timeout 10 pflow-write-file --nope -q <f; code=$?
+        kill $sleeper; exit $code'
+    expect 2 '' 'no such flag'
+}
+
+@test "a stdin that somebody made non-blocking is read to its end" {
+    "$PYTHON" - <<'P'
+import os, subprocess, threading
+
+read, write = os.pipe()
+os.set_blocking(read, False)
+stage = subprocess.Popen(["pflow-shell", "--command=wc -c", "-r"], stdin=read, stdout=subprocess.PIPE)
+os.close(read)
+os.write(write, b"x" * 1000)
+threading.Event().wait(0.2)
+os.write(write, b"x" * 1000)
+os.close(write)
+assert stage.communicate(timeout=30)[0].split() == [b"2000"]
+P
+}

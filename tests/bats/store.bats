@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# The store document between two stages (DESIGN.md, section 2).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+odd='"odd key":{"n":[1.10, 1e2,-0.0,1E+5,123456789012345678901234567890],"t":"😀 \u0000 \ud83d\ude00 \/ é"}'
+
+write_store() {
+    printf '{"$pflow":{"v":1},\n%s,\n"text":"ä"\n}\n' "$odd"
+}
+
+@test "a key that no node knows comes out of the fifth stage byte for byte, in its place" {
+    write_store >store
+    in_shells '
+        pflow-shell --command="cat; echo more" --map-in input=text <../store |
+        pflow-write-file --path=o |
+        pflow-read-file --path=o |
+        pflow-list-files --pattern="*" |
+        pflow-set more=1 | sed -n 2p'
+    expect 0 "$odd,"
+}
+
+@test "numbers that pflow-set is given come out as they were written" {
+    in_shells 'pflow-set -n a:=1.10 b:=1e2 c:="[1.0, -0]" d:=\"\\u0000\" | pflow-set e=1 | tail -n +2'
+    expect 0 $'"a":1.10,\n"b":1e2,\n"c":[1.0, -0],\n"d":"\\u0000",\n"e":"1"\n}'
+}
+
+@test "any JSON tool between any two stages changes nothing that a stage sees" {
+    need jq gojq
+    local plain=
+    for filter in cat 'jq .' 'jq -c .' 'gojq .' 'python3 -m json.tool' 'jq -r .' 'jq -S .'; do
+        # jq -S sorts what stands inside a value too: there the two members of `list` are in order already.
+        in_shells "
+            pflow-set -n 'list:=[0.5, 9007199254740992, -9007199254740992, null, {\"a\": 1, \"z\": {}}]' \
+                'text=😀 \"q\" \\ é' nul:='\"\\u0000\"' | $filter |
+            pflow-shell --command='printf \"%s\\n\" \"\$@\"; printf \"\\377\"' --args='\${list[4]}' --args='\$list' \
+                --args='\$text' | $filter |
+            pflow-write-file --path=o | $filter |
+            pflow-read-file --path=o --id=back | $filter |
+            pflow-get nul list text back.content exit_code | base64"
+        expect 0 "${plain:=$output}"
+    done
+    base64 -d <<<"$plain" | grep -q '^😀 "q" \\ é$'
+}
+
+@test "a store is known by its header, wherever that stands" {
+    in_shells 'pflow-set -n "[\"!first\"]=1" text=hi | jq -S . | pflow-shell --command=cat --map-in input=text -r'
+    expect 0 hi
+}
+
+@test "a JSON file of one's own is raw, also with a \$pflow inside, and nothing is merged" {
+    printf '{"path": "elsewhere", "deep": {"$pflow": {"v": 1}}}' >own.json
+    in_shells 'pflow-write-file --path=o <../own.json -q && cmp o ../own.json && ls -A'
+    expect 0 o
+}
+
+@test "what begins with a blank, or is a list, is raw" {
+    write_store >store
+    in_shells '
+        { printf " "; cat ../store; } | pflow-write-file --path=o -q && { printf " "; cat ../store; } | cmp - o &&
+        echo "[{\"\$pflow\":{\"v\":1}}]" | pflow-write-file --path=o -q && cat o'
+    expect 0 '[{"$pflow":{"v":1}}]'
+}
+
+@test "a version that is not known is 65 and names both versions and the writer" {
+    in_shells 'echo "{\"\$pflow\":{\"v\":2,\"by\":\"pflow-shell 9.9\"},\"text\":1}" | pflow-write-file --path=o -q; echo $?; ls'
+    expect 0 65
+    [[ $stderr == *"version 2"*"pflow-shell 9.9"*"version 1"* ]]
+}
+
+@test "a version that is no integer, or none, is 65" {
+    for header in '{"v":"1"}' '{"v":true}' '{"v":null}' '{}' '{"v":1.5}'; do
+        in_shells "echo '{\"\$pflow\":$header}' | pflow-set a=1"
+        expect 65 ''
+    done
+}
+
+@test "a second key of one name at the top is 65, in each layout" {
+    printf '{"$pflow":{"v":1},\n"a":1,\n"a":2\n}\n' >lines
+    printf '{ "$pflow": {"v": 1}, "a": 1, "\\u0061": 2 }' >spaced
+    printf '{"$pflow":{"v":1},"$pflow":{"v":1}}' >headers
+    for layout in lines spaced headers; do
+        in_shells "pflow-set b=1 <../$layout"
+        expect 65 '' twice
+    done
+}
+
+@test "keys that begin with a dollar are reserved" {
+    in_shells 'pflow-set -n "\$x=1"'
+    expect 2 '' reserved
+    in_shells 'echo "{\"\$pflow\":{\"v\":1},\"\$x\":1}" | pflow-set a=1'
+    expect 65 '' reserved
+}
+
+@test "what JSON cannot hold is refused where it is decoded, and passes where it is not" {
+    for value in 123456789012345678901 1e999 '"\ud800"'; do
+        printf '{"$pflow":{"v":1},\n"bad":%s,\n"good":1\n}\n' "$value" >store
+        in_shells 'pflow-shell --command=true <../store | pflow-get good'
+        expect 0 1
+        in_shells 'pflow-shell --command=true --args="\$bad" <../store >/dev/null'
+        expect 65
+    done
+}
+
+@test "pflow-set refuses what is not JSON, or is more than JSON holds" {
+    for value in NaN Infinity -Infinity '{"a":01}' "'x'" '' '{"a"' '"x' '[1' 123456789012345678901 1e999 '"\ud800"'; do
+        export VALUE=$value
+        in_shells 'pflow-set -n "a:=$VALUE"'
+        expect 2 ''
+    done
+}
+
+@test "bytes that are not UTF-8 travel in the document and come out as they were" {
+    head -c 3000 /dev/urandom >bytes
+    printf '\377\000' >>bytes
+    in_shells '
+        pflow-read-file --path=../bytes | jq . | pflow-write-file --path=o | pflow-shell --command=cat |
+        pflow-get stdout | cmp - ../bytes && cmp o ../bytes'
+    expect 0
+}
+
+@test "an object whose only key is \$bytes keeps it through a node" {
+    in_shells '
+        pflow-shell -n --command="printf %s \"\$1\"" --args="{\"\$bytes\": \"no base64!\"}" --verbatim |
+        pflow-get stdout'
+    expect 0 '{"$bytes": "no base64!"}'
+}
+
+@test "a document that is cut anywhere is 65, and never raw text, once its header is begun" {
+    write_store | pflow-shell --command=cat --map-in input=text >whole
+    for cut in $(seq 1 "$(($(stat -c %s whole) - 2))"); do
+        code=0
+        head -c "$cut" whole | timeout 20 pflow-set a=1 >out 2>err || code=$?
+        if ((cut < 9)); then
+            [ "$code" -eq 0 ] && grep -q '"stdin":' out
+        else
+            [ "$code" -eq 65 ] && [ ! -s out ] && ! grep Traceback err
+        fi || { echo "cut at $cut: $code" && cat out err && return 1; }
+    done
+}
+
+@test "a document with any byte changed is never raw text, shows no traceback and does not hang" {
+    write_store | pflow-shell --command=cat --map-in input=text >whole
+    "$PYTHON" - <<'P'
+data = open("whole", "rb").read()
+for at in range(9, len(data)):
+    open(f"changed-{at}", "wb").write(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
+P
+    for changed in changed-*; do
+        code=0
+        timeout 20 pflow-set a=1 <"$changed" >out 2>err || code=$?
+        if grep -q '"stdin":' out || grep -q Traceback err || [[ $code != @(0|65) ]]; then
+            echo "$changed: $code" && cat err && return 1
+        fi
+    done
+}
+
+@test "an integer is an integer, however it is written" {
+    mkdir nodes
+    cat >nodes/twice.py <<'N'
+from pflow import Node
+
+
+class Twice(Node):
+    """Twice a number.
+
+    Interface:
+    - Reads: shared["n"]: int
+    - Writes: shared["twice"]: int [pipe]
+    """
+
+    def post(self, shared, prepared, done):
+        shared["twice"] = 2 * shared["n"]
+N
+    export PFLOW_NODES=$PWD/nodes
+    in_shells 'for n in 3 3.0 30e-1; do pflow-set -n n:=$n | pflow twice | pflow-get; done'
+    expect 0 $'6\n6\n6'
+    in_shells 'pflow-set -n n:=3.5 | pflow twice | pflow-get'
+    expect 65 '' 'a float, not int'
+}
+
+@test "a member of a megabyte passes whole" {
+    head -c 1500000 /dev/zero | tr '\0' 'x' >big
+    in_shells '
+        pflow-read-file --path=../big | pflow-set a=1 | pflow-shell --command="wc -c" | pflow-write-file --path=o |
+        pflow-get content | cmp - ../big && cat o'
+    expect 0 1500000
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# What a stage writes, and where (DESIGN.md, section 5).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "a reader that leaves early ends a stage silently with 141" {
+    head -c 3000000 /dev/zero | tr '\0' 'x' >big
+    for stages in '' '| pflow-set a=1' '| pflow-write-file --path=o' '-r'; do
+        run --separate-stderr bash -c "pflow-read-file --path=big $stages | head -c1; echo \" \${PIPESTATUS[*]}\""
+        [[ $output =~ ^.\ .*141\ 0$ && -z $stderr ]] || expect 0 "… 141 0"
+    done
+    in_shells 'pflow-read-file --path=../big | head -c1; echo $?'
+    expect 0 '{0'
+    [ -z "$stderr" ]
+}
+
+@test "every program ends silently with 141 where nobody reads" {
+    pflow-set -n a=1 | pflow-shell --command='echo hi' >store
+    for command in 'pflow-get a' 'pflow-set b=1' 'pflow-catch' 'pflow-shell --command=true' 'pflow-shell --command=cat -r' \
+        'pflow trace' 'pflow --help' 'pflow --version' 'pflow-llm --help' 'pflow-llm --describe' 'pflow-llm --version' \
+        'pflow-get --help' 'pflow-get --version' 'pflow nope' 'pflow-shell --nope'; do
+        in_shells "mkfifo f; exec 3<>f 4>f 3>&-; $command <../store >&4; echo \$?"
+        case $command in
+            'pflow nope') expect 0 127 ;;
+            *) expect 0 141 && { [ -z "$stderr" ] || [[ $command == *--nope ]]; } ;;
+        esac || { echo "$command" && return 1; }
+    done
+}
+
+@test "100,000 random bytes come out identical" {
+    in_shells '
+        head -c 100000 /dev/urandom >in
+        pflow-write-file --path=a <in | pflow-get stdin | cmp - in &&
+        cat in | pflow-write-file --path=b -q &&
+        pflow-read-file --path=a -r | cmp - in &&
+        pflow-read-file --path=b | pflow-shell --command=cat | pflow-write-file --path=c -r | cmp - in &&
+        cmp a in && cmp b in && cmp c in'
+    expect 0 ''
+}
+
+@test "-r prints only what the pipe carries: text and bytes exactly, anything else as a line of JSON" {
+    in_shells '
+        printf "caf\303\251\r\nend" | pflow-shell --command=cat -r | od -An -c
+        printf "\377\000" | pflow-write-file --path=o -r | od -An -c
+        : >a.txt; pflow-list-files --pattern="*.txt" -r
+        pflow-shell -n --command=: -r | wc -c'
+    expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d\n 377  \\0\n["a.txt"]\n0'
+}
+
+@test "-r streams a shell's output as it comes" {
+    in_shells '
+        mkfifo go out
+        pflow-shell -n --command="echo first; cat go" -r >out & stage=$!
+        exec 3<out; read first <&3
+        echo second >go; read second <&3
+        wait $stage && echo $first $second'
+    expect 0 'first second'
+}
+
+@test "-q prints nothing, and -j prints the document, even to a terminal" {
+    need script
+    in_shells 'pflow-shell -n --command="echo hi" -q'
+    expect 0 ''
+    run timeout 30 script -qec 'pflow-shell -n --command="echo hi" -q' /dev/null
+    expect 0 ''
+    run timeout 30 script -qec 'pflow-shell -n --command="echo hi" -j' /dev/null
+    [[ $status -eq 0 && $output == '{"$pflow":'*'"stdout":"hi\n"'* ]]
+    run timeout 30 script -qec 'pflow-shell -n --command="echo hi" --json' /dev/null
+    [[ $status -eq 0 && $output == '{"$pflow":'* ]]
+    run --separate-stderr pflow-shell -n --command=true -r -j
+    expect 2 ''
+}
+
+@test "a terminal gets the value as text with a final newline, and no document after a failure" {
+    need script
+    on_terminal() { run timeout 30 script -qec "$1" /dev/null; }
+    on_terminal 'pflow-shell -n --command="printf hi"; printf end'
+    expect 0 $'hi\r\nend'
+    on_terminal 'pflow-shell -n --command="echo hi"; printf end'
+    expect 0 $'hi\r\nend'
+    on_terminal 'pflow-set -n a=1 | pflow-write-file --content=hi --path=o; printf end'
+    expect 0 end
+    on_terminal 'pflow-list-files -n --pattern="o"'
+    expect 0 $'["o"]\r'
+    on_terminal 'pflow-read-file -n --path=/nope 2>/dev/null'
+    expect 66 ''
+}
+
+@test "a terminal sees the answer grow" {
+    need tmux
+    local tmux=(tmux -S "$BATS_TEST_TMPDIR/s" -f /dev/null)
+    mkfifo go
+    "${tmux[@]}" new-session -d -x 80 -y 24 "pflow-shell -n --command='printf fir; cat go'; cat" 3>&-
+    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^fir$'
+    echo st >go
+    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^first$'
+    "${tmux[@]}" kill-server
+}
+
+@test "what a command prints on stderr is shown, and the store stays clean" {
+    in_shells 'pflow-shell -n --command="echo words >&2; echo data" | pflow-get stdout stderr'
+    expect 0 $'data\n\nwords' words
+}
+
+@test "a node that prints does not spoil the document" {
+    mkdir nodes
+    cat >nodes/noisy.py <<'N'
+import os
+import sys
+
+from pocketflow import Node
+
+print("while it is imported")
+
+
+class Noisy(Node):
+    def exec(self, prepared):
+        print("printed")
+        os.system("echo by a child")
+        os.write(1, b"straight to 1\n")
+        sys.stdout.write("no newline")
+
+    def post(self, shared, prepared, done):
+        shared["done"] = True
+N
+    export PFLOW_NODES=$PWD/nodes
+    in_shells 'pflow noisy -n | pflow-get done'
+    expect 0 true printed
+    for said in 'while it is imported' printed 'by a child' 'straight to 1' 'no newline'; do
+        [[ $stderr == *"$said"* ]] || expect 0 - "$said"
+    done
+}
+
+@test "a closed stdout is said, and -q works without one" {
+    in_shells 'pflow-shell -n --command="touch ran" >&-; echo $?; ls'
+    expect 0 73 closed
+    in_shells 'pflow-shell -n --command="touch ran" -q >&- && ls; pflow-set -n a=1 >&-; echo $?; pflow --version >&-; echo $?'
+    expect 0 $'ran\n73\n73'
+}
+
+@test "no file that a stage opens takes the place of a closed stdin, stdout or stderr" {
+    in_shells '
+        echo hi | pflow-write-file --path=o -q >&- 2>&- && cat o
+        pflow-write-file -n --content=hi --path=p -q <&- >&- 2>&- && cat p
+        pflow-read-file -n --path=/nope -q 2>&-; echo $?; pflow-shell -n --command="echo x >&2; echo y" -r 2>&-'
+    expect 0 $'hi\nhi66\ny' ''
+    [ -z "$stderr" ]
+}
+
+@test "a full device as stdout is 73, said in one line" {
+    in_shells 'pflow-shell -n --command="echo hi" >/dev/full'
+    expect 73 '' 'pflow-shell: cannot write to stdout: No space left on device'
+    in_shells 'pflow-shell -n --command="echo hi" -r >/dev/full'
+    expect 73 '' 'No space left'
+    for command in 'pflow-set -n a=1' 'pflow --help' 'pflow --version' 'pflow-llm --help' 'pflow-llm --version' \
+        'pflow-get --help' 'pflow-llm --describe'; do
+        in_shells "$command >/dev/full"
+        expect 73 '' 'No space left' || { echo "$command" && return 1; }
+    done
+}
+
+@test "a full device as stderr changes no code" {
+    in_shells 'pflow-read-file --path=/nope -q 2>/dev/full'
+    expect 66 ''
+    in_shells 'pflow-shell -n --command="echo words >&2; echo data" -r 2>/dev/full'
+    expect 0 data
+    in_shells 'pflow-shell -n --command="echo data" -r -v 2>/dev/full; echo $?'
+    expect 0 $'data\n0'
+    in_shells 'pflow-shell -n --command="echo data" --dry-run -q 2>/dev/full'
+    expect 0
+    in_shells 'pflow-read-file --path=/nope --debug -q 2>/dev/full'
+    expect 66
+}
+
+@test "a document goes through slow pipes whole" {
+    head -c 2000000 /dev/urandom | base64 >big
+    in_shells 'pflow-read-file --path=../big | { sleep 0.2; cat; } | pflow-set a=1 | { sleep 0.2; cat; } | pflow-get content | cmp - ../big'
+    expect 0 ''
+}
+
+@test "a stdout that somebody made non-blocking gets the whole document" {
+    head -c 2000000 /dev/zero | tr '\0' 'x' >big
+    "$PYTHON" - <<'P'
+import os, subprocess, time
+
+read, write = os.pipe()
+os.set_blocking(write, False)
+stage = subprocess.Popen(["pflow-read-file", "-n", "--path=big", "-r"], stdin=subprocess.DEVNULL, stdout=write)
+os.close(write)
+time.sleep(0.3)
+got = 0
+while chunk := os.read(read, 1 << 16):
+    got += len(chunk)
+assert (got, stage.wait(30)) == (2000000, 0), (got, stage.returncode)
+P
+}
+
+@test "write-file works like tee: what the pipe carries goes on" {
+    in_shells 'echo hi | pflow-write-file --path=a | pflow-write-file --path=b | pflow-shell --command="tr h H" -r; cat a b'
+    expect 0 $'Hi\nhi\nhi'
+}
+
+@test "/dev/stdout, /dev/stderr and process substitution are written to" {
+    in_shells 'echo hi | pflow-write-file --path=/dev/stderr -q; mkfifo f; cat f & echo yo | pflow-write-file --path=f -q; wait; ls'
+    expect 0 $'yo\nf' hi
+    run --separate-stderr timeout 30 bash -c 'echo hi | pflow-write-file --path >(cat >copy2) -q; until [ -s copy2 ]; do sleep 0.01; done; cat copy2'
+    expect 0 hi
+    run --separate-stderr timeout 30 bash -c 'pflow-read-file --path <(printf "a\nb") -r'
+    expect 0 $'a\nb'
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# Templates in flags, and what can never become a command or a place to write (DESIGN.md, section 4).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "a value with a shell's signs in it runs nothing, wherever it is given" {
+    export EVIL='$(touch x); `touch y`; "; touch z; '\'' ; touch w #'
+    in_shells '
+        printf %s "$EVIL" >../evil
+        pflow-shell -n --verbatim --command="cat; printf %s \"\$1\"" --input="$EVIL" --args="$EVIL" -r | cat - >../twice
+        printf %s "$EVIL" | pflow-shell --command="cat" | pflow-shell --command="cat; printf %s \"\$1\"" --args="\$stdout" |
+            pflow-get stdout | cmp - ../twice
+        pflow-set -n "text=$EVIL" | pflow-write-file --content="\$text" --path=../o -q && cmp ../o ../evil
+        printf %s "$EVIL" | pflow-llm --prompt="$EVIL" --verbatim >/dev/null
+        pflow-llm -n --system="$EVIL" --prompt="$EVIL" -r | cmp - ../evil
+        pflow-set -n "path=$EVIL" | pflow-read-file --path="\$path" -q; echo $?
+        ls'
+    expect 0 66
+    [ -s twice ]
+}
+
+@test "the flag of the judged line, in every node, touches nothing" {
+    in_shells '
+        text='\''$(touch x); `touch y`'\''
+        pflow-shell -n --command="cat >/dev/null" --input="$text" --args="$text" -q
+        pflow-write-file -n --content="$text" --path=o -q; cat o; rm o
+        pflow-llm -n --text="$text" -r
+        pflow-read-file --path="$text" -q; echo $?
+        pflow-list-files --pattern="$text" -r
+        ls'
+    expect 0 '$(touch x); `touch y`$(touch x); `touch y`66'$'\n[]'
+}
+
+@test "what a template brings in is never expanded again" {
+    in_shells '
+        pflow-set -n secret=hidden "text=\${secret} \$secret \$\$" |
+        pflow-shell --command="printf %s \"\$1\"" --args="got: \$text" -r'
+    expect 0 'got: ${secret} $secret $$'
+    in_shells '
+        pflow-set -n secret=hidden | pflow-write-file --content="a \$\${secret}" --path=o |
+        pflow-read-file --path=o | pflow-shell --command=cat -r'
+    expect 0 'a ${secret}'
+    in_shells 'echo "\$secret" | pflow-set secret=hidden | pflow-shell --command=cat -r'
+    expect 0 '$secret'
+}
+
+@test "a store from elsewhere cannot choose where write-file writes or what shell runs" {
+    printf '%s\n' '{"$pflow":{"v":1,"last":"text"},' '"path":"evil",' '"command":"touch evil",' '"directory":"/",' \
+        '"pattern":"*",' '"text":"hi"' '}' >store
+    for command in 'pflow-write-file' 'pflow-shell' 'pflow-read-file' 'pflow-list-files'; do
+        in_shells "$command -q <../store; echo \$?; ls -A"
+        expect 0 66 'nothing gives it'
+    done
+    in_shells 'pflow-shell --command="echo \$0 \$*" <../store | pflow-write-file --path=mine | pflow-get path command; ls; cat mine'
+    expect 0 $'evil\ntouch evil\nmine\nsh'
+    in_shells 'cat ../store | pflow-set a=1 | pflow-write-file --path=mine -q; cat mine'
+    expect 0 hi
+}
+
+@test "a store from elsewhere cannot give a node its params" {
+    printf '%s\n' '{"$pflow":{"v":1,"last":"text"},' '"append":true,' '"overwrite":false,' '"check":false,' '"text":"new"' '}' >store
+    in_shells 'echo old >o; pflow-write-file --path=o -q <../store; cat o'
+    expect 0 new
+    in_shells 'pflow-shell --command="exit 4" -q <../store'
+    expect 4
+}
+
+@test "a header from elsewhere chooses nothing but what is carried" {
+    printf '{"$pflow":{"v":1,"last":"../etc","steps":"x"},\n"text":"hi"\n}\n' >broken
+    printf '{"$pflow":{"v":1,"last":"nope.there"},\n"text":"hi"\n}\n' >missing
+    printf '{"$pflow":{"v":1,"error":{"exit":0}},\n"text":"hi"\n}\n' >success
+    printf '{"$pflow":{"v":1,"dry":["x",{}]},\n"text":"hi"\n}\n' >dry
+    printf '{"$pflow":{"v":1,"error":{}},\n"text":"hi"\n}\n' >error
+    printf '{"$pflow":{"v":1,"steps":[1,{"id":[]}],"run":"\\u001b[31m","traceparent":7},\n"text":"hi"\n}\n' >odd
+    for store in broken missing success dry error odd; do
+        for command in 'pflow-write-file --path=o' pflow-get 'pflow trace' pflow-catch 'pflow-set a=1'; do
+            in_shells "$command <../$store >out; code=\$?; grep -c Traceback out; exit \$code"
+            [[ $status == @(0|1|65|66) && $stderr != *Traceback* && $stderr != *"a bug in pflow"* ]] ||
+                { echo "$store $command" && expect 65 none; }
+        done
+    done
+}
+
+@test "\$\$ is a dollar, and so is a dollar before anything but a name or a brace" {
+    in_shells 'pflow-shell -n --command="printf \"%s|\" \"\$@\"" --args="\$\$HOME" --args="\$5 \$ 5\$" --args="\$\$\$\$" --args="\$-\$!" -r'
+    expect 0 '$HOME|$5 $ 5$|$$|$-$!|'
+}
+
+@test "a missing name stops the step before it runs and says what there is" {
+    in_shells 'pflow-shell -n --id=fetch --command="echo hi" | pflow-shell --command="touch ran" --args="\${fetch.stdot}" -q; echo $?; ls'
+    expect 0 66 "no 'stdot' in fetch; it has "
+    [[ $stderr == *'did you mean stdout?'* ]]
+    in_shells 'pflow-shell -n --command="touch ran" --args="\$nope" -q; echo $?; ls'
+    expect 0 66 "'nope'"
+}
+
+@test "one whole reference keeps its type, and inside text a value is JSON" {
+    need jq
+    in_shells '
+        pflow-set -n n:=7 t:=true nil:=null l:="[1,\"two\"]" o:="{\"a\":{\"b\":[10,20]}}" j="{\"deep\": [1, {\"x\": \"y\"}]}" |
+        pflow-shell --command="printf \"%s\\n\" \"\$@\"" --args="\$n \$t (\$nil) \$l" --args="\${o.a.b[-1]} \${o.a.b[0]} \${l[1]}" \
+            --args="\${j.deep[1].x}" --args="[\"\$t\", \"x\$n\"]" --args="\${o.a}" -r'
+    expect 0 $'7 true () [1,"two"]\n20 10 two\ny\ntrue\nx7\n{"b":[10,20]}'
+    in_shells 'pflow-set -n l:="[1,2]" | pflow-write-file --content="\$l" --path=o | pflow-get content; cat o'
+    expect 0 $'[1,2]\n[1,2]'
+}
+
+@test "a text that a template brings in is one argument, whatever stands in it" {
+    in_shells '
+        pflow-set -n text="two words" json="[\"-rf\", \"/\"]" | tee s | pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$text" -r
+        pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$json" -r <s
+        pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$text" --args="\$json" -r <s'
+    expect 0 '<two words><["-rf", "/"]><two words><["-rf", "/"]>'
+    in_shells 'pflow-set -n list:="[\"a b\", 2]" | pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$list" -r'
+    expect 0 '<a b><2>'
+}
+
+@test "odd keys, dashes and slashes in a path" {
+    in_shells '
+        pflow-set -n "[\"odd key\"].x=1" a.to-there=2 raw/doc1.txt=3 |
+        pflow-shell --command="printf \"%s,\" \"\$@\"" --args="\${[\"odd key\"].x}" --args="\${a.to-there}" --args="\${raw/doc1.txt}" -r'
+    expect 0 '1,2,3,'
+}
+
+@test "under --verbatim a dollar is a dollar" {
+    export DIFF='- ${old} $x $$'
+    in_shells 'pflow-llm -n --verbatim --prompt="$DIFF" -r'
+    expect 0 '- ${old} $x $$'
+}
+
+@test "the command itself is never a template" {
+    in_shells 'pflow-set -n x=store | x=shell pflow-shell --command="echo \$x \${x}" -r'
+    expect 0 'shell shell'
+}
+
+@test "pflow-set's values are never templates" {
+    in_shells 'pflow-set -n a=1 "b=\$a \${a} \$\$" | pflow-get b'
+    expect 0 '$a ${a} $$'
+}
+
+@test "a template that takes the carried value leaves the pipe's read at its default" {
+    in_shells 'echo body | pflow-llm --prompt="Sum up: \$stdin" -r'
+    expect 0 'Sum up: body'
+    in_shells 'echo body | pflow-llm --prompt="Sum up:" -r'
+    expect 0 $'Sum up:\n\nbody'
+    in_shells 'echo body | pflow-shell --command="wc -c; echo \$1" --args="\$stdin" -r'
+    expect 0 $'0\nbody'
+    in_shells 'echo body | pflow-shell --id=s --command=cat | pflow-shell --command="wc -c" --args="\$s" -r'
+    expect 0 0
+}
+
+@test "what looks like a reference and is none stays, with a warning" {
+    in_shells 'pflow-shell -n --command="printf %s \"\$1\"" --args="\${a:-b} \${}" -r'
+    expect 0 '${a:-b} ${}' warning
+}
+
+@test "the order of sources: a flag, a mapping, the pipe, the store, the default" {
+    in_shells '
+        pflow-set -n input=stored other=mapped >s
+        pflow-shell --command=cat -r <s; echo
+        pflow-shell --command=cat --map-in input=other -r <s; echo
+        pflow-shell --command=cat --map-in input=other --input=flag -r <s; echo
+        echo piped | pflow-set input=stored | pflow-shell --command=cat -r
+        pflow-shell --command="cat; echo none" -n -r
+        pflow-shell --command=cat --map-in input=nope -q <s; echo $?'
+    expect 0 $'stored\nmapped\nflag\npiped\nnone\n66'
+}
+
+@test "--id keeps a step's data and writes under its name" {
+    need jq
+    in_shells '
+        pflow-set -n stdout=mine | pflow-shell --id=one --command="echo 1" | pflow-shell --id=two --command="cat; echo 2" |
+            jq -c "del(.[\"\$pflow\"])"'
+    expect 0 '{"stdout":"mine","one":{"command":"echo 1","stdout":"1\n","stderr":"","exit_code":0},"two":{"command":"cat; echo 2","stdout":"1\n2\n","stderr":"","exit_code":0}}'
+    in_shells 'pflow-set -n one=text | pflow-shell --id=one --command="echo 1" -q; echo $?'
+    expect 0 65
+    in_shells 'pflow-shell -n --id=stdin --command=true -q; pflow-shell -n --id="a b" --command=true -q; echo $?'
+    expect 0 2
+}
+
+@test "--map-in and --map-out map by hand" {
+    in_shells '
+        pflow-set -n a.b=deep | pflow-shell --map-in input=a.b --map-out stdout=x.y --command="tr d D" | pflow-get x.y'
+    expect 0 Deep
+    in_shells 'pflow-set -n a=1 | pflow-shell --map-in nope=a --command=true -q; echo $?; pflow-shell -n --map-out stdout=stdin --command=true -q'
+    expect 2 2
+}
+
+@test "a data flag goes into the store once, and counts for its stage alone when the key is there" {
+    in_shells 'pflow-set -n content=old | pflow-write-file --content=new --path=o | pflow-get content path; cat o'
+    expect 0 $'old\no\nnew'
+    in_shells 'pflow-llm -n --prompt=hi | pflow-get -e prompt'
+    expect 1 ''
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# The trace: in the header, and where PFLOW_TRACE says (DESIGN.md, sections 2 and 7).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+
+@test "PFLOW_TRACE=1 writes events to stderr, as JSON lines" {
+    need jq
+    in_shells 'PFLOW_TRACE=1 pflow-shell -n --command=true -q 2>events; jq -c "[.event, .id, .node, .exit]" events'
+    expect 0 $'["start","shell","shell",null]\n["end","shell","shell",0]'
+    in_shells 'for off in "" 0; do PFLOW_TRACE=$off pflow-shell -n --command=true -q 2>&1; done; ls'
+    expect 0 ''
+}
+
+@test "PFLOW_TRACE=FILE gathers the events of a pipe, one line each" {
+    need jq
+    in_shells '
+        PFLOW_TRACE=$PWD/events; export PFLOW_TRACE
+        pflow-shell -n --command="echo hi" | pflow-write-file --path=o -q
+        pflow-read-file --path=/nope -q 2>/dev/null
+        jq -s -c "[length, (map(.run) | unique | length), (map(.exit) | max)]" events; stat -c %a events'
+    expect 0 $'[6,3,66]\n600' || expect 0 $'[6,2,66]\n600'
+}
+
+@test "PFLOW_TRACE=DIR gets a file a process" {
+    in_shells '
+        mkdir d; PFLOW_TRACE=$PWD/d; export PFLOW_TRACE
+        pflow-shell -n --command="echo hi" | pflow-write-file --path=o -q; ls d | sed "s/[0-9]*[.]/N./"
+        PFLOW_TRACE=$PWD/new/; pflow-shell -n --command=true -q; ls new | wc -l'
+    expect 0 $'pflow-shell-N.jsonl\npflow-write-file-N.jsonl\n1'
+}
+
+@test "a trace that cannot be written is a warning" {
+    in_shells 'PFLOW_TRACE=/nope/events pflow-shell -n --command="echo hi" -r'
+    expect 0 hi 'warning: cannot write the trace'
+}
+
+@test "the events of sixteen at once are whole lines" {
+    need jq
+    seq 40 | PFLOW_TRACE=$PWD/events timeout 60 xargs -P 16 -I{} pflow-shell -n --command=true --args={} -q
+    [ "$(jq -s length events)" -eq 80 ]
+}
+
+@test "no trace ever holds a value" {
+    in_shells '
+        PFLOW_TRACE=$PWD/events; export PFLOW_TRACE
+        pflow-set -n key=secret-1 | pflow-shell --command="echo secret-2; : secret-3" --args="\$key" --args=secret-4 |
+            pflow-llm --prompt="secret-5 \$key" --system=secret-6 | pflow-write-file --path=o >doc
+        pflow-shell -n --command="echo secret-7; exit 3" --args=secret-8 -q 2>/dev/null
+        head -n 1 doc | cat events - >all; grep -c "\"steps\"" all; grep -o "secret-[0-9]" all'
+    expect 1 1
+}
+
+@test "the header's steps say id, node, version, reads, writes and milliseconds" {
+    need jq
+    in_shells '
+        echo hi | pflow-shell --id=s --command=cat | pflow-llm --prompt="\$s" | jq -c ".[\"\$pflow\"].steps[] | [.id, .node, .version, .reads, .writes, (.ms | type), .tokens.out, .model]"' 
+    expect 0 '["s","shell","1.0.0",{"command":"--command","input":"stdin"},{"stdout":"s.stdout","stderr":"s.stderr","exit_code":"s.exit_code"},"number",null,null]
+["llm","llm","1.0.0",{"prompt":"--prompt (s)"},{"response":"response","usage":"usage"},"number",1,"echo"]'
+}
+
+@test "every document says who wrote it and keeps the run of its first stage" {
+    need jq
+    in_shells 'pflow-set -n a=1 >one; pflow-shell --command=true <one | pflow-write-file --content=x --path=o >two
+        jq -r ".[\"\$pflow\"] | .run" one two | uniq | wc -l; jq -r ".[\"\$pflow\"].run" one | grep -c "^[0-7][0-9A-HJKMNP-TV-Z]\{25\}$"
+        jq -r ".[\"\$pflow\"].by" two | cut -d" " -f1'
+    expect 0 $'1\n1\npflow-shell'
+}
+
+@test "TRACEPARENT is taken, and handed on in the header and to a command" {
+    need jq
+    in_shells "
+        TRACEPARENT=$parent pflow-shell -n --command='printenv TRACEPARENT' >doc
+        TRACEPARENT=00-ffffffffffffffffffffffffffffffff-b7ad6b7169203331-01 pflow-shell --command='printenv TRACEPARENT' <doc >next
+        jq -r '.stdout, .[\"\$pflow\"].traceparent' doc next | grep . | cut -c 1-36 | uniq -c | tr -s ' '"
+    expect 0 ' 4 00-0af7651916cd43dd8448eb211c80319c-'
+    run env TRACEPARENT="$parent" pflow-shell -n --command='printenv TRACEPARENT' -r
+    [[ $status -eq 0 && $output != *b7ad6b7169203331* && ${#output} -eq ${#parent} ]]
+}
+
+@test "a TRACEPARENT that is none is left out" {
+    in_shells 'for wrong in x 00-1-2-3 "" "00-0af7651916cd43dd8448eb211c80319Z-b7ad6b7169203331-01"; do TRACEPARENT=$wrong pflow-shell -n --command=true | grep -c traceparent; done'
+    expect 1 $'0\n0\n0\n0'
+}

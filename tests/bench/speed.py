@@ -1,0 +1,172 @@
+"""`make bench`: what a start costs, against bare Python; what 100 MB that nobody reads cost, against `cat`.
+
+CPU time is user and system time of the processes themselves, the median of many rounds in which every row has its turn,
+so that a busy moment of the machine meets all of them. Run it with the interpreter of an ordinary installation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+BIN = Path(sys.executable).parent
+BARE = [sys.executable, "-c", "pass"]
+HEADER = '{"$pflow":{"v":1,"by":"bench","run":"01J00000000000000000000000","last":"text","steps":[]},\n'
+MEGABYTE = 1_000_000
+
+
+class Row(NamedTuple):
+    """One line of the table: what runs, as processes in a pipe, and how many times bare Python it may cost."""
+
+    title: str
+    pipe: list[list[str]]
+    limit: float
+    stdin: Path
+
+
+class Line(NamedTuple):
+    """One line of the printed table: `ratio` is `value` against its base."""
+
+    what: str
+    value: float
+    unit: str
+    ratio: float
+    limit: float
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.ratio <= self.limit else "over"
+        return f"{self.what:36}{self.value:8.1f} {self.unit}{self.ratio:7.2f}x{self.limit:6.1f}x  {verdict}"
+
+
+class Usage(NamedTuple):
+    """What a pipe took: CPU seconds of all its processes, seconds on the clock, peak memory of each in bytes."""
+
+    cpu: float
+    wall: float
+    peaks: list[int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench BENCH=...", description="print the speed table")
+    parser.add_argument("--rounds", type=int, default=31, help="rounds of the CPU rows (31)")
+    parser.add_argument("--large-rounds", type=int, default=5, help="rounds of the 100 MB rows (5)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory() as scratch:
+        lines = [*measure_starts(Path(scratch), options.rounds), *measure_large(Path(scratch), options.large_rounds)]
+    if options.json:
+        print(json.dumps([line._asdict() for line in lines], indent=1))
+    else:
+        print(f"{'':36}{'median':>11}{'ratio':>8}{'limit':>7}", *lines, sep="\n")
+
+
+def measure_starts(scratch: Path, rounds: int) -> list[Line]:
+    """CPU time of starts and of small stages, in milliseconds and against bare Python."""
+    rows = start_rows(scratch)
+    bare = Row("python -c pass", [BARE], 1, Path(os.devnull))
+    samples: dict[str, list[float]] = {row.title: [] for row in [bare, *rows]}
+    for turn in range(rounds + 1):
+        for row in [bare, *rows]:
+            usage = run(row.pipe, row.stdin)
+            if turn:  # the first fills the file cache
+                samples[row.title].append(usage.cpu)
+    cpu = {title: statistics.median(sample) * 1000 for title, sample in samples.items()}
+    return [Line(row.title, cpu[row.title], "ms", cpu[row.title] / cpu[bare.title], row.limit) for row in [bare, *rows]]
+
+
+def start_rows(scratch: Path) -> list[Row]:
+    text, store, nothing = scratch / "text", scratch / "store", Path(os.devnull)
+    text.write_text("a line of text\n" * 130)
+    store.write_text(HEADER + json.dumps("text") + ":" + json.dumps("a line of text\n" * 130) + "\n}\n")
+    read = [program("pflow-read-file"), f"--path={text}"]
+    write = [program("pflow-write-file"), f"--path={scratch / 'out'}"]
+    write_again = [program("pflow-write-file"), f"--path={scratch / 'again'}"]
+    return [
+        Row("pflow-read-file --version", [[program("pflow-read-file"), "--version"]], 1.5, nothing),
+        Row("pflow --version", [[program("pflow"), "--version"]], 1.5, nothing),
+        Row("read-file, 2 KB store", [read], 2.5, store),
+        Row("write-file, 2 KB store", [write], 2.5, store),
+        Row("read-file | write-file | write-file", [read, write, write_again], 7.5, store),
+        Row("pflow-read-file --help", [[program("pflow-read-file"), "--help"]], 5, nothing),
+        Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),
+    ]
+
+
+def measure_large(scratch: Path, rounds: int) -> list[Line]:
+    """Time on the clock and peak memory of a stage that 100 MB pass through, against `cat` in its place."""
+    document = scratch / "large"
+    write_large(document)
+    size = document.stat().st_size
+    stage = [program("pflow-write-file"), f"--path={scratch / 'out'}"]
+    walls: dict[str, list[float]] = {"stage": [], "cat": []}
+    peaks = []
+    for turn in range(rounds + 1):
+        passed = {"stage": run([["cat"], stage, ["cat"]], document), "cat": run([["cat"]] * 3, document)}
+        if turn:
+            peaks.append(passed["stage"].peaks[1])
+            for name, usage in passed.items():
+                walls[name].append(usage.wall)
+    wall, cat = (statistics.median(walls[name]) * 1000 for name in ("stage", "cat"))
+    return [
+        Line("cat | cat | cat, 100 MB", cat, "ms", 1, 1),
+        Line("cat | write-file | cat, 100 MB", wall, "ms", wall / cat, 4),
+        Line("its peak memory, of the document", max(peaks) / MEGABYTE, "MB", max(peaks) / size, 1.3),
+    ]
+
+
+def write_large(document: Path) -> None:
+    """A store with a text to write and 100 MB that write-file does not read, in pieces: see `run`."""
+    piece = json.dumps("a “quoted” line\n" * 1000, ensure_ascii=False)[1:-1]
+    with document.open("w", encoding="utf-8") as file:
+        file.write(HEADER + '"text":"short",\n"large":"')
+        for _ in range(100 * MEGABYTE // len(piece.encode()) + 1):
+            file.write(piece)
+        file.write('"\n}\n')
+
+
+def program(name: str) -> str:
+    path = BIN / name
+    if not os.access(path, os.X_OK):
+        raise SystemExit(f"make bench: cannot find '{name}' in {BIN}")
+    return str(path)
+
+
+def run(pipe: list[list[str]], stdin: Path) -> Usage:
+    """Run a pipe from a file to nowhere. Whatever fails ends the bench.
+
+    A child's peak memory counts from what this process had at the fork: it stays small.
+    """
+    began = time.perf_counter()
+    source = os.open(stdin, os.O_RDONLY)
+    children = []
+    for at, command in enumerate(pipe):
+        after, sink = (None, os.open(os.devnull, os.O_WRONLY)) if at == len(pipe) - 1 else os.pipe()
+        wiring = [(os.POSIX_SPAWN_DUP2, source, 0), (os.POSIX_SPAWN_DUP2, sink, 1)]
+        children.append(
+            os.posix_spawnp(command[0], command, os.environ, file_actions=wiring, setsigdef=[signal.SIGPIPE])
+        )
+        os.close(source)
+        os.close(sink)
+        source = after
+    results = [os.wait4(child, 0) for child in children]
+    wall = time.perf_counter() - began
+    for command, (_, status, _) in zip(pipe, results, strict=True):
+        if status:
+            raise SystemExit(f"make bench: {command} ended with {os.waitstatus_to_exitcode(status)}")
+    usages = [usage for _, _, usage in results]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Usage(sum(u.ru_utime + u.ru_stime for u in usages), wall, [u.ru_maxrss * unit for u in usages])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""What every test stands on: pflow, installed or from this checkout, and hypothesis without a clock."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+if importlib.util.find_spec("pflow") is None:
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
+settings.register_profile("pflow", deadline=None, print_blob=True)
+settings.load_profile("pflow")

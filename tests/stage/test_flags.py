@@ -1,0 +1,436 @@
+"""Flags: what a command's words mean (DESIGN.md, section 4)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.common import COMMON, LETTERS
+from pflow.errors import PflowError
+from pflow.grammar import parse_interface
+from pflow.interface import Interface
+from pflow.stage.flags import parse_flags
+
+NODE = parse_interface("""Ask.
+
+Interface:
+- Reads: shared["text"]: str [pipe]
+- Reads: shared["issue_number"]: int [flag issue]
+- Reads: shared["files"]: list[str] = []
+- Reads: shared["numbers"]: list[int] = []
+- Reads: shared["anything"]: list = []
+- Reads: shared["config"]: dict = {}
+- Reads: shared["where"]: path = null
+- Reads: shared["free"]: any = null
+- Reads: shared["command"]: str = null [verbatim]
+- Reads: shared["token"]: str = null [secret]
+- Reads: shared["loud"]: bool = false
+- Writes: shared["answer"]: str [pipe]
+- Writes: shared["usage"]: dict
+- Params: model: str = null [flag m] [env MODEL]
+- Params: temperature: float = 0.7
+- Params: check: bool = true
+- Params: form: text|json_lines = "text"
+- Params: api_key: str = null [secret] [env API_KEY]
+""")
+
+
+def parse(*words: str, node: Interface = NODE):
+    return parse_flags(list(words), node)
+
+
+def given_values(*words: str, store: dict | None = None):
+    """Every data flag and param with its value, references looked up in a small store."""
+    flags = parse(*words)
+    all_given = {**flags.data, **flags.params}
+    return {name: each.expanded(lambda path: (store or {})[path[0]]) for name, each in all_given.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["--text=a"], {"text": "a"}),
+        (["--text", "a"], {"text": "a"}),
+        (["--text="], {"text": ""}),
+        (["--text", ""], {"text": ""}),
+        (["--text=a=b"], {"text": "a=b"}),
+        (["--text", "--model"], {"text": "--model"}),
+        (["--text", "-n"], {"text": "-n"}),
+        (["--text", "--"], {"text": "--"}),
+        (["--text=007"], {"text": "007"}),
+        (["--text=1.10"], {"text": "1.10"}),
+        (["--text=1e5"], {"text": "1e5"}),
+        (["--text=true"], {"text": "true"}),
+        (["--text=null"], {"text": "null"}),
+        (["--text=[1]"], {"text": "[1]"}),
+        (["--text= \n "], {"text": " \n "}),
+        (["--free=007"], {"free": "007"}),
+        (["--issue-number=007"], {"issue_number": 7}),
+        (["--issue_number=7"], {"issue_number": 7}),
+        (["--issue=7"], {"issue_number": 7}),
+        (["-n", "--issue", "-7"], {"issue_number": -7}),
+        (["--temperature=1e-1"], {"temperature": 0.1}),
+        (["--temperature", "-1"], {"temperature": -1.0}),
+        (["--m=x"], {"model": "x"}),
+        (["--form=json_lines"], {"form": "json_lines"}),
+        (["--loud"], {"loud": True}),
+        (["--loud=true"], {"loud": True}),
+        (["--loud=false"], {"loud": False}),
+        (["--no-loud"], {"loud": False}),
+        (["--no_check"], {"check": False}),
+        (["--loud", "--text=x"], {"loud": True, "text": "x"}),
+        (["--files=a"], {"files": ["a"]}),
+        (["--files=a", "--files", "b"], {"files": ["a", "b"]}),
+        (['--files=["a", "b"]'], {"files": ["a", "b"]}),
+        (['--files=["a"]', "--files=b"], {"files": ["a", "b"]}),
+        (["--files=[]"], {"files": []}),
+        (["--files=[1, true, null]"], None),
+        (["--numbers=1", "--numbers=02"], {"numbers": [1, 2]}),
+        (["--numbers=[1, 2.0]"], {"numbers": [1, 2]}),
+        (['--anything=[1, {"a": null}]'], {"anything": [1, {"a": None}]}),
+        (["--anything=[[1, 2]]"], {"anything": [[1, 2]]}),
+        (["--anything=[[]]"], {"anything": [[]]}),
+        (["--anything=[[1], [2]]"], {"anything": [[1], [2]]}),
+        (['--config={"a": [1]}'], {"config": {"a": [1]}}),
+        (['--config= {"a": 1}'], {"config": {"a": 1}}),
+        (["--where=a b"], {"where": "a b"}),
+        (["--where=caf\udce9"], {"where": "caf\udce9"}),
+    ],
+)
+def test_a_flag_gives_a_value_of_its_declared_type(words, values):
+    if values is None:
+        with pytest.raises(PflowError):
+            given_values(*words)
+    else:
+        found = given_values(*words)
+        assert found == values
+        assert {name: value.__class__ for name, value in found.items()} == {
+            name: value.__class__ for name, value in values.items()
+        }
+
+
+def test_a_flag_named_like_a_read_is_data_and_one_named_like_a_param_is_a_param():
+    flags = parse("--text=a", "--model=b")
+    assert list(flags.data) == ["text"]
+    assert list(flags.params) == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["word"], "bare word 'word'"),
+        (["--text=a", "b"], "bare word 'b'"),
+        (["--loud", "true"], "bare word 'true'"),
+        (["--", "a"], "bare word 'a'"),
+        (["--", "--text=a"], "bare word '--text=a'"),
+        (["-"], "bare word '-'"),
+        ([""], "bare word ''"),
+        (["--text=a", "--text=b"], "--text twice"),
+        (["--text=a", "--text=a"], "--text twice"),
+        (["--issue=1", "--issue-number=1"], "twice"),
+        (["--loud", "--no-loud"], "twice"),
+        (["--config={}", "--config={}"], "--config twice"),
+        (["--id=a", "--id=b"], "--id twice"),
+        (["--text"], "--text: it needs a value"),
+        (["--id"], "--id: it needs a value"),
+        (["--nonsense"], "--nonsense: no such flag"),
+        (["--nonsense=1"], "--nonsense: no such flag"),
+        (["--=1"], "no such flag"),
+        (["---text=1"], "no such flag"),
+        (["--Text=1"], "no such flag"),
+        (["--answer=1"], "no such flag"),
+        (["--no-text"], "no such flag"),
+        (["--no-check=true"], "no such flag"),
+        (["--no-no-check"], "no such flag"),
+        (["--cache"], "no such flag"),
+        (["-x"], "-x: no such flag"),
+        (["-nx"], "-x: no such flag"),
+        (["-n=1"], "-=: no such flag"),
+        (["-t", "a"], "-t: no such flag"),
+        (["--issue=abc"], "--issue-number='abc': it is not an int"),
+        (["--issue="], "it is not an int"),
+        (["--issue=1.0"], "it is not an int"),
+        (["--issue=18446744073709551616"], "past 64 bits"),
+        (["--temperature=nan"], "it is not a number"),
+        (["--temperature=1e999"], "it is not a number"),
+        (["--loud=yes"], "neither true nor false"),
+        (["--form=xml"], "none of text, json_lines"),
+        (["--where="], "it is empty"),
+        (["--text=caf\udce9"], "not UTF-8"),
+        (["--config=a"], "--config='a': it is not JSON"),
+        (["--config=[]"], "it is not a JSON object"),
+        (['--config={"a":NaN}'], "it is not JSON"),
+        (["--files=[1"], "it is not JSON"),
+        (["--numbers=x"], "it is not an int"),
+        (["--numbers=[true]"], "it is a bool, not int"),
+        (["--token=x"], "--token: a secret is never a flag"),
+        (["--api-key=x"], "--api-key: a secret is never a flag"),
+        (["--retries=x"], "it is not an int"),
+        (["--retries=-1"], "--retries=-1"),
+        (["--wait=-1"], "--wait=-1"),
+        (["--timeout=0"], "--timeout=0"),
+        (["--timeout=-1"], "--timeout=-1"),
+        (["--timeout=nan"], "it is not a number"),
+        (["--timeout=1e300"], "--timeout"),
+        (["--wait=1e300"], "--wait"),
+        (["--from=xml"], "none of auto, store, text, json"),
+        (["--raw=x"], "neither true nor false"),
+        (["-rj"], "in two ways: --raw and --json"),
+        (["-q", "--raw"], "in two ways: --raw and --quiet"),
+        (["--id="], "cannot name a step ''"),
+        (["--id=stdin"], "cannot name a step 'stdin'"),
+        (["--id=a.b"], "cannot name a step 'a.b'"),
+        (["--id=a b"], "cannot name a step 'a b'"),
+        (["--id=1"], "cannot name a step '1'"),
+        (["--id=-a"], "cannot name a step '-a'"),
+        (["--id=é"], "cannot name a step 'é'"),
+        (["--id=$x"], "cannot name a step '$x'"),
+        (["--map-in=text"], "no = in it"),
+        (["--map-in", "text"], "no = in it"),
+        (["--map-in=text="], "empty step"),
+        (["--map-in=text=a..b"], "empty step"),
+        (["--map-in=txt=a"], "--map-in=txt=PATH: no such key"),
+        (["--map-in=model=a"], "--map-in=model=PATH: no such key"),
+        (["--map-in=answer=a"], "no such key"),
+        (["--map-in=text=a", "--map-in=text=b"], "--map-in"),
+        (["--map-in=text=caf\udce9"], "--map-in=text=PATH"),
+        (["--map-out=text=a"], "--map-out=text=PATH: no such key"),
+        (["--map-out=answer=a", "--map-out=answer=b"], "--map-out"),
+        (["--map-out=answer=x", "--map-out=usage=x"], "--map-out"),
+        (["--map-out=answer=x.y", "--map-out=usage=x"], "--map-out"),
+        (["--map-out=answer=stdin"], "no such place to write"),
+        (["--map-out=answer=stdin.x"], "no such place to write"),
+        (["--map-out=answer=$x"], "no such place to write"),
+        (["--map-out=answer=a[0]"], "no such place to write"),
+        (['--map-out=answer=["\\ud800"]'], "--map-out=answer=PATH"),
+    ],
+)
+def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
+    with pytest.raises(PflowError) as caught:
+        parse(*words)
+    assert why in caught.value.message
+    assert caught.value.exit == 2
+    assert caught.value.message[0].islower()
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("--txt=a", "did you mean --text?"),
+        ("--modle=a", "did you mean --model?"),
+        ("--isue=1", "did you mean --issue?"),
+        ("--retry=1", "did you mean --retries?"),
+        ("--zzzzz", "--help lists the flags"),
+        ("hello", "--text='hello'"),
+        ("--text", "--text=VALUE"),
+        ("--loud=1", "it wants bool"),
+        ("--api-key=x", "set API_KEY"),
+        ("--token=x", "it comes from the store"),
+    ],
+)
+def test_the_hint_says_what_to_write_instead(word, hint):
+    with pytest.raises(PflowError) as caught:
+        parse(word)
+    assert caught.value.hint == hint
+
+
+def test_a_long_value_is_shortened_in_the_message():
+    with pytest.raises(PflowError) as caught:
+        parse("--issue=" + "9" * 1000 + "x")
+    assert len(caught.value.message) < 150
+
+
+def test_two_dashes_at_the_end_mean_nothing():
+    assert given_values("--text=a", "--") == {"text": "a"}
+
+
+# Common flags.
+
+
+def test_each_letter_is_its_long_flag():
+    for letter, name in LETTERS.items():
+        assert parse(f"-{letter}")._common == parse("--" + name.replace("_", "-"))._common != parse()._common
+
+
+def test_letters_may_stand_together():
+    flags = parse("-nrv")
+    assert (flags.no_stdin, flags.raw, flags.verbose) == (True, True, True)
+
+
+def test_without_flags_each_common_flag_has_its_default():
+    flags = parse()
+    assert {name: flags._common[name] for name in COMMON} == {name: flag.default for name, flag in COMMON.items()}
+    assert (flags.map_in, flags.map_out, flags.data, flags.params) == ({}, {}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["--no-stdin"], "no_stdin", True),
+        (["--no_stdin"], "no_stdin", True),
+        (["--no-stdin=false"], "no_stdin", False),
+        (["--raw=true"], "raw", True),
+        (["--from=text"], "from", "text"),
+        (["--from", "json"], "from", "json"),
+        (["--id=draft-2_b"], "id", "draft-2_b"),
+        (["--retries=3"], "retries", 3),
+        (["--retries=0"], "retries", 0),
+        (["--wait", "0.5"], "wait", 0.5),
+        (["--wait=0"], "wait", 0),
+        (["--timeout=2"], "timeout", 2),
+    ],
+)
+def test_a_common_flag_has_its_own_type(words, name, value):
+    assert parse(*words)._common[name] == value
+
+
+def test_mappings_repeat_and_hold_paths():
+    flags = parse("--map-in=text=a.b[0]", "--map-in", "where=docs/a.txt", "--map-out=answer=x.y")
+    assert flags.map_in == {"text": ("a", "b", 0), "where": ("docs", "a.txt")}
+    assert flags.map_out == {"answer": ("x", "y")}
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "place"),
+    [
+        ([], "answer", ("answer",)),
+        (["--id=draft"], "answer", ("draft", "answer")),
+        (["--map-out=answer=x.y"], "answer", ("x", "y")),
+        (["--id=draft", "--map-out=answer=x.y"], "answer", ("x", "y")),
+        (["--id=draft", "--map-out=answer=x.y"], "usage", ("draft", "usage")),
+    ],
+)
+def test_a_write_goes_where_its_mapping_says_else_below_the_name_of_the_step(words, key, place):
+    assert parse(*words).place_of(key) == place
+
+
+def test_zero_more_tries_are_something_else_than_no_word_about_tries():
+    assert "retries" in parse("--retries=0").given
+    assert "retries" not in parse().given
+
+
+# Templates in flags.
+
+
+@pytest.mark.parametrize(
+    ("words", "store", "values"),
+    [
+        (["--text=Hi $n"], {"n": 7}, {"text": "Hi 7"}),
+        (["--text=$n"], {"n": 7}, {"text": "7"}),
+        (["--text=$n"], {"n": [1, None]}, {"text": "[1,null]"}),
+        (["--text=$$n"], {}, {"text": "$n"}),
+        (["--text=5$"], {}, {"text": "5$"}),
+        (["--text=$n"], {"n": "$m ${m}"}, {"text": "$m ${m}"}),
+        (["--free=$n"], {"n": [1, None]}, {"free": [1, None]}),
+        (["--free=$n"], {"n": None}, {"free": None}),
+        (["--issue=$n"], {"n": 7}, {"issue_number": 7}),
+        (["--issue=$n"], {"n": 7.0}, {"issue_number": 7}),
+        (["--issue=$n"], {"n": "7"}, {"issue_number": 7}),
+        (["--issue=1$n"], {"n": 7}, {"issue_number": 17}),
+        (["--loud=$n"], {"n": True}, {"loud": True}),
+        (["--loud=$n"], {"n": "true"}, {"loud": True}),
+        (["--form=$n"], {"n": "json_lines"}, {"form": "json_lines"}),
+        (["--where=$n"], {"n": b"caf\xe9"}, {"where": "caf\udce9"}),
+        (["--files=$n"], {"n": ["a", "b"]}, {"files": ["a", "b"]}),
+        (["--files=$n", "--files=c"], {"n": "a b"}, {"files": ["a b", "c"]}),
+        (['--files=["$n", "x$n"]'], {"n": "a"}, {"files": ["a", "xa"]}),
+        (['--files=["$n"]'], {"n": '", "b'}, {"files": ['", "b']}),
+        (["--numbers=$n"], {"n": [1, 2]}, {"numbers": [1, 2]}),
+        (["--anything=$n"], {"n": [[1], [2]]}, {"anything": [[1], [2]]}),
+        (["--anything=$n"], {"n": [[1, 2]]}, {"anything": [[1, 2]]}),
+        (['--anything=["$n"]'], {"n": [1, 2]}, {"anything": [[1, 2]]}),
+        (['--config={"a": "$n", "b": ["$n"]}'], {"n": 7}, {"config": {"a": 7, "b": [7]}}),
+        (['--config={"a": "$n"}'], {"n": '","b":"'}, {"config": {"a": '","b":"'}}),
+        (['--config= {"a": "$n"}'], {"n": '","b":"'}, {"config": {"a": '","b":"'}}),
+        (["--config=$n"], {"n": {"a": 1}}, {"config": {"a": 1}}),
+        (["--model=$n"], {"n": "m"}, {"model": "m"}),
+        (["--verbatim", "--text=$n $$ ${n}"], {}, {"text": "$n $$ ${n}"}),
+        (["--text=$n", "--verbatim"], {}, {"text": "$n"}),
+        (["--verbatim=false", "--text=$n"], {"n": "x"}, {"text": "x"}),
+        (["--command=echo $n $$"], {}, {"command": "echo $n $$"}),
+        (["--verbatim", '--files=["$n"]'], {}, {"files": ["$n"]}),
+    ],
+)
+def test_templates_in_a_flag_are_replaced_and_the_outcome_has_the_declared_type(words, store, values):
+    assert given_values(*words, store=store) == values
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("--issue=$n", "x"),
+        ("--issue=$n", True),
+        ("--issue=$n", [1]),
+        ("--where=$n", 5),
+        ("--loud=$n", 1),
+        ("--form=$n", "xml"),
+        ("--form=$n", 1),
+        ("--config=$n", 1),
+        ("--config=$n", [1]),
+        ("--config=$n", "x"),
+        ("--files=$n", b"\xff"),
+        ("--numbers=$n", ["x"]),
+        ("--numbers=$n", {}),
+        ("--temperature=$n", True),
+    ],
+)
+def test_an_outcome_that_does_not_fit_is_refused_and_named(word, value):
+    with pytest.raises(PflowError, match="cannot take --") as caught:
+        given_values(word, store={"n": value})
+    assert caught.value.exit in (2, 65)
+
+
+def test_a_flag_knows_the_paths_that_it_refers_to():
+    flags = parse("--text=${a.b} and $c", '--files=["$d"]', "--command=$e", "--model=$f")
+    assert flags.data["text"].references == [("a", "b"), ("c",)]
+    assert flags.data["files"].references == [("d",)]
+    assert flags.data["command"].references == []
+    assert flags.params["model"].references == [("f",)]
+
+
+def test_what_looks_like_a_reference_and_is_none_is_a_warning():
+    assert parse("--text=a ${1x}").warnings == ["'${1x}' in --text is no reference"]
+    assert parse("--text=$${a} $5").warnings == []
+    assert parse("--text=${}", "--verbatim").warnings == []
+    assert parse("--command=${}").warnings == []
+
+
+# An open interface takes any flag.
+
+
+def test_without_an_interface_any_flag_is_data_and_param_and_text():
+    flags = parse("--x-y=007", "--z", "[1]", node=Interface())
+    assert {name: each.value for name, each in flags.data.items()} == {"x_y": "007", "z": "[1]"}
+    assert {name: each.value for name, each in flags.params.items()} == {"x_y": "007", "z": "[1]"}
+
+
+def test_without_an_interface_a_bare_word_and_a_flag_without_a_value_are_refused_too():
+    for words in (["a"], ["--x"], ["--x=1", "--x=2"]):
+        with pytest.raises(PflowError) as caught:
+            parse(*words, node=Interface())
+        assert caught.value.exit == 2
+
+
+WORDS = st.lists(
+    st.text(st.characters(exclude_characters="\0"), max_size=8)
+    | st.sampled_from(
+        [
+            *("--" + name.replace("_", "-") for name in [*COMMON, *NODE.reads, *NODE.params]),
+            *("--" + name + "=" for name in [*COMMON, *NODE.reads, *NODE.params]),
+            *["--text=$x", "--numbers=1", "--files=[", "--map-in=text=a", "--no-loud", "--config={", "-nr", "--", "="],
+        ]
+    ),
+    max_size=6,
+)
+
+
+def outcome(words: list[str], node: Interface):
+    try:
+        parse(*words, node=node)
+    except PflowError as error:
+        return error.exit
+    return "flags"
+
+
+@given(WORDS, st.booleans())
+def test_any_words_are_flags_or_refused_with_2(words, is_open):
+    assert outcome(words, Interface() if is_open else NODE) in ("flags", 2)

@@ -1,0 +1,418 @@
+"""A stage as a process: what it prints, what it stores and how it ends, whatever it is given."""
+
+import json
+import os
+import stat
+import tempfile
+import traceback
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import EXIT_CODES
+from pflow.stage.stage import Stage
+
+NODE = '''
+import asyncio
+import os
+
+from pflow import Node, PflowError
+
+
+class Echo(Node):
+    """Hand a text on.
+
+    Interface:
+    - Reads: shared["text"]: any = "default" [pipe]  # what to hand on
+    - Reads: shared["kept"]: str = null
+    - Reads: shared["own"]: str = null [own]
+    - Reads: shared["number"]: int = 0
+    - Reads: shared["items"]: list[str] = []
+    - Reads: shared["how"]: str = "well" [explicit]
+    - Writes: shared["out"]: any [pipe]
+    - Writes: shared["more"]: any
+    - Params: loud: bool = false
+    - Params: config: dict = null
+    - Params: api_key: str = null [secret] [env ECHO_KEY]
+    """
+
+    def prep(self, shared):
+        return shared["text"], shared["how"], shared
+
+    def exec(self, prepared):
+        text, how, shared = prepared
+        if how == "noisy":
+            print("noise")
+            os.system("echo more noise")
+        elif how == "emit":
+            self.emit("a")
+            self.emit(b"b")
+            return "ab"
+        elif how == "fail":
+            raise ValueError("in the node")
+        elif how == "explain":
+            raise PflowError("cannot echo", hint="whisper", exit=75)
+        elif how == "exit":
+            raise SystemExit(0)
+        elif how == "cancel":
+            raise asyncio.CancelledError
+        elif how == "interrupt":
+            raise KeyboardInterrupt
+        elif how == "nan":
+            return float("nan")
+        elif how == "object":
+            return object()
+        return text
+
+    def post(self, shared, prepared, out):
+        shared["out"] = out
+        how = prepared[1]
+        if how == "stray":
+            shared["stray"] = 1
+        if how == "action":
+            return "other"
+'''
+
+
+class Ended(NamedTuple):
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def header(self):
+        first_line = self.out.partition(b"\n")[0]
+        return json.loads(first_line.removesuffix(b",") + b"}")["$pflow"]
+
+    @property
+    def store(self):
+        return {key: value for key, value in json.loads(self.out).items() if key != "$pflow"}
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory) -> str:
+    file = tmp_path_factory.mktemp("nodes") / "echo.py"
+    file.write_text(NODE)
+    return str(file)
+
+
+def run(file: str | None, words: list[str], stdin: bytes | None = None, name: str = "echo") -> Ended:
+    """Run a stage in a child process that has its own directory; without `stdin` there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, "." + each) for each in ("in", "out", "err")]
+        with open(paths[0], "wb") as source:
+            source.write(stdin or b"")
+        pid = os.fork()
+        if pid == 0:
+            _be_the_stage(file, name, words, folder, paths, has_stdin=stdin is not None)
+        status = os.waitpid(pid, 0)[1]
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        with open(paths[1], "rb") as out, open(paths[2], encoding="utf-8") as err:
+            return Ended(code, out.read(), err.read())
+
+
+def _be_the_stage(file, name, words, folder, paths, *, has_stdin):
+    code = 99
+    try:
+        os.chdir(folder)
+        for fd, path in enumerate([paths[0] if has_stdin else os.devnull, *paths[1:]]):
+            flags = os.O_RDONLY if fd == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            os.dup2(os.open(path, flags, stat.S_IRUSR | stat.S_IWUSR), fd)
+        code = Stage(name, file=file).run(words)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def store(text: str = '"a":1', header: str = "") -> bytes:
+    return f'{{"$pflow":{{"v":1,"by":"x","run":"R"{header}}},\n{text}\n}}\n'.encode()
+
+
+def is_documented(ended: Ended) -> bool:
+    return (ended.code in EXIT_CODES or ended.code > 128) and "Traceback" not in ended.err
+
+
+# What goes in, and what comes out.
+
+
+def test_raw_input_is_carried_as_stdin_and_what_the_node_writes_after_it(node):
+    ended = run(node, [], b"hello")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.store == {"stdin": "hello", "out": "hello"}
+    assert ended.header["last"] == "out"
+    (step,) = ended.header["steps"]
+    assert (step["id"], step["node"]) == ("echo", "echo")
+    assert (step["reads"], step["writes"]) == ({"text": "stdin"}, {"out": "out"})
+
+
+@pytest.mark.parametrize("words", [["-r"], ["--raw"], ["--raw=true"], ["-nr"]])
+@pytest.mark.parametrize(("text", "out"), [('"é"', "é"), ("[1,null]", "[1,null]\n"), ('{"$bytes":"/w=="}', b"\xff")])
+def test_raw_output_is_only_what_the_pipe_carries(node, words, text, out):
+    words = [word if word != "-nr" else "-r" for word in words]
+    ended = run(node, words, store(f'"t":{text}', ',"last":"t"'))
+    assert ended.code == 0
+    assert ended.out == (out.encode() if isinstance(out, str) else out)
+
+
+@pytest.mark.parametrize("words", [["-q"], ["--quiet"], ["--quiet=true"], ["-vq"]])
+def test_quiet_output_is_none(node, words):
+    ended = run(node, words, b"hello")
+    assert (ended.code, ended.out) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["-j"], ["--json"], ["--json=true"], ["--quiet=false"], ["--raw=false"], ["--no-stdin"]]
+)
+def test_any_other_output_is_the_document(node, words):
+    ended = run(node, words, b"" if "--no-stdin" in words else b"hello")
+    assert ended.code == 0
+    assert "out" in ended.store
+
+
+@pytest.mark.parametrize("value", ["-q", "-r", "--quiet", "--raw", "--json", "-quick question", "--debug"])
+def test_a_value_that_looks_like_a_flag_is_a_value(node, value):
+    ended = run(node, ["-n", "--text", value])
+    assert ended.code == 0
+    assert ended.store["out"] == value
+
+
+@pytest.mark.parametrize("value", ["-q", "-r"])
+def test_a_value_that_looks_like_a_flag_is_a_value_when_the_stage_fails_too(node, value):
+    ended = run(node, ["-n", "--how=fail", "--text", value])
+    assert ended.code == 1
+    assert ended.header["error"]["exit"] == 1
+
+
+def test_what_is_emitted_is_the_raw_output(node):
+    assert run(node, ["-nr", "--how=emit"]).out == b"ab"
+    assert run(node, ["-n", "--how=emit"]).store["out"] == "ab"
+
+
+def test_what_a_node_prints_goes_to_stderr(node):
+    ended = run(node, ["-nr", "--how=noisy", "--text=x"])
+    assert (ended.code, ended.out) == (0, b"x")
+    assert "noise\n" in ended.err
+    assert "more noise\n" in ended.err
+
+
+def test_an_action_is_in_the_trace_but_default_is_not(node):
+    assert run(node, ["-n", "--how=action"]).header["steps"][0]["action"] == "other"
+    assert "action" not in run(node, ["-n"]).header["steps"][0]
+
+
+# What is stored.
+
+
+def test_data_flags_are_stored_but_own_reads_defaults_and_params_are_not(node):
+    ended = run(node, ["--text=t", "--kept=k", "--own=o", "--number=007", "--loud"], store())
+    assert ended.store == {"a": 1, "text": "t", "kept": "k", "number": 7, "out": "t"}
+
+
+def test_a_key_that_is_there_already_keeps_its_value_and_the_flag_counts_for_this_stage_alone(node):
+    ended = run(node, ["--text=new"], store('"text":"old"'))
+    assert ended.store == {"text": "old", "out": "new"}
+
+
+def test_a_named_step_keeps_its_flags_and_writes_under_its_name(node):
+    ended = run(node, ["--id=draft", "--text=t"], store('"text":"old","out":"old"'))
+    assert ended.store == {"text": "old", "out": "old", "draft": {"text": "t", "out": "t"}}
+    assert ended.header["last"] == "draft.out"
+    assert ended.header["steps"][0]["id"] == "draft"
+
+
+def test_a_name_that_is_taken_by_what_is_no_object_is_refused(node):
+    ended = run(node, ["--id=a", "--text=t"], store())
+    assert ended.code == 65
+    assert ended.store == {"a": 1}
+
+
+def test_mappings_by_hand(node):
+    ended = run(node, ["--map-in=text=deep.x[1]", "--map-out=out=there.it.is"], store('"deep":{"x":[1,2]}'))
+    assert ended.store == {"deep": {"x": [1, 2]}, "there": {"it": {"is": 2}}}
+    assert ended.header["last"] == "there.it.is"
+
+
+def test_a_reference_to_null_is_no_bug(node):
+    ended = run(node, ["--kept=$x"], store('"x":null'))
+    assert ended.code in (0, 2, 65)
+    assert is_documented(ended)
+
+
+# How it fails.
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--how=fail"], 1, "cannot run echo: ValueError: in the node"),
+        (["--how=fail", "--retries=2", "--wait=0"], 1, "cannot run echo: ValueError: in the node"),
+        (["--how=explain"], 75, "cannot echo"),
+        (["--how=exit"], 1, "cannot run echo: it called exit(0)"),
+        (["--how=nan"], 65, "cannot store 'out': cannot write a float as JSON: nan is not JSON"),
+        (["--how=object"], 65, "cannot store 'out': cannot write a object as JSON: a object is no JSON value"),
+        (["--how=stray"], 1, "the node wrote 'stray', which its interface does not name"),
+        (["--map-in=text=nope"], 66, "cannot find 'nope': no 'nope' in the store; it has a"),
+        (["--text=$nope"], 66, "cannot find 'nope': no 'nope' in the store; it has a"),
+        (["--map-in=number=text"], 65, "cannot read 'number' from text: it is a str, not int"),
+    ],
+)
+def test_a_failure_is_a_line_on_stderr_and_an_error_document_with_the_store_as_it_was(node, words, code, message):
+    given_store = '"text":"t"' if "--map-in=number=text" in words else '"a":1'
+    ended = run(node, words, store(given_store))
+    assert ended.code == code
+    assert ended.err.startswith(f"pflow-echo: {message}")
+    assert ended.err.count("\n") == 1
+    assert ended.header["error"] == {"step": "echo", "node": "echo", "exit": code, "message": message}
+    assert ended.store == json.loads("{" + given_store + "}")
+
+
+@pytest.mark.parametrize("how", ["cancel", "interrupt"])
+def test_what_is_no_exception_of_a_node_is_no_traceback_either(node, how):
+    ended = run(node, ["-n", f"--how={how}"])
+    assert is_documented(ended)
+    assert ended.code not in (0, 70)
+    assert "error" in ended.header
+
+
+def test_wrong_flags_are_told_without_reading_the_store(node):
+    ended = run(node, ["--nonsense"], store())
+    assert ended.code == 2
+    assert ended.store == {}
+    assert ended.header["error"]["exit"] == 2
+
+
+@pytest.mark.parametrize("words", [["-r"], ["-q"], ["--raw"], ["--quiet", "--how=fail"]])
+def test_a_failure_prints_no_document_where_none_was_asked_for(node, words):
+    ended = run(node, [*words, "--how=fail"] if "--how=fail" not in words else words, store())
+    assert (ended.code, ended.out) == (1, b"")
+
+
+def test_an_error_document_is_passed_on_as_it_came_and_nothing_is_done(node):
+    failed = store('"a":1.10', ',"error":{"step":"x","node":"y","exit":66,"message":"m"}')
+    for words in ([], ["--how=fail"], ["--text=$nope"]):
+        ended = run(node, words, failed)
+        assert (ended.code, ended.out, ended.err) == (66, failed, "")
+
+
+def test_a_secret_appears_nowhere(node, monkeypatch):
+    monkeypatch.setenv("ECHO_KEY", "hush-hush")
+    for words in (["-n"], ["-nv"], ["-n", "--how=fail"], ["-n", "--debug", "--how=fail"], ["-n", "--dry-run"]):
+        ended = run(node, words)
+        assert "hush" not in ended.err + ended.out.decode()
+    ended = run(node, ["-n", "--api-key=hush-hush"])
+    assert ended.code == 2
+    assert "hush" not in ended.err + ended.out.decode()
+
+
+# Whatever it is given.
+
+ALL_WORDS = [
+    *("text", "kept", "own", "number", "items", "how", "loud", "no-loud", "config", "api-key", "from", "no-stdin"),
+    *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "json", "quiet", "dry-run", "retries", "wait"),
+    *("timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
+]
+VALUES = st.sampled_from(
+    ["", "x", "0", "1", "007", "true", "false", "$a", "${a.b}", "$text", "${", "$stdin", "[", "[1]", "[[1]]", "{}", "{",
+     '{"a":"$a"}', "null", "auto", "store", "text", "out=a", "out=a.b", "text=a", 'out=["\\ud800"]', "stdin", "fail",
+     "emit", "noisy", "cancel", "nan", "stray", "\udcff", "-q", "--raw"]
+) | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)  # fmt: skip
+FLAGS = st.builds(lambda name, value: [f"--{name}={value}"], st.sampled_from(ALL_WORDS), VALUES)
+SPACED = st.builds(lambda name, value: [f"--{name}", value], st.sampled_from(ALL_WORDS), VALUES)
+LONE = st.sampled_from(ALL_WORDS).map(lambda name: [f"--{name}"]) | st.sampled_from("nrjqvhx").map(lambda c: ["-" + c])
+# Words that are right by themselves, so that some stages get far.
+RIGHT = st.builds(
+    lambda name, value: [f"--{name}={value}"],
+    st.sampled_from(["text", "kept", "own", "items", "config", "how", "number"]),
+    st.sampled_from(["$a", "${a.b}", "x$a", "$text", '["$a"]', '{"k":"$a"}', "1", "fail", "nan", "stray", "emit"]),
+) | st.sampled_from(
+    ["-r", "-q", "-j", "-n", "-v", "--verbatim", "--dry-run", "--allow-empty", "--loud", "--id=a", "--id=x",
+     "--from=text", "--from=json", "--map-in=text=a", "--map-in=text=a.b[0]", "--map-in=number=a",
+     "--map-out=out=a", "--map-out=out=a.b", "--map-out=out=x.y", '--map-out=out=["\\ud800"]',
+     "--retries=0", "--timeout=1e300", "--wait=1e300"]
+).map(lambda word: [word])  # fmt: skip
+ARGV = st.lists(RIGHT, max_size=4, unique_by=lambda words: words[0].partition("=")[0]).flatmap(
+    lambda right: st.lists(FLAGS | SPACED | LONE | VALUES.map(lambda value: [value]), max_size=1).map(
+        lambda wrong: [word for words in [*right, *wrong] for word in words]
+    )
+)
+STDIN = st.sampled_from(
+    [
+        None,
+        b"",
+        b"text",
+        b"\xff\0",
+        store(),
+        store('"a":null', ',"last":"a"'),
+        store('"a":{"b":[1,"x"]},\n"text":5,\n"config":{}', ',"last":"a.b"'),
+        store('"a":[nonsense]', ',"last":"a"'),
+        store('"a":1', ',"last":"gone"'),
+        store('"a":1', ',"dry":["text","out"]'),
+        store('"a":1', ',"error":{"exit":66}'),
+        b'{"a":1}',
+        b'{"$pflow":{"v":2}}',
+        b'{"$pflow":{"v":1}',
+    ]
+)
+
+
+def _bounded(words: list[str]) -> list[str]:
+    """The same words without what would take long, waits and tries, and without what asks for a traceback."""
+    slow = ("--wait", "--retries", "--timeout")
+    bounded = [
+        f"{word.partition('=')[0]}=0" if word.startswith(slow) and "1e300" not in word else word for word in words
+    ]
+    return [word for word in bounded if not word.startswith("--debug")]
+
+
+@settings(max_examples=250)
+@given(ARGV, STDIN)
+def test_any_words_and_any_input_end_in_a_documented_code_without_a_traceback(node, words, stdin):
+    ended = run(node, _bounded(words), stdin)
+    assert is_documented(ended), ended
+    assert ended.code != 70, ended
+    if ended.out.startswith(b'{"$pflow"'):
+        assert (ended.code == 0) == ("error" not in ended.header)
+
+
+@settings(max_examples=100)
+@given(ARGV, STDIN)
+def test_any_words_to_a_node_that_comes_with_pflow_end_in_a_documented_code(words, stdin):
+    words = [word.replace("text", "path") for word in words]
+    ended = run(None, _bounded(words), stdin, name="read-file")
+    assert is_documented(ended), ended
+    assert ended.code != 70, ended
+
+
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 300)
+    | st.text(max_size=3)
+    | st.sampled_from(["a", "text", "a.b", "a[0]"]),
+    lambda values: (
+        st.lists(values, max_size=2) | st.dictionaries(st.sampled_from(["id", "exit", "a"]), values, max_size=2)
+    ),
+    max_leaves=4,
+)
+HEADERS = st.dictionaries(
+    st.sampled_from(["by", "run", "last", "steps", "error", "dry", "traceparent", "more"]), ANY_JSON, max_size=4
+)
+
+
+@settings(max_examples=250)
+@given(HEADERS, st.sampled_from([[], ["-r"], ["--text=$a"], ["--dry-run"], ["--id=x"]]))
+def test_any_header_is_taken_or_refused_and_never_a_bug(node, header, words):
+    document = json.dumps({"$pflow": {"v": 1, **header}, "a": {"b": 1}}).encode()
+    ended = run(node, words, document)
+    assert is_documented(ended), ended
+    assert ended.code != 70, ended
+
+
+def test_a_lone_surrogate_in_a_header_is_refused_before_the_node_runs(node):
+    ended = run(node, ["--how=noisy"], store('"a":1', ',"more":"\\ud800"'))
+    assert ended.code == 65
+    assert "noise" not in ended.err
+    assert ended.header["error"]["exit"] == 65

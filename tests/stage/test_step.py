@@ -1,0 +1,83 @@
+"""A stage's entry in the trace: its name, what it used, and its span."""
+
+import os
+
+import pytest
+
+from pflow.stage.document import Document
+from pflow.stage.step import add_step, enter_span, step_id, usage_of
+
+
+@pytest.mark.parametrize(
+    ("steps", "given", "id"),
+    [
+        ([], None, "llm"),
+        ([], "draft", "draft"),
+        ([{"id": "read-file"}], None, "llm"),
+        ([{"id": "llm"}], None, "llm-2"),
+        ([{"id": "llm"}, {"id": "llm-2"}], None, "llm-3"),
+        ([{"id": "llm-2"}], None, "llm"),
+        ([{"id": "llm"}, {"id": "llm-3"}], None, "llm-2"),
+        ([{"id": "draft"}], "draft", "draft"),
+        (["odd", 1, None, {}], None, "llm"),
+        ([{"id": []}, {"id": {}}, {"id": 1}], None, "llm"),
+    ],
+)
+def test_a_step_is_called_as_a_person_said_else_like_its_node_with_a_number_when_that_is_taken(steps, given, id):
+    assert step_id(Document({"v": 1, "steps": steps}), "llm", given) == id
+
+
+def test_steps_are_added_in_order():
+    document = Document()
+    add_step(document, {"id": "a"})
+    add_step(document, {"id": "b"})
+    assert [step["id"] for step in document.header["steps"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "noted"),
+    [
+        ({}, {}),
+        ({"usage": "text"}, {}),
+        ({"usage": {}}, {}),
+        ({"usage": {"input": 3, "output": 0}}, {"tokens": {"in": 3, "out": 0}}),
+        ({"usage": {"input": None, "output": 4, "cost": None}}, {"tokens": {"out": 4}}),
+        ({"usage": {"model": "m", "cost": 0.0}}, {"model": "m", "cost": 0.0}),
+    ],
+)
+def test_the_usage_of_an_answer_is_noted_as_far_as_it_is_known(written, noted):
+    assert usage_of(written) == noted
+
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
+
+
+def span_of(traceparent: str) -> list[str]:
+    return traceparent.split("-")
+
+
+@pytest.mark.parametrize("place", ["header", "environment"])
+def test_a_stage_is_a_new_span_of_the_same_trace_and_hands_it_on_in_both(monkeypatch, place):
+    document = Document()
+    other = "00-" + "1" * 32 + "-" + "2" * 16 + "-00"
+    monkeypatch.setenv("TRACEPARENT", TRACEPARENT if place == "environment" else other)
+    if place == "header":
+        document.header["traceparent"] = TRACEPARENT
+    enter_span(document)
+    version, trace, span, sampled = span_of(document.header["traceparent"])
+    assert (version, trace, sampled) == ("00", TRACE, "01")
+    assert span != PARENT
+    assert len(span) == 16
+    assert os.environ["TRACEPARENT"] == document.header["traceparent"]
+
+
+@pytest.mark.parametrize(
+    "odd", [None, "", "nonsense", 1, [], "00-x-y-01", TRACEPARENT[:-3], TRACEPARENT.replace("a", "g")]
+)
+def test_what_is_no_traceparent_is_left_alone(monkeypatch, odd):
+    monkeypatch.delenv("TRACEPARENT", raising=False)
+    document = Document() if odd is None else Document({"v": 1, "traceparent": odd})
+    enter_span(document)
+    assert document.header.get("traceparent") == odd
+    assert "TRACEPARENT" not in os.environ

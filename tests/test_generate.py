@@ -1,0 +1,150 @@
+"""`make generate`: bin/ follows from nodes/ and pflow/plumbing/, and whatever is out of date is named."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.generate import ROOT, check, differences, generate
+
+NODE = '''from pflow.node import Node
+
+
+class {name}(Node):
+    """Count the words of a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["words"]: int [pipe]  # how many words it has
+    """
+'''
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A checkout with one node and one tool, generated."""
+    for folder in ("nodes", "pflow/plumbing"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "nodes" / "count_words.py").write_text(NODE.format(name="CountWords"))
+    (tmp_path / "pflow" / "plumbing" / "__init__.py").touch()
+    (tmp_path / "pflow" / "plumbing" / "get.py").touch()
+    generate(tmp_path)
+    return tmp_path
+
+
+def test_what_is_committed_is_what_is_generated():
+    assert check(ROOT) == []
+
+
+def test_every_node_and_every_tool_has_a_launcher(tree):
+    assert sorted(os.listdir(tree / "bin")) == ["pflow", "pflow-count-words", "pflow-get"]
+
+
+def test_a_launcher_imports_one_thing_and_calls_it(tree):
+    assert (tree / "bin" / "pflow-count-words").read_text() == (
+        '#!python\nfrom pflow.stage.main import main\n\nmain("count-words")\n'
+    )
+    assert (tree / "bin" / "pflow-get").read_text() == "#!python\nfrom pflow.plumbing.get import main\n\nmain()\n"
+    assert (tree / "bin" / "pflow").read_text() == "#!python\nfrom pflow.commands.main import main\n\nmain()\n"
+
+
+def test_launchers_are_executable(tree):
+    assert {path.stat().st_mode & 0o777 for path in (tree / "bin").iterdir()} == {0o755}
+
+
+def test_a_second_run_changes_nothing(tree):
+    assert generate(tree) == []
+    assert check(tree) == []
+
+
+def test_a_new_node_in_a_copied_checkout_gives_exactly_one_new_launcher(tmp_path):
+    for folder in ("bin", "nodes", "pflow"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    generate(tmp_path)
+    before = {path: path.read_bytes() for path in (tmp_path / "bin").iterdir()}
+    (tmp_path / "nodes" / "count_vowels.py").write_text(NODE.format(name="CountVowels"))
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pflow.generate"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    after = {path: path.read_bytes() for path in (tmp_path / "bin").iterdir()}
+    assert run.stdout == "wrote bin/pflow-count-vowels\n"
+    assert after.keys() - before.keys() == {tmp_path / "bin" / "pflow-count-vowels"}
+    assert {path: after[path] for path in before} == before
+
+
+def _delete(path: Path) -> None:
+    path.unlink()
+
+
+def _edit(path: Path) -> None:
+    path.write_text("#!python\n")
+
+
+def _make_plain(path: Path) -> None:
+    path.chmod(0o644)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"), [(_delete, "missing"), (_edit, "stale"), (_make_plain, "not executable")]
+)
+def test_what_is_out_of_date_is_named_and_mended(tree, spoil, problem):
+    spoil(tree / "bin" / "pflow-get")
+    assert check(tree) == [f"bin/pflow-get: {problem}"]
+    assert generate(tree) == ["wrote bin/pflow-get"]
+    assert check(tree) == []
+
+
+def test_what_nothing_generates_is_named_and_removed(tree):
+    (tree / "nodes" / "count_words.py").unlink()
+    assert check(tree) == ["bin/pflow-count-words: orphaned"]
+    assert generate(tree) == ["removed bin/pflow-count-words"]
+    assert not (tree / "bin" / "pflow-count-words").exists()
+
+
+def test_checking_changes_nothing(tree):
+    (tree / "bin" / "pflow-get").unlink()
+    (tree / "bin" / "pflow-old").touch()
+    check(tree)
+    assert [(change.path.name, change.problem) for change in differences(tree)] == [
+        ("pflow-get", "missing"),
+        ("pflow-old", "orphaned"),
+    ]
+
+
+def test_a_line_of_an_interface_that_does_not_parse_is_named_with_file_and_line(tree):
+    node = tree / "nodes" / "count_words.py"
+    node.write_text(node.read_text().replace(": int [pipe]", ": integer [pipe]"))
+    with pytest.raises(PflowError, match=r"nodes/count_words\.py:9: .*'integer'"):
+        check(tree)
+    with pytest.raises(PflowError, match=r"nodes/count_words\.py:9: "):
+        generate(tree)
+
+
+@pytest.mark.parametrize("source", ["", "class Count:\n    pass\n", 'class Count:\n    """Only prose."""\n'])
+def test_a_node_without_an_interface_is_refused(tree, source):
+    (tree / "nodes" / "count.py").write_text(source)
+    with pytest.raises(PflowError, match=r"cannot find an interface in '.*nodes/count\.py'"):
+        generate(tree)
+
+
+def test_a_file_that_is_no_python_is_named_with_its_line(tree):
+    (tree / "nodes" / "count.py").write_text("x = 1\nclass\n")
+    with pytest.raises(PflowError, match=r"nodes/count\.py.*line 2"):
+        generate(tree)
+
+
+def test_a_node_and_a_tool_cannot_have_one_name(tree):
+    (tree / "nodes" / "get.py").write_text(NODE.format(name="Get"))
+    with pytest.raises(PflowError, match=r"nodes/get\.py"):
+        generate(tree)
+
+
+def test_a_leading_underscore_keeps_a_file_from_being_a_node(tree):
+    (tree / "nodes" / "_shared.py").touch()
+    assert check(tree) == []

@@ -1,0 +1,343 @@
+"""The interface grammar: strict, and the same for a docstring and for a script's comments."""
+
+import re
+
+import pytest
+
+from pflow.common import COMMON
+from pflow.errors import PflowError
+from pflow.grammar import parse_interface
+from pflow.interface import UNDECLARED
+from pflow.source import read_interface, strip_comments
+from pflow.stage.help import describe
+
+
+def interface(*lines: str):
+    return parse_interface("\n".join(["Do a thing.", "", "Interface:", *lines]))
+
+
+def only_item(line: str):
+    parsed = interface(line)
+    (item,) = [*parsed.reads.values(), *parsed.writes.values(), *parsed.params.values()]
+    return item
+
+
+def test_an_item_has_a_name_a_type_a_default_marks_and_what_it_is():
+    item = only_item('- Reads: shared["text"]: list[str] = ["a#b"] [pipe] [verbatim] [flag t]  # what to read # twice')
+    assert (item.kind, item.name, str(item.type), item.default) == ("read", "text", "list[str]", ["a#b"])
+    assert (item.marks, item.flags, item.doc) == ({"pipe", "verbatim"}, ["t"], "what to read # twice")
+
+
+def test_an_item_needs_no_more_than_a_name_and_a_type():
+    item = only_item('- Writes: shared["n"]: int')
+    assert (item.kind, item.name, str(item.type)) == ("write", "n", "int")
+    assert (item.default, item.marks, item.flags, item.env, item.doc) == (UNDECLARED, set(), [], "", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '- Reads: shared["a"]: str = "x" [pipe]  # doc',
+        '- Reads:shared["a"] : str="x"[pipe]#doc',
+        '- Reads: shared["a"]:str   =   "x"   [pipe]   # doc',
+        '    - Reads: shared["a"]: str = "x" [pipe] # doc  ',
+    ],
+)
+def test_spaces_between_the_parts_of_a_line_do_not_matter(line):
+    item = only_item(line)
+    assert (item.name, item.default, item.marks, item.doc) == ("a", "x", {"pipe"}, "doc")
+
+
+@pytest.mark.parametrize(
+    ("type", "json", "value"),
+    [
+        ("str", '"a b"', "a b"),
+        ("str", '"]  # [pipe]"', "]  # [pipe]"),
+        ("str", '""', ""),
+        ("int", "-3", -3),
+        ("int", "2.0", 2),
+        ("float", "0.7", 0.7),
+        ("float", "1", 1),
+        ("bool", "false", False),
+        ("path", '"."', "."),
+        ("list", "[]", []),
+        ("list[str]", '["a", "b"]', ["a", "b"]),
+        ("dict", '{"a": [1]}', {"a": [1]}),
+        ("dict{a: int}", '{"a": 1}', {"a": 1}),
+        ("a|b", '"b"', "b"),
+        ("any", "[1, null]", [1, None]),
+        *[(type, "null", None) for type in ("str", "int", "float", "bool", "path", "bytes", "list", "dict", "a|b")],
+    ],
+)
+def test_a_default_is_json_of_the_type_or_null(type, json, value):
+    item = only_item(f"- Params: x: {type} = {json}  # doc")
+    assert item.default == value
+    assert item.default.__class__ is value.__class__ or type == "int"
+    assert (item.required, item.doc) == (False, "doc")
+
+
+@pytest.mark.parametrize(
+    ("kind", "mark"),
+    [
+        *[("Reads", mark) for mark in ("pipe", "explicit", "own", "verbatim", "secret", "flag issue")],
+        *[("Writes", mark) for mark in ("pipe", "secret")],
+        *[("Params", mark) for mark in ("verbatim", "secret", "flag k", "env PFLOW_K")],
+    ],
+)
+def test_each_mark_is_taken_where_it_means_something(kind, mark):
+    name = "x: str" if kind == "Params" else 'shared["x"]: str'
+    item = only_item(f"- {kind}: {name} [{mark}]")
+    word, _, argument = mark.partition(" ")
+    found = {"flag": item.flags == [argument], "env": item.env == argument}
+    assert found.get(word, mark in item.marks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mark"),
+    [
+        *[("Reads", mark) for mark in ("env X", "pipes", "Pipe", "", "pipe x", "pipe, own")],
+        *[("Reads", mark) for mark in ("flag", "flag a b", "flag --a")],
+        *[("Writes", mark) for mark in ("explicit", "own", "verbatim", "flag x", "env X")],
+        *[("Params", mark) for mark in ("pipe", "explicit", "own", "env", "env A B", "env A=B")],
+    ],
+)
+def test_any_other_mark_is_refused(kind, mark):
+    name = "x: str" if kind == "Params" else 'shared["x"]: str'
+    with pytest.raises(PflowError, match=r"no mark \["):
+        interface(f"- {kind}: {name} [{mark}]")
+
+
+def test_a_flag_may_be_written_with_a_hyphen():
+    assert only_item('- Reads: shared["issue_number"]: int [flag issue-no]').flags == ["issue_no"]
+
+
+def test_the_flag_that_a_person_is_told_is_the_shortest():
+    assert only_item('- Reads: shared["issue_number"]: int [flag issue]').flag == "--issue"
+    assert only_item('- Reads: shared["issue_number"]: int').flag == "--issue-number"
+
+
+REFUSED = [
+    ('Reads: shared["a"]: str', "begins with '- '"),
+    ('* Reads: shared["a"]: str', "begins with '- '"),
+    ("- reads: x", "begins with none of Reads, Writes"),
+    ("- Returns: x", "begins with none of"),
+    ("- Reads", "begins with none of"),
+    ("-", "begins with '- '"),
+    ('- Reads: shared["prompt"] - prompt to send to LLM', 'a read is written shared["key"]: TYPE'),
+    ("- Reads: prompt: str", 'a read is written shared["key"]: TYPE'),
+    ("- Reads: shared['prompt']: str", 'a read is written shared["key"]: TYPE'),
+    ('- Writes: shared["a"]', 'a write is written shared["key"]: TYPE'),
+    ('- Writes: shared["a"]:', "a type is missing"),
+    ('- Writes: shared["a"]: # text', "a type is missing"),
+    ("- Params: model (default gpt-4), temperature", "a param is written name: TYPE"),
+    ("- Params: : str", "not a plain word"),
+    ("- Params: a b: str", "not a plain word"),
+    ("- Params: a-b: str", "not a plain word"),
+    ("- Params: é: str", "not a plain word"),
+    ("- Params: 1a: str", "not a plain word"),
+    ('- Reads: shared["$a"]: str', "not a plain word"),
+    ('- Reads: shared["a.b"]: str', "not a plain word"),
+    ('- Reads: shared[""]: str', "not a plain word"),
+    ('- Reads: shared["a"]: string', "'string' is none of"),
+    ('- Reads: shared["a"]: str text', "neither a default, a mark nor a comment"),
+    ('- Reads: shared["a"]: str [pipe] = "x"', "neither a default, a mark nor a comment"),
+    ('- Reads: shared["a"]: str  what it is', "neither a default, a mark nor a comment"),
+    ('- Reads: shared["a"]: str [pipe', "a mark ends with ']'"),
+    ('- Reads: shared["a"]: str =', "a default is JSON"),
+    ('- Reads: shared["a"]: str = # none', "a default is JSON"),
+    ('- Reads: shared["a"]: str = x', "a default is JSON"),
+    ("- Reads: shared[\"a\"]: str = 'x'", "a default is JSON"),
+    ('- Reads: shared["a"]: bool = True', "a default is JSON"),
+    ('- Reads: shared["a"]: any = None', "a default is JSON"),
+    ('- Reads: shared["a"]: float = NaN', "a default is JSON"),
+    ('- Reads: shared["a"]: float = 1e999', "a default is JSON"),
+    ('- Reads: shared["a"]: int = 18446744073709551616', "a default is JSON"),
+    ('- Reads: shared["a"]: str = 1', "the default is no str"),
+    ('- Reads: shared["a"]: int = 1.5', "the default is no int"),
+    ('- Reads: shared["a"]: int = true', "the default is no int"),
+    ('- Reads: shared["a"]: bool = 0', "the default is no bool"),
+    ('- Reads: shared["a"]: list = {}', "the default is no list"),
+    ('- Reads: shared["a"]: dict = []', "the default is no dict"),
+    ('- Reads: shared["a"]: a|b = "c"', "the default is no a|b"),
+    ('- Writes: shared["a"]: str = "x"', "a write has no default"),
+    ('- Writes: shared["stdin"]: str', "'stdin' is reserved"),
+    ("- Actions:", "not the name of an action"),
+    ("- Actions: default, ", "not the name of an action"),
+    ("- Actions: default missing", "not the name of an action"),
+    ("- Effects:", "none of reads files"),
+    ("- Effects: reads file", "'reads file' is none of"),
+    ("- Effects: network and more", "'network and more' is none of"),
+    ("- Version:", "a version is written 1.0.0"),
+    ("- Version: 1.0.0-beta", "a version is written 1.0.0"),
+    ("- Version: v1", "a version is written 1.0.0"),
+    ("- Flow-safe: true", "Flow-safe is yes or no"),
+    ("- Flow-safe:", "Flow-safe is yes or no"),
+]
+
+
+@pytest.mark.parametrize(("line", "why"), REFUSED)
+def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
+    with pytest.raises(PflowError, match=re.escape(why)) as caught:
+        interface(line)
+    assert caught.value.exit == 65
+    assert line.strip() in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (['- Reads: shared["a"]: str [pipe]', '- Reads: shared["b"]: str [pipe]'], r"one \[pipe\]"),
+        (['- Writes: shared["a"]: str [pipe]', '- Writes: shared["b"]: str [pipe]'], r"one \[pipe\]"),
+        (['- Reads: shared["a"]: str', '- Reads: shared["a"]: int'], "declared twice"),
+        (['- Writes: shared["a"]: str', '- Writes: shared["a"]: str'], "declared twice"),
+        (["- Params: a: str", "- Params: a: str"], "declared twice"),
+        (['- Reads: shared["a"]: str', "- Params: a: str"], "another read or param has"),
+        (['- Reads: shared["a"]: str', "- Params: b: str [flag a]"], "another read or param has"),
+        (['- Reads: shared["a"]: str [flag c]', '- Reads: shared["b"]: str [flag c]'], "another read or param has"),
+        (["- Flow-safe: yes", "- Effects: network"], "effects"),
+        (["- Effects: network", "- Flow-safe: yes"], "effects"),
+    ],
+)
+def test_lines_that_contradict_each_other_are_refused(lines, why):
+    with pytest.raises(PflowError, match=why) as caught:
+        interface(*lines)
+    assert caught.value.exit == 65
+
+
+def test_what_is_read_may_be_written_too():
+    parsed = interface('- Reads: shared["a"]: str [pipe]', '- Writes: shared["a"]: str [pipe]')
+    assert parsed.pipe_read.kind == "read"
+    assert parsed.pipe_write.kind == "write"
+
+
+@pytest.mark.parametrize("name", [*COMMON, "cache", "no_cache"])
+def test_the_name_of_a_common_flag_is_refused(name):
+    for line in (f'- Reads: shared["{name}"]: str', f"- Params: {name}: str", f"- Params: x: str [flag {name}]"):
+        with pytest.raises(PflowError, match=r"a flag that every stage has|is reserved|not a plain word"):
+            interface(line)
+
+
+def test_a_write_may_be_called_like_a_common_flag_because_it_has_none():
+    assert list(interface('- Writes: shared["json"]: dict').writes) == ["json"]
+
+
+def test_actions_effects_version_and_flow_safety_are_read():
+    parsed = interface(
+        "- Actions: default, not-found  # when each is returned",
+        "- Effects: reads files, runs commands  # why",
+        "- Version: 2.10.0",
+        "- Flow-safe: no",
+    )
+    assert parsed.actions == ("default", "not-found")
+    assert parsed.actions_doc == "when each is returned"
+    assert parsed.effects == ("reads files", "runs commands")
+    assert (parsed.version, parsed.flow_safe) == ("2.10.0", False)
+
+
+def test_without_such_lines_a_node_has_one_action_and_no_effects():
+    parsed = interface()
+    assert (parsed.actions, parsed.effects, parsed.version, parsed.flow_safe) == (("default",), (), "", False)
+
+
+@pytest.mark.parametrize("text", ["", "Do a thing.", "Interface", "The Interface: prose", "interface:\n- Reads: x"])
+def test_without_an_interface_it_is_open(text):
+    assert parse_interface(text).open
+
+
+def test_with_an_interface_it_is_not_open_even_when_it_has_no_items():
+    assert not parse_interface("Interface:").open
+
+
+def test_prose_before_the_interface_is_a_summary_and_a_description():
+    prose = "Do a\nthing.\n\nFirst.\nStill first.\n\nSecond.\n\n"
+    parsed = parse_interface(prose + "Interface:\n- Params: a: str\n\nExamples:\n")
+    assert parsed.summary == "Do a thing."
+    assert parsed.description == "First.\nStill first.\n\nSecond."
+
+
+def test_the_interface_ends_at_an_empty_line():
+    parsed = interface("- Params: a: str", "", "Examples:", "    pflow-x --a=b")
+    assert list(parsed.params) == ["a"]
+
+
+def test_only_what_has_a_default_is_among_the_defaults():
+    parsed = interface("- Params: a: str", "- Params: b: str = null", "- Params: c: int = 0")
+    assert parsed.defaults() == {"b": None, "c": 0}
+
+
+def test_who_changes_a_default_that_is_a_list_changes_only_its_own():
+    parsed = interface("- Params: a: list[str] = []")
+    parsed.defaults()["a"].append("x")
+    assert parsed.defaults() == {"a": []}
+
+
+LINES = [
+    "Interface:",
+    '- Reads: shared["text"]: str [pipe]  # the text',
+    '- Writes: shared["words"]: int [pipe]  # how many',
+    "- Params: minimum: int = 1  # letters that make a word",
+    "- Actions: default, none  # none where there are none",
+]
+
+SCRIPTS = {
+    "count.sh": ["#!/bin/sh", "# Count the words.", "#", *["# " + line for line in LINES], "", "wc -w"],
+    "count.rb": ["#!/usr/bin/env ruby", "", "# Count the words.", "#", *["# " + line for line in LINES], "puts 1"],
+    "count.js": ["// Count the words.", "//", *["// " + line for line in LINES], "console.log(1)"],
+    "count.lua": ["-- Count the words.", "--", *["-- " + line for line in LINES], "print(1)"],
+    "count.scm": ["; Count the words.", ";", *["; " + line for line in LINES], "(display 1)"],
+    "count.c": ["/* Count the words.", " *", *[" * " + line for line in LINES], " */", "int main() {}"],
+    "count.go": ["/*", "Count the words.", "", *LINES, "*/", "package main"],
+    "count.el": [";;; Count the words.", ";;", *[";; " + line for line in LINES], "(message)"],
+    "count.rs": ["/// Count the words.", "///", *["/// " + line for line in LINES], "fn main() {}"],
+    "count_words.py": [
+        '"""A module."""', "import os", "class Helper:", "    pass", "class CountWords:", '    """Count the words.', "",
+        *["    " + line for line in LINES], '    """', "    version = '9'",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_the_same_block_gives_the_same_interface_in_every_language(tmp_path, name, newline):
+    file = tmp_path / name
+    file.write_text("\n".join(SCRIPTS[name]) + "\n", newline=newline)
+    expected = parse_interface("Count the words.\n\n" + "\n".join(LINES))
+    assert describe("x", None, read_interface(str(file))) == describe("x", None, expected)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_line_that_does_not_parse_is_named_with_its_file_and_line_in_every_language(tmp_path, name):
+    file = tmp_path / name
+    lines = [line.replace(": int = 1", ": integer = 1") for line in SCRIPTS[name]]
+    file.write_text("\n".join(lines) + "\n")
+    number = next(n for n, line in enumerate(lines, 1) if "integer" in line)
+    with pytest.raises(PflowError, match=f"{name}:{number}: .*'integer'") as caught:
+        read_interface(str(file))
+    assert caught.value.exit == 65
+
+
+def test_the_comments_of_a_script_end_where_its_code_begins():
+    assert strip_comments("#!/bin/sh\n# a\n\n#b\necho\n# c\n") == "\na\n\nb"
+
+
+def test_a_script_says_its_version_and_that_it_is_flow_safe(tmp_path):
+    file = tmp_path / "pflow-up"
+    file.write_text("#!/bin/sh\n# Up.\n#\n# Interface:\n# - Version: 1.2.3\n# - Flow-safe: yes\n")
+    parsed = read_interface(str(file))
+    assert (parsed.version, parsed.flow_safe) == ("1.2.3", True)
+
+
+def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
+    file = tmp_path / "pflow-late"
+    file.write_text("# Late.\n" + "#\n" * 4096 + "# Interface:\n# - Nonsense\n")
+    assert read_interface(str(file)).open
+    binary = tmp_path / "pflow-binary"
+    binary.write_bytes(b"\x7fELF\xff\xfe\0" * 1000)
+    assert read_interface(str(binary)).open
+
+
+def test_an_interface_can_be_described_as_json():
+    parsed = interface('- Reads: shared["a"]: list[str] = [] [own]  # x', "- Params: k: int [env K] [flag kk]")
+    described = describe("x", None, parsed)
+    assert '"a":{"type":"list[str]","doc":"x","required":false,"default":[],"marks":["own"]}' in described
+    assert '"k":{"type":"int","doc":"","flags":["kk"],"env":"K"}' in described

@@ -1,0 +1,152 @@
+"""pflow.Node: a pocketflow.Node that starts from its docstring."""
+
+import pocketflow
+import pytest
+
+import pflow
+from pflow import Node, PflowError, flow_safe
+from pflow.node import interface_of, version_of
+
+
+class CountWords(Node):
+    """Count the words of a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["words"]: int [pipe]  # how many words it has
+    - Params: minimum: int = 1  # letters that make a word
+    - Params: names: list[str] = []
+    - Params: language: str
+    """
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return sum(len(word) >= self.params["minimum"] for word in text.split())
+
+    def post(self, shared, text, words):
+        shared["words"] = words
+
+
+def test_a_node_runs_under_plain_pocketflow_with_a_plain_dict():
+    shared = {"text": "a bb ccc"}
+    assert CountWords().run(shared) is None
+    assert shared == {"text": "a bb ccc", "words": 3}
+
+
+def test_params_start_from_the_defaults_of_the_docstring():
+    assert CountWords().params == {"minimum": 1, "names": []}
+
+
+def test_params_that_are_set_lie_over_the_defaults():
+    node = CountWords()
+    node.set_params({"minimum": 2})
+    assert node.params == {"minimum": 2, "names": []}
+
+
+def test_a_plain_flow_takes_no_default_away():
+    shared = {"text": "a bb ccc"}
+    flow = pocketflow.Flow(CountWords())
+    flow.set_params({"minimum": 2})
+    flow.run(shared)
+    assert shared["words"] == 2
+
+
+def test_who_changes_a_param_changes_it_for_no_other_node():
+    CountWords().params["names"].append("x")
+    assert CountWords().params["names"] == []
+
+
+def test_an_emitted_part_goes_nowhere_under_plain_pocketflow_and_to_whoever_listens():
+    node, heard = CountWords(), []
+    node.emit("lost")
+    node.sink = heard.append
+    node.emit("a")
+    node.emit(b"b")
+    assert heard == ["a", b"b"]
+
+
+def test_retries_and_wait_are_pocketflows():
+    node = CountWords(max_retries=3, wait=1.5)
+    assert (node.max_retries, node.wait) == (3, 1.5)
+
+
+def test_an_interface_is_the_classes_own():
+    class Silent(CountWords):
+        pass
+
+    class Louder(CountWords):
+        """Shout.
+
+        Interface:
+        - Params: volume: int = 11
+        """
+
+    assert interface_of(Silent).open
+    assert list(interface_of(Louder).params) == ["volume"]
+    assert list(interface_of(CountWords).params) == ["minimum", "names", "language"]
+
+
+def test_prose_in_place_of_an_interface_opens_it_and_says_why():
+    class LLMNode(pocketflow.Node):
+        """General-purpose LLM processing.
+
+        Interface:
+        - Reads: shared["prompt"] - prompt to send to LLM
+        - Writes: shared["response"] - LLM's response
+        - Params: model (default gpt-4), temperature (default 0.7), system
+        """
+
+    interface = interface_of(LLMNode)
+    assert interface.open
+    assert "prompt to send to LLM" in interface.fault
+    assert not interface.params
+
+
+def test_in_a_node_that_comes_with_pflow_prose_is_an_error():
+    class Bundled(Node):
+        """Do.
+
+        Interface:
+        - Reads: shared["a"] - prose
+        """
+
+    Bundled.__module__ = "pflow.nodes.bundled"
+    with pytest.raises(PflowError, match="prose") as caught:
+        interface_of(Bundled)
+    assert caught.value.exit == 65
+
+
+def test_a_class_without_a_version_has_the_first():
+    assert version_of(pocketflow.Node) == "1.0.0"
+    assert version_of(type("New", (Node,), {"version": "2.1.0"})) == "2.1.0"
+
+
+def test_flow_safe_marks_a_class():
+    assert flow_safe(type("Pure", (Node,), {"__doc__": "Pure."})).flow_safe
+    assert not CountWords.flow_safe
+
+
+def test_flow_safe_contradicts_effects():
+    class Impure(Node):
+        """Do.
+
+        Interface:
+        - Effects: network
+        """
+
+    with pytest.raises(PflowError, match="'Impure' as flow_safe: its interface has effects") as caught:
+        flow_safe(Impure)
+    assert caught.value.exit == 65
+
+
+@pytest.mark.parametrize("base", [pocketflow.Node, pocketflow.BatchNode, pocketflow.AsyncNode])
+def test_a_class_straight_from_pocketflow_can_be_flow_safe(base):
+    assert flow_safe(type("Pure", (base,), {"__doc__": "Pure."})).flow_safe
+
+
+def test_the_package_gives_its_names_and_no_others():
+    assert {name: getattr(pflow, name).__name__ for name in pflow.__all__} == {name: name for name in pflow.__all__}
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        pflow.nonsense  # noqa: B018

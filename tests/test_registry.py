@@ -1,0 +1,141 @@
+"""Finding nodes: by name and by file."""
+
+import os
+
+import pytest
+
+from pflow import registry
+from pflow.errors import PflowError
+from pflow.node import interface_of
+from pflow.registry import bundled_names, find_own, load_bundled, load_file, own_directories
+from pflow.source import read_interface
+
+NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
+
+
+def write(path, text="", mode=0o644):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_each_node_that_comes_with_pflow_loads_by_its_name_and_has_an_interface(name):
+    node = load_bundled(name)
+    assert not interface_of(node).open
+    assert node.__module__ == f"pflow.nodes.{name.replace('-', '_')}"
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_an_interface_that_is_read_is_the_one_that_is_imported(name):
+    file = os.path.join(os.path.dirname(registry.__file__), "nodes", name.replace("-", "_") + ".py")
+    read, imported = read_interface(file), interface_of(load_bundled(name))
+    for part in ("reads", "writes", "params"):
+        assert [(item.name, str(item.type), item.default, item.marks) for item in getattr(read, part).values()] == [
+            (item.name, str(item.type), item.default, item.marks) for item in getattr(imported, part).values()
+        ]
+    assert (read.effects, read.actions, read.summary) == (imported.effects, imported.actions, imported.summary)
+    assert read.flow_safe == getattr(load_bundled(name), "flow_safe", False)
+
+
+@pytest.mark.parametrize("class_name", ["CountWords", "CountWordsNode", "countwords", "Count_Words"])
+def test_the_class_with_the_nodes_name_is_the_node(tmp_path, class_name):
+    file = write(tmp_path / "count_words.py", NODE.format("Other") + NODE.format(class_name))
+    assert load_file(file, "count-words").__name__ == class_name
+
+
+def test_the_only_node_class_is_the_node_whatever_it_is_called(tmp_path):
+    helper = "class Helper:\n    pass\n"
+    file = write(tmp_path / "count_words.py", helper + NODE.format("Zap"))
+    assert load_file(file, "count-words").__name__ == "Zap"
+
+
+def test_an_imported_class_is_not_the_files_own(tmp_path):
+    file = write(tmp_path / "zap.py", "from pocketflow import BatchNode, AsyncNode\n" + NODE.format("Zap"))
+    assert load_file(file, "zap").__name__ == "Zap"
+
+
+@pytest.mark.parametrize("base", ["Node", "BatchNode", "AsyncNode", "AsyncBatchNode", "AsyncParallelBatchNode"])
+def test_every_kind_of_pocketflow_node_is_a_node(tmp_path, base):
+    file = write(tmp_path / "zap.py", f"import pocketflow\nclass Zap(pocketflow.{base}): pass\n")
+    assert load_file(file, "zap").__name__ == "Zap"
+
+
+@pytest.mark.parametrize("bases", ["", "(dict)", "(pocketflow.BaseNode)", "(pocketflow.Flow)"])
+def test_a_class_that_is_no_pocketflow_node_is_pf09(tmp_path, bases):
+    file = write(tmp_path / "zap.py", f"import pocketflow\nclass Zap{bases}: pass\n")
+    with pytest.raises(PflowError, match=r"'Zap'.*PF09") as caught:
+        load_file(file, "zap")
+    assert caught.value.exit == 65
+    assert caught.value.hint == "class Zap(pocketflow.Node)"
+
+
+@pytest.mark.parametrize(
+    ("source", "exit", "why"),
+    [
+        ("", 65, "no class"),
+        (NODE.format("A") + NODE.format("B"), 65, "2 classes"),
+        ("class", 65, "line 1"),
+        ("1/0", 65, "ZeroDivisionError"),
+        ("import no_such_module_at_all", 78, "no_such_module_at_all"),
+        ("import sys; sys.exit(3)", 65, "exit"),
+    ],
+)
+def test_a_file_that_gives_no_node_says_why(tmp_path, source, exit, why):
+    with pytest.raises(PflowError, match=why) as caught:
+        load_file(write(tmp_path / "zap.py", source), "zap")
+    assert caught.value.exit == exit
+
+
+def test_a_node_whose_docstring_is_prose_runs_with_an_open_interface(tmp_path):
+    prose = '"""Do.\n\n    Interface:\n    - Reads: shared["a"] - prose\n    """'
+    source = NODE.format("Zap").replace("'''Do.'''", prose)
+    assert interface_of(load_file(write(tmp_path / "zap.py", source), "zap")).open
+
+
+def test_an_interface_is_read_without_running_the_file(tmp_path):
+    source = "raise SystemExit\n" + NODE.format("Zap").replace("Do.", "Do.\n\n    Interface:\n    - Params: a: int\n")
+    assert list(read_interface(write(tmp_path / "zap.py", source)).params) == ["a"]
+
+
+def test_flow_safe_and_effects_contradict_each_other_where_they_are_read_too(tmp_path):
+    source = "@flow_safe\n" + NODE.format("Zap").split("\n", 1)[1].replace(
+        "Do.", "Do.\n\n    Interface:\n    - Effects: network\n"
+    )
+    with pytest.raises(PflowError, match="effects") as caught:
+        read_interface(write(tmp_path / "zap.py", source))
+    assert caught.value.exit == 65
+
+
+@pytest.mark.parametrize("name", ["count_words.py", "count-words.py", "pflow-count-words"])
+def test_a_users_own_node_is_found_by_name(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("PFLOW_NODES", f"/nonexistent:{tmp_path}")
+    file = write(tmp_path / name, mode=0o755)
+    assert find_own("count-words") == file
+
+
+def test_a_program_that_may_not_run_and_a_directory_are_no_nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    write(tmp_path / "pflow-a", mode=0o644)
+    (tmp_path / "b.py").mkdir()
+    assert find_own("a") is None
+    assert find_own("b") is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "directories"),
+    [
+        ({}, []),
+        ({"HOME": "/h"}, ["/h/.local/share/pflow/nodes"]),
+        ({"HOME": "/h", "XDG_DATA_HOME": "/d"}, ["/d/pflow/nodes"]),
+        ({"HOME": "/h", "XDG_DATA_HOME": "relative"}, []),
+        ({"PFLOW_NODES": "/a::/b", "HOME": "/h"}, ["/a", "/b", "/h/.local/share/pflow/nodes"]),
+    ],
+)
+def test_own_nodes_are_where_the_environment_says(monkeypatch, environment, directories):
+    for name in ("HOME", "XDG_DATA_HOME", "PFLOW_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert own_directories() == directories
