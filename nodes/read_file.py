@@ -75,11 +75,12 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
         return data
     try:
         return data.decode(encoding or "utf-8")
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         if not encoding:
             return data
+        why = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         raise PflowError(
-            f"cannot read '{path}' as {encoding}: {error.reason} at byte {error.start}",
+            f"cannot read '{path}' as {encoding}: {why}",
             hint="--encoding=bytes leaves it as it is",
             exit=BAD_DATA,
         ) from None

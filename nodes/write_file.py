@@ -111,7 +111,7 @@ def _is_stream(path: str) -> bool:
 
 def _descriptor(path: str) -> int | None:
     folder, _, number = path.rpartition("/")
-    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal():
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
         return int(number)
     return _DESCRIPTORS.get(path)
 

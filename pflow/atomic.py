@@ -165,17 +165,19 @@ def _make_parents(folder: str, made: list[str]) -> None:
         missing.append(folder)
         folder = os.path.dirname(folder)
     for folder in reversed(missing):
+        made.append(folder)  # before it is made: a signal may come right after
         try:
             os.mkdir(folder)
         except FileExistsError:
-            continue
-        made.append(folder)
+            made.pop()
 
 
 def _remove_parents(made: list[str]) -> None:
     for folder in reversed(made):
         try:
             os.rmdir(folder)
+        except FileNotFoundError:
+            continue
         except OSError:
             return
 

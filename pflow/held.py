@@ -20,11 +20,17 @@ class HeldSignals:
 
         self.handlers: dict[int, Any] = {}
         self.noted: list[tuple[int, Any]] = []
-        if threading.current_thread() is threading.main_thread():  # no handler is ever called in another
+        if threading.current_thread() is not threading.main_thread():  # no handler is ever called in another
+            return
+        try:
             for signum in signal.valid_signals():
                 if callable(handler := signal.getsignal(signum)):
                     self.handlers[signum] = handler
                     signal.signal(signum, self._note)
+        except BaseException:  # of a handler that was not yet taken
+            self.noted.clear()
+            self.release()
+            raise
 
     def _note(self, signum: int, frame: object) -> None:
         self.noted.append((signum, self.handlers[signum]))

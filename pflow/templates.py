@@ -128,7 +128,8 @@ def _check_key(key: str) -> None:
 def expand(written: Any, look_up: Callable[[Path], Any]) -> Any:
     """`written` with each reference replaced by what `look_up` finds, once: what is brought in is never expanded.
 
-    One whole reference keeps its value's type; inside text, null is empty and what is not text is JSON.
+    One whole reference keeps its value's type; inside text, null is empty, bytes are text, their misfits as lone
+    surrogates, and anything else is JSON.
     """
     if isinstance(written, list):
         return [expand(item, look_up) for item in written]
@@ -141,4 +142,8 @@ def expand(written: Any, look_up: Callable[[Path], Any]) -> Any:
     parts = parse_template(written)
     if len(parts) == 1 and not isinstance(parts[0], str):
         return look_up(parts[0])
-    return "".join([part if isinstance(part, str) else text_of(look_up(part)) for part in parts])
+    return "".join([part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts])
+
+
+def _inside_text(value: Any) -> str:
+    return str(value, "utf-8", "surrogateescape") if isinstance(value, bytes) else text_of(value)

@@ -81,7 +81,7 @@ def test_one_whole_reference_keeps_its_type(name):
         ("x${n}", "x7"),
         ("x${t}", "xtrue"),
         ("x${no}", "xfalse"),
-        ("x${f}", "x1.0"),
+        ("x${f}", "x1"),
         ("x${null}", "x"),
         ("x${e}", "xé"),
         ("x${list}", 'x[1,"two",null,true]'),
@@ -133,6 +133,12 @@ def test_any_other_dollar_is_a_dollar(written, text):
 )
 def test_what_is_brought_in_is_never_expanded_again(written, text):
     assert expanded(written) == text
+
+
+@pytest.mark.parametrize(("data", "text"), [(b"caf\xc3\xa9", "café"), (b"caf\xe9", "caf\udce9"), (b"", "")])
+def test_bytes_inside_text_are_text_and_what_is_not_utf8_is_kept(data, text):
+    assert expand("<$b>", lambda path: data) == f"<{text}>"
+    assert expand("$b", lambda path: data) is data
 
 
 def test_templates_work_inside_lists_and_objects():

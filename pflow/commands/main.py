@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 from pflow import __version__
-from pflow.errors import CANNOT_WRITE, NOT_FOUND, USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, NOT_FOUND, USAGE, PflowError, exit_code
 from pflow.stage import failure
 from pflow.stage.main import leave
 from pflow.stage.signals import die_of_closed_pipe, die_quietly_of_interrupt
@@ -44,7 +45,9 @@ def run(words: list[str]) -> int:
     try:
         if words[0:1] == ["help"] and len(words) == 2:
             words = [words[1], "--help"]
-        if 1 in closed and words[:1] in (["--help"], ["-h"], ["help"], ["--version"]):
+        if 1 in closed and (
+            words[:1] in (["--help"], ["-h"], ["help"], ["--version"]) or words[0] in _names("commands")
+        ):
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
             write_pieces(1 if words else 2, [_help().encode()])
@@ -73,7 +76,9 @@ def _run_word(word: str, words: list[str]) -> int:
     try:
         os.execv(program, [program, *words])
     except OSError as error:
-        raise PflowError(f"cannot run '{program}': {error.strerror}", exit=126) from None
+        if error.errno == errno.ENOEXEC:  # a script without a #!, which a shell runs as well
+            os.execv("/bin/sh", ["/bin/sh", program, *words])
+        raise PflowError(f"cannot run '{program}': {error.strerror}", exit=exit_code(error)) from None
 
 
 def _run_command(word: str, words: list[str]) -> int:

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-def command() -> None:
+def command() -> int:
     """Print the trace of the store document on stdin: each step, what it read from where, what it wrote, how long.
+
+    After a stage that failed, the exit code is that stage's.
 
     \b
     … | pflow-write-file --path=out.md | pflow trace
@@ -23,7 +25,9 @@ def command() -> None:
     intake = take_store()
     if intake.kind == "raw":
         raise PflowError("cannot trace stdin: it is no store", hint="-j makes a last stage print one", exit=BAD_DATA)
-    write_pieces(1, [trace_text(intake.document.header).encode()])
+    header = intake.document.header
+    write_pieces(1, [trace_text(header).encode()])
+    return int(header["error"]["exit"]) if "error" in header else 0
 
 
 def trace_text(header: dict[str, Any]) -> str:

@@ -81,8 +81,10 @@ def _temporary_directory() -> str:
     import shutil
     import tempfile
 
-    path = tempfile.mkdtemp(prefix="pflow-llm-")
+    path = os.path.join(tempfile.gettempdir(), f"pflow-llm-{os.urandom(8).hex()}")
+    # Before it is made: a signal may come right after.
     atexit.register(_remove_in_this_process, shutil.rmtree, path, os.getpid())
+    os.mkdir(path, 0o700)
     return path
 
 

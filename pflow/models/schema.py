@@ -8,6 +8,7 @@ from pflow.scanner import WHITESPACE, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -37,6 +38,8 @@ def _parsed(text: str, name: str) -> Any:
         raise PflowError(
             f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}", exit=BAD_DATA
         ) from error
+    except RecursionError as error:
+        raise _endless(name) from error
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:
@@ -48,7 +51,34 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
         raise PflowError(f"cannot use {name}: {_misfit(error)}", exit=BAD_DATA) from error
+    except RecursionError as error:
+        raise _endless(name) from error
+    _check_ends(schema, name)
     return schema
+
+
+def _check_ends(schema: dict[str, Any], name: str) -> None:
+    """Refuse, before an answer is paid for, a schema whose way to any value is endless."""
+    try:
+        for _ in _misfits(schema, None):
+            pass
+    except RecursionError as error:
+        raise _endless(name) from error
+    except PflowError:
+        return  # a $ref that leads nowhere may stand where no answer comes by
+
+
+def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
+    """Each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # With a registry of its own the validator fetches no $ref from the network.
+    validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
+    try:
+        yield from validator.iter_errors(value)
+    except Unresolvable as error:
+        raise PflowError(f"cannot use the schema: nothing is at its $ref '{error.ref}'", exit=BAD_DATA) from error
 
 
 def _validator_class(schema: dict[str, Any]) -> Any:
@@ -64,6 +94,11 @@ def _misfit(error: Any) -> str:
     return one_line(f"{error.json_path}: {error.message}")
 
 
+def _endless(name: str) -> PflowError:
+    why = "it is nested too deeply, or leads back to itself"
+    return PflowError(f"cannot use {name}: {why}", exit=BAD_DATA, is_permanent=True)
+
+
 def ask_for(prompt: str, schema: dict[str, Any]) -> str:
     """`prompt` for a model that has no schemas of its own: they are put in words, after it."""
     wish = "Answer with JSON that fits this JSON schema, and with nothing else:\n" + str(encode(schema), "utf-8")
@@ -73,16 +108,12 @@ def ask_for(prompt: str, schema: dict[str, Any]) -> str:
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """The value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
     from jsonschema.exceptions import best_match
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import EMPTY_REGISTRY
 
     value = _value(text, model_id)
-    # With a registry of its own the validator fetches no $ref from the network.
-    validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
     try:
-        wrong = best_match(validator.iter_errors(value))
-    except Unresolvable as error:
-        raise PflowError(f"cannot use the schema: nothing is at its $ref '{error.ref}'", exit=BAD_DATA) from error
+        wrong = best_match(_misfits(schema, value))
+    except RecursionError as error:
+        raise _endless("the schema") from error
     if wrong is not None:
         raise _unfit(model_id, _misfit(wrong))
     return value

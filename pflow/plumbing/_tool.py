@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pflow import __version__
-from pflow.errors import USAGE, PflowError
+from pflow.common import COMMON
+from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
+from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.stage.stdout import ClosedPipe, secure_standard_files
@@ -35,10 +37,11 @@ class Tool:
         closed = secure_standard_files()
         try:
             catch_signals()
-            if words and words[0] in ("--help", "-h", "--version"):
-                return self._tell(words[0])
+            asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
+            if asked:
+                return self._tell(asked[0])
             if 1 in closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=73)
+                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
             return self.work(words)
         except ClosedPipe:
             die_of_closed_pipe()
@@ -49,8 +52,9 @@ class Tool:
             failure.say_error(self.program, error, debug=False)
             return error.exit
         except Exception as error:
-            failure.say_error(self.program, failure.from_bug(error), debug=False)
-            return 70
+            bug = failure.from_bug(error)
+            failure.say_error(self.program, bug, debug=False)
+            return bug.exit
 
     def _tell(self, word: str) -> int:
         from pflow.stage.stdout import write_pieces
@@ -89,13 +93,22 @@ def split_flags(
     return flags, others
 
 
-def take_store(*, source: str = "auto", allow_empty: bool = False) -> Intake:
+def source_in(flags: dict[str, list[str]]) -> str:
+    """What --from says of stdin. Raises PflowError (2) for what it may not say."""
+    source = flags.get("--from", ["auto"])[-1]
+    choices = COMMON["from"].type.choices if COMMON["from"].type else ()
+    if source not in choices:
+        raise PflowError(f"cannot take --from='{source}': it is none of {', '.join(choices)}", exit=USAGE)
+    return source
+
+
+def take_store(*, source: str = "auto") -> Intake:
     """The store on stdin, for a tool that cannot do without. Raises PflowError (66) where nothing came."""
-    intake = take_in(source=source, allow_empty=allow_empty)
+    intake = take_in(source=source)
     if intake.kind == EMPTY:
-        raise empty_pipe()
+        raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
     if intake.kind == NOTHING:
-        raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="pflow-… | this", exit=66)
+        raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="pflow-… | this", exit=MISSING)
     return intake
 
 
@@ -108,17 +121,21 @@ def set_members(document: Document, words: list[str]) -> None:
         key, equals, text = word.partition("=")
         is_json = key.endswith(":")
         key = key.removesuffix(":")
+        if key.encode("utf-8", "replace") != os.fsencode(key):
+            raise PflowError(f"cannot set {os.fsencode(key)!r}: its bytes are not UTF-8", exit=USAGE)
         if not equals or not key:
             raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
         try:
             path = parse_path(key)
-            json = text.strip().replace("\n", " ").encode() if is_json else encode(text)
+            json = text.strip().encode() if is_json else encode(text)
             value = decode(json)
         except (ValueError, PflowError) as error:
             raise PflowError(f"cannot set '{key}': {error}", exit=USAGE) from None
-        if str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
-            raise PflowError(f"cannot set '{key}': no such place", hint="keys with $ are reserved", exit=USAGE)
+        if str(path[0]).startswith("$"):
+            raise PflowError(f"cannot set '{key}': keys that begin with $ are reserved", exit=USAGE)
+        if not all(isinstance(step, str) for step in path):
+            raise PflowError(f"cannot set '{key}': a place in a list", hint="set the whole list", exit=USAGE)
         if len(path) == 1:
-            document.set_json(str(path[0]), json)
+            document.set_json(str(path[0]), json.replace(b"\n", b" ").replace(b"\r", b" "))
         else:
             document.put(path, value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
+from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import Tool, set_members, split_flags, take_store
 from pflow.stage.stdout import write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from pflow.paths import Path
+    from pflow.stage.document import Document
 
 HELP = """\
 Usage: pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…
@@ -31,17 +33,24 @@ def work(words: list[str]) -> int:
     if error is not None:
         members = flags.get("--set", [])
         set_members(document, members)
-        _carry(document.header, [member.partition("=")[0].removesuffix(":") for member in members])
+        _carry(document, [parse_path(member.partition("=")[0].removesuffix(":")) for member in members])
     document.start()
     write_pieces(1, document.pieces())
     return 0
 
 
-def _carry(header: dict[str, Any], keys: list[str]) -> None:
-    """Where the member that the failed stage was to hand on was set, the pipe carries that."""
-    failed = [step for step in header.get("steps", []) if isinstance(step, dict) and "exit" in step]
-    if failed and failed[-1].get("carries") in keys:
-        header["last"] = failed[-1]["carries"]
+def _carry(document: Document, places: list[Path]) -> None:
+    """Where what the failed stage was to hand on was set, the pipe carries that."""
+    failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
+    carries = failed[-1].get("carries") if failed else None
+    if not isinstance(carries, str):
+        return
+    try:
+        place = parse_path(carries)
+    except ValueError:
+        return
+    if any(meet(place, other) for other in places) and document.has(place):
+        document.header["last"] = carries
 
 
 def main() -> None:

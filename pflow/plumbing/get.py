@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import Tool, split_flags, take_store
+from pflow.plumbing._tool import Tool, source_in, split_flags, take_store
 from pflow.stage.failure import write_stderr
 from pflow.stage.stdout import as_it_is, write_pieces
 
@@ -35,7 +35,7 @@ _SWITCHES = {"-e": "exit-status", "--exit-status": "exit-status", "-0": "null", 
 def work(words: list[str]) -> int:
     flags, names = split_flags(words, _SWITCHES, ("--from",))
     paths = [_path(name) for name in names]
-    intake = take_store(source=flags.get("--from", ["auto"])[-1])
+    intake = take_store(source=source_in(flags))
     document = intake.document
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json for an object", exit=BAD_DATA)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.plumbing._tool import Tool, set_members, split_flags
+from pflow.plumbing._tool import Tool, set_members, source_in, split_flags
 from pflow.stage.intake import EMPTY, empty_pipe, take_in
 from pflow.stage.stdout import write_pieces
 
@@ -10,7 +10,8 @@ HELP = """\
 Usage: pflow-set [-n] [KEY=VALUE | KEY:=JSON]…
 
 Set members of the store on stdin, or of a new one, and write it. What the pipe carries stays what it was; raw input
-is carried as 'stdin'. A VALUE is text and a JSON value stays as it is written; neither is a template.
+is carried as 'stdin'. A VALUE is text, and JSON is set as it is written (in a path, its numbers anew); neither
+is a template.
 
   -n, --no-stdin      read nothing: start a new store
   --allow-empty       take an empty pipe as an empty text
@@ -24,8 +25,7 @@ _SWITCHES = {"-n": "no-stdin", "--no-stdin": "no-stdin", "--allow-empty": "allow
 
 def work(words: list[str]) -> int:
     flags, members = split_flags(words, _SWITCHES, ("--from",))
-    source = flags.get("--from", ["auto"])[-1]
-    intake = take_in(no_stdin="no-stdin" in flags, source=source, allow_empty="allow-empty" in flags)
+    intake = take_in(no_stdin="no-stdin" in flags, source=source_in(flags), allow_empty="allow-empty" in flags)
     if intake.kind == EMPTY:
         raise empty_pipe()
     document = intake.document

@@ -71,8 +71,8 @@ class Document:
         return look_up(self.get(key), path, 1)
 
     def has(self, path: Path) -> bool:
-        if str(path[0]) not in self._members:
-            return False
+        if len(path) == 1 or str(path[0]) not in self._members:
+            return str(path[0]) in self._members
         try:
             self.look_up(path)
         except PflowError as error:

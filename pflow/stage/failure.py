@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import BUG, PflowError, exit_code
+from pflow.errors import BAD_DATA, BUG, PflowError, exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ def from_node(name: str, error: BaseException) -> PflowError:
 
 
 def from_bug(error: Exception) -> PflowError:
+    """What pflow itself raised, in words: a bug, unless some data is nested more deeply than Python can follow."""
+    if isinstance(error, RecursionError):
+        return PflowError("cannot take a value that is nested so deeply", exit=BAD_DATA)
     what = f"{type(error).__name__}: {error}"
     return PflowError(f"a bug in pflow: {what}", hint="--debug shows where; please report it", exit=BUG)
 

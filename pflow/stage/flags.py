@@ -40,6 +40,11 @@ class Flags:
         except KeyError:
             raise AttributeError(name) from None
 
+    def is_stored(self, key: str) -> bool:
+        """Whether a flag's value also goes into the store."""
+        read = self.interface.reads.get(key)
+        return key in self.data and read is not None and not read.marks & {"own", "secret"}
+
     def own_place(self, key: str) -> Path:
         """Where this step keeps a key: under its name where it has one."""
         return (self.id, key) if self.id else (key,)
@@ -127,8 +132,17 @@ def _check(flags: Flags) -> None:
         if path[0] == "stdin" or str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
             hint = "a path of names; stdin and what begins with $ are reserved"
             raise PflowError(f"cannot take --map-out={key}=PATH: no such place to write", hint=hint, exit=USAGE)
-        if any(meet(path, other) for each, other in flags.map_out.items() if each != key):
-            raise PflowError(f"cannot take --map-out={key}=PATH: another key goes to that place", exit=USAGE)
+        for other in _keys_at(flags, path):
+            if other != key:
+                why = f"'{other}' goes to that place"
+                raise PflowError(f"cannot take --map-out={key}=PATH: {why}", hint="choose another", exit=USAGE)
+
+
+def _keys_at(flags: Flags, path: Path) -> list[str]:
+    """The writes and the stored data flags whose places meet a path; a data flag may be written over whole."""
+    writes = [key for key in {**flags.interface.writes, **flags.map_out} if meet(path, flags.place_of(key))]
+    stored = [key for key in flags.data if flags.is_stored(key) and path != flags.own_place(key)]
+    return writes + [key for key in stored if meet(path, flags.own_place(key))]
 
 
 def _is_step_name(name: str) -> bool:

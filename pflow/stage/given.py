@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pflow.paths import Path
 
 
+_ANY = Type("any")
+
+
 class Given:
     """A value as a person gave it: as written where it has a reference, else converted to its type."""
 
@@ -53,7 +56,7 @@ class Given:
         try:
             return _convert(self.type, value)
         except ValueError as error:
-            shown = shorten(text_of(value) if exit == BAD_DATA else _as_written(value))
+            shown = shorten(_as_json(value) if exit == BAD_DATA else _as_written(value))
             raise PflowError(
                 f"cannot take {self.flag}='{shown}': {error}", hint=f"it wants {self.type}", exit=exit
             ) from None
@@ -63,6 +66,13 @@ def _as_written(value: Any) -> str:
     return value if isinstance(value, str) else ", ".join(map(str, value))
 
 
+def _as_json(value: Any) -> str:
+    try:
+        return text_of(value)
+    except PflowError:
+        return str(value)
+
+
 def _nothing_to_look_up(path: Path) -> Any:
     raise AssertionError(path)
 
@@ -70,8 +80,20 @@ def _nothing_to_look_up(path: Path) -> Any:
 def _convert(type: Type, value: Any) -> Any:
     """Text as its type reads it, anything else as it fits; in a list, each item."""
     if type.name == "list" and isinstance(value, list):
-        return [_convert(type.items, item) if type.items else item for item in value]
-    return from_text(type, value) if isinstance(value, str) else fit(type, value)
+        return [_convert(type.items or _ANY, item) for item in value]
+    if isinstance(value, str):
+        return from_text(type, value)
+    _check_texts(value)
+    return fit(type, value)
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse what a template may bring into the texts of a list or an object: bytes that are not UTF-8."""
+    if isinstance(value, str):
+        from_text(_ANY, value)
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_texts(item)
 
 
 def shorten(text: str) -> str:

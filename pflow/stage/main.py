@@ -65,7 +65,8 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, AttributeError):  # nobody reads it, or it was closed from the start
+        except (OSError, AttributeError, ValueError):  # nobody reads it, or it was closed: from the start, or by a node
+            atexit._run_exitfuncs()
             os._exit(code)
     if getattr(atexit, "_ncallbacks", lambda: 1)():
         sys.exit(code)

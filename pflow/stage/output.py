@@ -6,6 +6,7 @@ import os
 
 from pflow.common import LETTERS
 from pflow.paths import parse_path
+from pflow.stage.places import value_to_print
 from pflow.stage.stdout import as_it_is, divert_prints, secure_standard_files, write_pieces
 
 TYPE_CHECKING = False
@@ -65,7 +66,7 @@ class Output:
         """What a stage that has done its work shows, in the form that was chosen, as far as it was not emitted."""
         self.write_document(document)
         if self.form == RAW and not self.has_begun and "last" in document.header:
-            self.write([as_it_is(document.look_up(parse_path(document.header["last"])))])
+            self.write([as_it_is(value_to_print(document, parse_path(document.header["last"])))])
         if self.form == TERMINAL and pipe_write is not None and pipe_write.name in written:
             text = as_it_is(written[pipe_write.name])
             self.write([b"" if self.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])

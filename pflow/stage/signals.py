@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 else:
     import _signal  # signal's C part: the module itself takes 3 ms, for the names of its enums
 
@@ -47,15 +47,19 @@ def catch_signals() -> None:
 
 def _interrupt(signum: int, frame: object) -> None:
     """The first signal ends the node's work, the second what it does to end in order; a third ends us at once."""
-    replace = _interrupt_again if _signal.getsignal(signum) is _interrupt else _signal.SIG_DFL
-    for each in _NAMES:
-        if _signal.getsignal(each) in (_interrupt, _interrupt_again):
-            _signal.signal(each, replace)
+    stop_timer()  # or --timeout could run out while the work is being undone, and take the signal's place
+    _hand_over(_interrupt_again if _signal.getsignal(signum) is _interrupt else _signal.SIG_DFL)
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
 def _interrupt_again(signum: int, frame: object) -> None:
     _interrupt(signum, frame)
+
+
+def _hand_over(handler: Any) -> None:
+    for signum in _NAMES:
+        if _signal.getsignal(signum) in (_interrupt, _interrupt_again):
+            _signal.signal(signum, handler)
 
 
 def start_timer(seconds: float) -> None:
@@ -78,7 +82,14 @@ def stop_timer() -> None:
 
 
 def die_of(signum: int) -> NoReturn:
-    """End the process as the signal itself would, so that a shell sees 128+n and a loop of its stops at ^C."""
+    """End the process as the signal itself would, so that a shell sees 128+n and a loop of its stops at ^C.
+
+    Who asked to be called at exit is called first; one more signal ends that.
+    """
+    import atexit
+
+    _hand_over(_signal.SIG_DFL)
+    atexit._run_exitfuncs()
     _signal.signal(signum, _signal.SIG_DFL)
     os.kill(os.getpid(), signum)
     os._exit(128 + signum)

@@ -107,7 +107,7 @@ class Sources:
             inputs.values[name] = value
         if origin:
             inputs.origins[name] = origin
-        if value is not ABSENT and name in self.flags.data and not item.marks & {"own", "secret"}:
+        if value is not ABSENT and self.flags.is_stored(name):
             inputs.stored[name] = value
 
     def _first_of(self, name: str, item: Item) -> tuple[Any, str]:

@@ -14,6 +14,7 @@ from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
 from pflow.stage.output import DOCUMENT, Output
+from pflow.stage.places import check_places
 from pflow.stage.shared import Shared, check_written
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.stage.sources import Sources, check_stdin
@@ -103,6 +104,7 @@ class Stage:
         self.entry["reads"] = inputs.origins
         if flags.verbose:
             self._say_reads(inputs)
+        check_places(document, interface, flags, inputs)
         if flags.dry_run or "dry" in document.header:
             from pflow.stage.dry import pretend
 
@@ -141,8 +143,6 @@ class Stage:
     def _work(self, node_class: Any, interface: Interface, flags: Flags, inputs: Inputs) -> None:
         document = self.document
         assert document
-        for key in [*interface.writes, *inputs.stored]:
-            document.check_place(flags.place_of(key))
         values = document.decoded() if interface.open else {}
         shared = Shared({**values, **inputs.values})
         before = {key: encode(shared[key]) for key in interface.writes if isinstance(shared.get(key), list | dict)}

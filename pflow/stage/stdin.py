@@ -6,6 +6,7 @@ import os
 import stat
 
 from pflow.errors import BAD_STDIN, PflowError
+from pflow.stage.failure import write_stderr
 from pflow.stage.pipes import CHUNK, enlarge, wait_to_read
 from pflow.stage.signals import call_after, stop_timer
 
@@ -69,4 +70,4 @@ def _read(size: int) -> bytes:
 
 
 def _say_waiting() -> None:
-    os.write(2, b"waiting for stdin (-n if this step takes none)\n")
+    write_stderr("waiting for stdin (-n if this step takes none)\n")

@@ -80,6 +80,6 @@ def _drop(pending: list[Piece], written: int) -> None:
 
 def as_it_is(value: Any) -> bytes:
     """A carried value for `--raw`: text and bytes exactly, anything else as one line of JSON."""
-    if isinstance(value, bytes):
-        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
     return value.encode() if isinstance(value, str) else encode(value) + b"\n"

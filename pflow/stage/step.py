@@ -43,8 +43,8 @@ def add_step(document: Document, entry: dict[str, Any]) -> None:
 def enter_span(document: Document) -> None:
     """Take a TRACEPARENT from the header, else from the environment, and hand a span of our own on in both."""
     parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
-    parts = parent.split("-") if isinstance(parent, str) else []
-    if [len(part) for part in parts[:4]] != [2, 32, 16, 2] or not _is_hex("".join(parts[:4])):
+    parts = parent.split("-")[:4] if isinstance(parent, str) else []
+    if [len(part) for part in parts] != [2, 32, 16, 2] or not _is_hex("".join(parts)):
         return
     parts[2] = os.urandom(8).hex()
     document.header["traceparent"] = os.environ["TRACEPARENT"] = "-".join(parts)

@@ -24,6 +24,7 @@ def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
     """
     texts: Texts = {}
     rest = words[::-1]
+    before = ""
     while rest:
         word = rest.pop()
         if word.startswith("--") and len(word) > 2:
@@ -31,7 +32,8 @@ def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
         elif word.startswith("-") and word != "--" and len(word) > 1:
             _take_letters(texts, word)
         elif rest or word != "--":
-            raise _bare_word(rest.pop() if word == "--" else word, items)
+            raise _bare_word(rest.pop() if word == "--" else word, before, items)
+        before = word
     return texts
 
 
@@ -72,9 +74,13 @@ def _take_letters(texts: Texts, word: str) -> None:
         texts[LETTERS[letter]] = [True]
 
 
-def _bare_word(word: str, items: Items) -> PflowError:
-    first = next((item for item in items.values() if item.kind == "read"), None)
-    hint = f"{first.flag}='{shorten(word)}'" if first else "--help lists the flags"
+def _bare_word(word: str, before: str, items: Items) -> PflowError:
+    reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
+    needed = [item for item in reads if item.required and "pipe" not in item.marks]
+    wanted = next(iter(needed + reads), None)
+    hint = f"{wanted.flag}='{shorten(word)}'" if wanted else "--help lists the flags"
+    if word in ("true", "false") and before.startswith("--") and "=" not in before:
+        hint = f"{before}={word}"
     return PflowError(f"cannot take the bare word '{shorten(word)}': a stage has only flags", hint=hint, exit=USAGE)
 
 

@@ -37,6 +37,20 @@ teardown_file() { stop_server; }
     expect 66
 }
 
+@test "a dry run refuses what the real run refuses before it starts" {
+    for flag in '' --dry-run; do
+        in_shells "pflow-set -n a=1 | pflow-shell $flag --id=a --command='touch ran' -q; echo \$?; ls"
+        expect 0 65 "cannot write 'a."
+        in_shells "pflow-set -n a=1 | pflow-shell $flag --map-out stdout=a.b --command='touch ran' -q; echo \$?; ls"
+        expect 0 65 "cannot write 'a.b'"
+    done
+    in_shells '
+        pflow-set -n stdout=1 | pflow-shell --dry-run --map-out stdout=x --command=true |
+            pflow-shell --id=x --command=true -q; echo $?
+        pflow-set -n a.b=1 | pflow-shell --dry-run --id=a --command=true -q; echo $?'
+    expect 0 $'0\n0'
+}
+
 @test "a dry stage carries the store on as it was" {
     in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get kept'
     expect 0 1

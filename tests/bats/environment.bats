@@ -34,6 +34,19 @@ bare() { # a script with nothing but PATH
     expect 0 ''
 }
 
+@test "nothing is left where home is unusable and a signal ends llm" {
+    mkdir t && mkfifo f
+    exec 9<>f
+    for signal in INT TERM; do
+        env -i --default-signal="$signal" PATH="$PATH" HOME=/dev/null TMPDIR="$PWD/t" pflow-llm --prompt=hi <f >out 2>err 9>&- 3>&- &
+        until_true eval '[ -n "$(ls t)" ]'
+        kill -s "$signal" "$!"
+        code=0 && wait "$!" || code=$?
+        [ "$code" -eq "$((128 + $(kill -l "$signal")))" ] || { cat err && return 1; }
+        [ -z "$(ls t)" ]
+    done
+}
+
 @test "text outside ASCII passes under LC_ALL=C" {
     in_shells '
         LC_ALL=C; export LC_ALL

@@ -57,11 +57,26 @@ teardown_file() { stop_server; }
     expect 0 $'["first","read-file",66]\n"1"\nfalse\ntrue'
 }
 
+@test "what is nested too deeply is 65, not a bug" {
+    deep=$(printf '%2000s' '' | sed 's/ /a./g')a brackets=$(printf '%600s' '' | tr ' ' '[')$(printf '%600s' '' | tr ' ' ']')
+    export deep brackets
+    in_shells '
+        pflow-set -n "$deep=1"; echo $?
+        pflow-shell -n --command="echo ran" --map-out="stdout=$deep" -q; echo $?
+        pflow-shell -n --command="echo ran" --args="$brackets" -q; echo $?'
+    expect 0 $'65\n65\n65' 'nested so deeply'
+    [[ $stderr != *ran* ]]
+}
+
 @test "wrong flags are 2 with the nearest name, and stop the pipe too" {
     in_shells 'echo hi | pflow-write-file --pth=o | pflow-write-file --path=o -q; echo $?; ls'
     expect 0 2 'did you mean --path?'
     in_shells 'pflow-write-file o -q'
-    expect 2 '' "cannot take the bare word 'o'"
+    expect 2 '' "cannot take the bare word 'o': a stage has only flags; --path='o'"
+    in_shells 'pflow-shell -n --command=true --check false -q'
+    expect 2 '' "--check=false"
+    in_shells 'pflow-shell -n --args=a=b false -q'
+    expect 2 '' "--command='false'"
     in_shells 'pflow-shell -n --command=true --command=false -q'
     expect 2 '' twice
 }

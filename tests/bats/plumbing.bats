@@ -67,6 +67,57 @@ load helper
     expect 0 $'[1] first (shell)\n    ← reads: command from --command, input from stdin\n    → writes: first.stdout, first.stderr, first.exit_code\n\n[2] write-file (write-file)\n    ← reads: content from first.stdout, path from --path'
 }
 
+@test "what a tool cannot take is 2, and names it" {
+    in_shells 'pflow-set -n a=1 | pflow-set --from=stor b=2; pflow-set -n a=1 | pflow-get --from=stor a'
+    expect 2 '' "cannot take --from='stor': it is none of auto, store, text, json"
+    in_shells 'pflow-set -n "a:=\"two
+lines\""'
+    expect 2 ''
+    in_shells 'pflow-set -n "$(printf "\377")=1"'
+    expect 2 '' 'its bytes are not UTF-8'
+    in_shells 'pflow-set -n "l[0]=1"'
+    expect 2 '' 'set the whole list'
+}
+
+@test "JSON over several lines is set on one, as it is written" {
+    in_shells 'pflow-set -n "a:=[1,
+2.10]" | pflow-set b=1 | sed -n 2p'
+    expect 0 '"a":[1, 2.10],'
+}
+
+@test "a tool tells its flags wherever --help stands" {
+    in_shells 'for tool in "set -n" "get a" "catch --set a=1"; do pflow-$tool --help | head -n 1 | cut -d" " -f2; done'
+    expect 0 $'pflow-set\npflow-get\npflow-catch'
+}
+
+@test "an empty pipe gives no advice that a tool cannot take" {
+    in_shells 'for tool in get catch; do false | pflow-$tool; echo $?; done; false | pflow trace; echo $?'
+    expect 0 $'66\n66\n66' 'stdin was empty'
+    [[ $stderr != *'-n if'* ]]
+}
+
+@test "pflow-catch carries on what was set, however its path is written" {
+    in_shells '
+        for set in q.r.txt=1 q/r.txt=x "q:={\"r.txt\":\"y\"}"; do
+            pflow-set -n a=1 | pflow-shell --map-out stdout=q/r.txt --command="exit 3" | pflow-catch --set "$set" | pflow-get
+            echo " $?"
+        done'
+    expect 0 $' 66\nx 0\ny 0'
+}
+
+@test "pflow trace ends with the code of the stage that failed" {
+    in_shells 'set -e; pflow-read-file -n --path=/nope | pflow trace >trace; echo on'
+    expect 66 ''
+}
+
+@test "a command of the driver says what it cannot print, and ends silently where nobody reads" {
+    in_shells 'pflow trace --help >/dev/full; echo $?; pflow-set -n a=1 | pflow trace >&-; echo $?; pflow trace --help >&-; echo $?'
+    expect 0 $'73\n73\n73' 'No space left'
+    in_shells 'mkfifo f; exec 3<>f 4>f 3>&-; pflow trace --help >&4; echo $?'
+    expect 0 141
+    [ -z "$stderr" ]
+}
+
 @test "pflow trace shows where a pipe failed" {
     in_shells 'pflow-read-file --path=/nope | pflow-write-file --path=o | pflow trace | sed "s/[0-9]* ms/N ms/"'
     [[ $output == *'exit 66'*'failed: read-file (exit 66): cannot read'* ]] || expect 0 'failed: …'
@@ -84,9 +135,10 @@ load helper
 @test "pflow WORD finds programs on PATH" {
     mkdir bin
     printf '#!/bin/sh\necho "mine: $*"\n' >bin/pflow-mine && chmod +x bin/pflow-mine
+    printf 'echo "plain: $*"\n' >bin/pflow-plain && chmod +x bin/pflow-plain
     : >bin/pflow-flat
-    in_shells 'PATH=$PWD/../bin:$PATH; pflow mine --x "a b"; pflow flat; echo $?'
-    expect 0 $'mine: --x a b\n127'
+    in_shells 'PATH=$PWD/../bin:$PATH; pflow mine --x "a b"; pflow plain "a  b"; pflow flat; echo $?'
+    expect 0 $'mine: --x a b\nplain: a  b\n127'
 }
 
 @test "a word that is nothing is 127 with the nearest name" {

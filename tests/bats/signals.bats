@@ -35,11 +35,11 @@ start() {
 }
 
 @test "a second ctrl-C leaves no child either" {
-    start pflow-shell -n --command='trap "" TERM INT; echo $$ >pid; while :; do sleep 0.1; done'
+    start pflow-shell -n --command='trap "echo >>got" TERM; trap "" INT; echo $$ >pid; while :; do sleep 0.1; done'
     until_true test -s pid
     kill -INT "$stage"
-    until_true eval '! grep "^SigCgt:.*[2367abef]$" /proc/$stage/status' # its first answer: it lets a second one through
-    kill -INT "$stage" || :
+    until_true test -e got # its first answer, which it waits for
+    kill -INT "$stage"
     code=0 && wait "$stage" || code=$?
     [ "$code" -eq 130 ]
     until_true ended "$(cat pid)" || { kill -KILL "$(cat pid)" && return 1; }
@@ -104,7 +104,7 @@ start() {
 }
 
 in_terminal() { # the shell $1, with its keyboard and screen
-    tmux=(tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null)
+    tmux=(tmux -S "$(mktemp -u -p "$BATS_TEST_TMPDIR")" -f /dev/null) # a server that is ending still has its socket
     "${tmux[@]}" new-session -d -x 200 "$@" 3>&-
 }
 

@@ -32,16 +32,17 @@ write_store() {
     for filter in cat 'jq .' 'jq -c .' 'gojq .' 'python3 -m json.tool' 'jq -r .' 'jq -S .'; do
         # jq -S sorts what stands inside a value too: there the two members of `list` are in order already.
         in_shells "
-            pflow-set -n 'list:=[0.5, 9007199254740992, -9007199254740992, null, {\"a\": 1, \"z\": {}}]' \
+            pflow-set -n 'list:=[0.5, 9007199254740992, -9007199254740992, null, {\"a\": 1, \"z\": {}}, 1e2, -0.0, 3.0, 1e17]' n:=1e2 \
                 'text=😀 \"q\" \\ é' nul:='\"\\u0000\"' | $filter |
             pflow-shell --command='printf \"%s\\n\" \"\$@\"; printf \"\\377\"' --args='\${list[4]}' --args='\$list' \
-                --args='\$text' | $filter |
+                --args='\$text' --args='\$n' --args='n is \$n' | $filter |
             pflow-write-file --path=o | $filter |
             pflow-read-file --path=o --id=back | $filter |
             pflow-get nul list text back.content exit_code | base64"
         expect 0 "${plain:=$output}"
     done
     base64 -d <<<"$plain" | grep -q '^😀 "q" \\ é$'
+    base64 -d <<<"$plain" | grep -q '^n is 100$'
 }
 
 @test "a store is known by its header, wherever that stands" {
@@ -61,6 +62,25 @@ write_store() {
         { printf " "; cat ../store; } | pflow-write-file --path=o -q && { printf " "; cat ../store; } | cmp - o &&
         echo "[{\"\$pflow\":{\"v\":1}}]" | pflow-write-file --path=o -q && cat o'
     expect 0 '[{"$pflow":{"v":1}}]'
+}
+
+@test "--map-out to a place that another write or a data flag needs is 2, and nothing is done" {
+    for to in stderr stderr.x command.x; do
+        in_shells "pflow-shell -n --command='touch ran' --map-out stdout=$to -q; echo \$?; ls"
+        expect 0 2 'goes to that place'
+    done
+    in_shells 'pflow-shell -n --id=s --command="touch ran" --map-out stdout=s -q; echo $?; ls'
+    expect 0 2 'goes to that place'
+    in_shells 'pflow-shell -n --command="echo hi" --map-out stdout=command | pflow-get command'
+    expect 0 hi
+    in_shells 'pflow-shell -n --command="echo 1; echo 2 >&2" --map-out stdout=stderr --map-out stderr=stdout | pflow-get stderr stdout'
+    expect 0 $'1\n\n2'
+}
+
+@test "a data flag beside a key that cannot be decoded changes nothing about that" {
+    printf '{"$pflow":{"v":1},\n"content":1e999\n}\n' >store
+    in_shells 'pflow-write-file --content=c --path=o <../store | sed -n 2p; cat o'
+    expect 0 $'"content":1e999,\nc'
 }
 
 @test "a version that is not known is 65 and names both versions and the writer" {

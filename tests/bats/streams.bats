@@ -51,6 +51,19 @@ teardown_file() { stop_server; }
     expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d\n 377  \\0\n["a.txt"]\n0'
 }
 
+@test "-r on a node that hands on what the pipe carries refuses before it works where that is gone" {
+    need jq
+    in_shells '
+        echo hi | pflow-set k=v | jq "del(.stdin)" >s
+        pflow-write-file --path=o --content=c -r <s; echo $?
+        pflow-write-file --path=o --content=c -r --dry-run <s; echo $?; ls'
+    expect 0 $'66\n66\ns' "cannot print 'stdin'"
+    in_shells '
+        printf new >n; pflow-read-file --path=n | jq "del(.content)" | pflow-write-file --path=o --content=c -r; echo
+        pflow-shell --command=true --dry-run 2>&- | pflow-write-file --path=p -r; echo $?; ls'
+    expect 0 $'c\n0\nn\no'
+}
+
 @test "-r streams a shell's output as it comes" {
     in_shells '
         mkfifo go out

@@ -126,6 +126,21 @@ teardown_file() { stop_server; }
     expect 0 '1,2,3,'
 }
 
+@test "bytes inside text are text where they are UTF-8, a file's name in a path, and else 65" {
+    in_shells '
+        touch "$(printf "b\377.txt")"
+        pflow-list-files -n --pattern="*" | pflow-write-file --path="\${files[0]}.bak" --content=x | pflow-get path | od -An -c
+        ls -b'
+    expect 0 $'   b 377   .   t   x   t   .   b   a   k\nb\\377.txt\nb\\377.txt.bak'
+    in_shells '
+        printf "caf\303\251" >u; printf "never-sent-bytes \377" >b
+        pflow-read-file -n --path=u --encoding=bytes | pflow-llm --prompt="x \$content" -r; echo
+        pflow-read-file -n --path=b --encoding=bytes | pflow-llm --prompt="x \$content" -r; echo $?
+        pflow-read-file -n --path=b --encoding=bytes | pflow-write-file --content="x \$content" --path=o -q; echo $?; ls'
+    expect 0 $'x café\n65\n65\nb\nu' 'its bytes are not UTF-8'
+    [ "$(requests_with never-sent-bytes)" -eq 0 ]
+}
+
 @test "under --verbatim a dollar is a dollar" {
     export DIFF='- ${old} $x $$'
     in_shells 'pflow-llm -n --verbatim --prompt="$DIFF" -r'

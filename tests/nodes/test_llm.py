@@ -336,6 +336,35 @@ class TestSchema:
         assert error.exit == exit
         assert words in error.message
 
+    @pytest.mark.parametrize("depth", [100, 300, 3000])
+    @pytest.mark.parametrize("model", ["json", "json-native"])
+    def test_a_schema_is_used_or_refused_in_words_however_deep_it_is(self, server, model, depth):
+        error = failure(model, schema='{"not":' * depth + '{"not":{}}' + "}" * depth)
+
+        assert error.exit == 65
+        assert "too deep" in error.message or "does not fit" in error.message
+
+    @pytest.mark.parametrize("schema", ['{"$ref":"#"}', '{"anyOf":[{"$ref":"#"}]}'])
+    def test_a_schema_that_leads_back_to_itself_is_refused_before_anything_is_asked(self, server, schema):
+        error = failure("json", schema=schema)
+
+        assert error.exit == 65
+        assert error.message == "cannot use the schema: it is nested too deeply, or leads back to itself"
+        assert server.requests() == []
+
+    def test_a_schema_may_lead_back_to_itself_for_what_is_inside(self, server):
+        schema = {"type": ["object", "string", "integer"], "additionalProperties": {"$ref": "#"}}
+
+        assert run("json", schema=schema)["response"]["name"] == "oak"
+
+    def test_a_schema_that_leads_back_to_itself_in_a_member_is_refused_with_the_answer(self, server):
+        schema = {"properties": {"name": {"$ref": "#/properties/name"}}}
+
+        error = failure("json", schema=schema)
+
+        assert error.exit == 65
+        assert "leads back to itself" in error.message
+
 
 class TestFailures:
     @pytest.mark.parametrize(
@@ -427,6 +456,7 @@ class TestFailures:
 
         def stop_once_asked(*_):
             if server.requests():
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 raise Stop
 
         before = signal.signal(signal.SIGALRM, stop_once_asked)

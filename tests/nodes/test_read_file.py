@@ -108,6 +108,15 @@ def test_what_its_encoding_does_not_decode_is_named_with_its_place(tmp_path):
     assert error.message == f"cannot read '{path}' as utf-8: invalid start byte at byte 4"
 
 
+def test_a_decoder_that_tells_no_place_is_heard_too(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"a-b")
+    error = refuse(str(path), encoding="punycode")
+    assert error.exit == 65
+    assert error.message.startswith(f"cannot read '{path}' as punycode: ")
+    assert "incomplete punicode string" in error.message
+
+
 @pytest.mark.parametrize("encoding", ["nonsense", "hex", "rot13", "nul\0nul"])
 def test_an_unknown_encoding_is_refused_before_anything_is_read(encoding):
     error = refuse("/nowhere", encoding=encoding)

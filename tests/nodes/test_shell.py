@@ -436,8 +436,8 @@ def test_what_ignores_sigterm_is_killed(monkeypatch, command, has_proc):
 
 def test_a_command_may_clean_up_on_sigterm(tmp_path):
     command = """
-        (trap 'echo child >> "$1"; exit' TERM; echo; while :; do read x < "$2"; done) &
         trap 'wait; echo parent >> "$1"; exit' TERM
+        (trap 'echo child >> "$1"; exit' TERM; echo; while :; do read x < "$2"; done) &
         wait
     """
     os.mkfifo(tmp_path / "never")

@@ -314,6 +314,9 @@ def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path, draf
         ("loop", 73, "symbolic links"),
         ("n" * 256, 73, "file name too long"),
         ("~/file", 73, "no shell expanded the ~"),
+        ("/dev/fd/99", 73, "bad file descriptor"),
+        ("/dev/fd/99999999999999", 73, "no such file or directory"),
+        ("/dev/fd/" + "9" * 5000, 73, "file name too long"),
     ],
 )
 @pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
@@ -538,6 +541,36 @@ def test_a_signal_or_an_error_at_any_call_leaves_the_old_file_or_the_new(
         assert content == after or code not in (0, NEVER)
         seen.add(content)
     assert seen == {before, after}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_signal_as_a_directory_is_made_leaves_none(tmp_path, monkeypatch, number):
+    def mkdir_and_stop(folder: str) -> None:
+        mkdir(folder)
+        made.append(folder)
+        if len(made) == number:
+            raise Stop
+
+    made: list[str] = []
+    mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", mkdir_and_stop)
+    with pytest.raises(Stop):
+        write(str(tmp_path / "made/on/the/way/file"))
+    assert len(made) == number
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_that_somebody_else_makes_meanwhile_stays(tmp_path, monkeypatch):
+    def mkdir_too_late(folder: str) -> None:
+        mkdir(folder)
+        if folder == str(tmp_path / "theirs"):
+            mkdir(folder)
+
+    mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", mkdir_too_late)
+    refuse(str(tmp_path / "theirs/made" / ("n" * 256)))
+    assert os.listdir(tmp_path) == ["theirs"]
+    assert os.listdir(tmp_path / "theirs") == []
 
 
 @pytest.mark.parametrize(("existing", "params", "before", "after"), WAYS)

@@ -24,6 +24,7 @@ Interface:
 - Reads: shared["command"]: str = null [verbatim]
 - Reads: shared["token"]: str = null [secret]
 - Reads: shared["loud"]: bool = false
+- Reads: shared["own"]: str = null [own]
 - Writes: shared["answer"]: str [pipe]
 - Writes: shared["usage"]: dict
 - Params: model: str = null [flag m] [env MODEL]
@@ -197,6 +198,12 @@ def test_a_flag_named_like_a_read_is_data_and_one_named_like_a_param_is_a_param(
         (["--map-out=answer=a", "--map-out=answer=b"], "--map-out"),
         (["--map-out=answer=x", "--map-out=usage=x"], "--map-out"),
         (["--map-out=answer=x.y", "--map-out=usage=x"], "--map-out"),
+        (["--map-out=answer=usage"], "--map-out=answer=PATH: 'usage' goes to that place"),
+        (["--map-out=answer=usage.x"], "'usage' goes to that place"),
+        (["--id=s", "--map-out=answer=s"], "'usage' goes to that place"),
+        (["--id=s", "--map-out=answer=s.usage"], "'usage' goes to that place"),
+        (["--text=x", "--map-out=answer=text.x"], "'text' goes to that place"),
+        (["--id=s", "--text=x", "--map-out=answer=s", "--map-out=usage=u"], "'text' goes to that place"),
         (["--map-out=answer=stdin"], "no such place to write"),
         (["--map-out=answer=stdin.x"], "no such place to write"),
         (["--map-out=answer=$x"], "no such place to write"),
@@ -220,7 +227,7 @@ def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
         ("--isue=1", "did you mean --issue?"),
         ("--retry=1", "did you mean --retries?"),
         ("--zzzzz", "--help lists the flags"),
-        ("hello", "--text='hello'"),
+        ("hello", "--issue='hello'"),
         ("--text", "--text=VALUE"),
         ("--loud=1", "it wants bool"),
         ("--api-key=x", "set API_KEY"),
@@ -301,6 +308,46 @@ def test_mappings_repeat_and_hold_paths():
 )
 def test_a_write_goes_where_its_mapping_says_else_below_the_name_of_the_step(words, key, place):
     assert parse(*words).place_of(key) == place
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["--text=x $b", "--free=x $b", "--files=x $b", '--config={"k": ["x $b"]}', '--anything=[{"k": "x $b"}]', "--m=x$b"],
+)
+def test_bytes_inside_text_are_refused_where_they_are_no_text(word):
+    with pytest.raises(PflowError, match="its bytes are not UTF-8") as caught:
+        given_values(word, store={"b": b"\xff"})
+    assert caught.value.exit == 65
+    assert list(given_values(word, store={"b": b"y"}).values()) in (
+        [["x y"]], ["x y"], ["xy"], [{"k": ["x y"]}], [[{"k": "x y"}]]
+    )  # fmt: skip
+
+
+def test_bytes_inside_a_path_are_a_part_of_the_name():
+    assert given_values("--where=$b.bak", store={"b": b"\xff"}) == {"where": "\udcff.bak"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--map-out=answer=usage", "--map-out=usage=answer"],
+        ["--map-out=answer=usage", "--map-out=usage=x"],
+        ["--map-out=answer=answer"],
+        ["--map-out=answer=text.x"],
+        ["--map-out=answer=text", "--text=x"],
+        ["--map-out=answer=own.x", "--own=x"],
+        ["--id=s", "--map-out=answer=usage"],
+        ["--id=s", "--map-out=answer=s.x"],
+    ],
+)
+def test_a_write_may_be_mapped_to_any_place_that_nothing_else_of_its_step_needs(words):
+    assert "answer" in parse(*words).map_out
+
+
+def test_without_an_interface_only_mapped_writes_are_known_to_meet():
+    assert parse("--x=1", "--map-out=a=x.y", node=Interface()).map_out == {"a": ("x", "y")}
+    with pytest.raises(PflowError, match="'b' goes to that place"):
+        parse("--map-out=a=x.y", "--map-out=b=x", node=Interface())
 
 
 def test_zero_more_tries_are_something_else_than_no_word_about_tries():

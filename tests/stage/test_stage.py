@@ -64,6 +64,10 @@ class Echo(Node):
             return float("nan")
         elif how == "object":
             return object()
+        elif how == "bytearray":
+            return bytearray(b"\\xff\\r\\n")
+        elif how == "memoryview":
+            return memoryview(b"\\xff\\r\\n")
         return text
 
     def post(self, shared, prepared, out):
@@ -155,6 +159,11 @@ def test_raw_output_is_only_what_the_pipe_carries(node, words, text, out):
     ended = run(node, words, store(f'"t":{text}', ',"last":"t"'))
     assert ended.code == 0
     assert ended.out == (out.encode() if isinstance(out, str) else out)
+
+
+@pytest.mark.parametrize("kind", ["bytearray", "memoryview"])
+def test_whatever_holds_bytes_is_raw_output_as_it_is(node, kind):
+    assert run(node, ["-nr", f"--how={kind}"]).out == b"\xff\r\n"
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--quiet"], ["--quiet=true"], ["-vq"]])

@@ -40,6 +40,18 @@ def test_who_waits_at_a_terminal_is_told_for_what(monkeypatch):
     assert ended_well(pid)
 
 
+def test_where_the_terminal_is_gone_the_waiting_goes_on():
+    heard, said = os.pipe()
+    os.close(heard)
+
+    def act() -> bool:
+        os.dup2(said, 2)
+        stdin._say_waiting()
+        return True
+
+    assert ended_well(in_child(act))
+
+
 def test_chunks_are_large_whatever_the_writes_were():
     source, writer = os.pipe()
 

@@ -72,6 +72,14 @@ def test_a_stage_is_a_new_span_of_the_same_trace_and_hands_it_on_in_both(monkeyp
     assert os.environ["TRACEPARENT"] == document.header["traceparent"]
 
 
+def test_what_a_later_version_adds_to_a_traceparent_is_not_handed_on(monkeypatch):
+    monkeypatch.delenv("TRACEPARENT", raising=False)
+    document = Document({"v": 1, "traceparent": TRACEPARENT + "-what\0ever"})
+    enter_span(document)
+    assert [len(part) for part in span_of(os.environ["TRACEPARENT"])] == [2, 32, 16, 2]
+    assert document.header["traceparent"] == os.environ["TRACEPARENT"]
+
+
 @pytest.mark.parametrize(
     "odd", [None, "", "nonsense", 1, [], "00-x-y-01", TRACEPARENT[:-3], TRACEPARENT.replace("a", "g")]
 )

@@ -1,0 +1,70 @@
+"""Signals and the time limit: which one a stage ends of, and what it still does then."""
+
+import atexit
+import os
+import signal
+
+import pytest
+
+from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe, start_timer, stop_timer
+
+NEVER = 1000
+
+
+@pytest.fixture
+def caught_signals():
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
+    before = {signum: signal.getsignal(signum) for signum in numbers}
+    catch_signals()
+    yield
+    stop_timer()
+    for signum, handler in before.items():
+        signal.signal(signum, handler)
+
+
+def test_a_signal_ends_the_time_limit_too(caught_signals):
+    start_timer(NEVER)
+    with pytest.raises(Interrupted) as interrupted:
+        os.kill(os.getpid(), signal.SIGINT)
+    assert interrupted.value.exit == 130
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("end", "signum"),
+    [
+        (lambda: die_of(signal.SIGTERM), signal.SIGTERM),
+        (lambda: die_of(signal.SIGINT), signal.SIGINT),
+        (die_of_closed_pipe, signal.SIGPIPE),
+    ],
+)
+def test_who_asked_to_be_called_at_exit_is_called_before_a_process_dies_of_a_signal(end, signum):
+    told, teller = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            atexit._clear()
+            atexit.register(os.write, teller, b"called")
+            end()
+        finally:
+            os._exit(99)
+    os.close(teller)
+    status = os.waitpid(pid, 0)[1]
+    said = os.read(told, 100)
+    os.close(told)
+    assert said == b"called"
+    assert os.waitstatus_to_exitcode(status) == -signum
+
+
+def test_a_second_signal_ends_at_once_what_is_called_at_exit():
+    pid = os.fork()
+    if pid == 0:
+        try:
+            atexit._clear()
+            atexit.register(os._exit, 98)
+            atexit.register(os.kill, os.getpid(), signal.SIGHUP)
+            catch_signals()
+            die_of(signal.SIGTERM)
+        finally:
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGHUP
