@@ -26,11 +26,11 @@ class CommonFlag:
         self.repeats = repeats
 
 
-_SOURCES = Type("choice", choices=("auto", "store", "text", "json"))
+SOURCES = Type("choice", choices=("auto", "store", "text", "json"))
 _PATH, _COUNT, _SECONDS = Type("str"), Type("int"), Type("float")
 
 COMMON = {
-    "from": CommonFlag("what stdin holds", type=_SOURCES, default="auto", metavar="auto|store|text|json"),
+    "from": CommonFlag("what stdin holds", type=SOURCES, default="auto", metavar="auto|store|text|json"),
     "no_stdin": CommonFlag("read nothing: this stage starts the pipe", letter="n"),
     "allow_empty": CommonFlag("take an empty pipe as an empty text"),
     "id": CommonFlag("name this step: its data and writes go under NAME", type=_PATH, metavar="NAME"),

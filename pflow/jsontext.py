@@ -128,9 +128,7 @@ def _write(value: Any, escape: bool) -> str:
     if isinstance(value, float):
         if value != value or value in (INFINITY, -INFINITY):
             raise ValueError(f"{value} is not JSON")
-        # As jq would write it: whether one stood between two stages must not show.
-        is_integer = value.is_integer() and LOWEST <= value < HIGHEST
-        return int.__repr__(int(value)) if is_integer else float.__repr__(value)
+        return float.__repr__(value)
     if isinstance(value, dict):
         alone = escape and len(value) == 1
         members = [_write_key(key, alone) + ":" + _write(item, escape) for key, item in value.items()]

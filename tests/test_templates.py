@@ -81,7 +81,7 @@ def test_one_whole_reference_keeps_its_type(name):
         ("x${n}", "x7"),
         ("x${t}", "xtrue"),
         ("x${no}", "xfalse"),
-        ("x${f}", "x1"),
+        ("x${f}", "x1.0"),
         ("x${null}", "x"),
         ("x${e}", "xé"),
         ("x${list}", 'x[1,"two",null,true]'),

@@ -89,7 +89,7 @@ def test_any_text_converts_or_is_refused_in_words(type, text):
         ("str", "a", "a"),
         ("str", "", ""),
         ("str", 7, "7"),
-        ("str", 1.0, "1"),
+        ("str", 1.0, "1.0"),
         ("str", True, "true"),
         ("str", [1, None], "[1,null]"),
         ("str", {"a": "é"}, '{"a":"é"}'),

@@ -45,9 +45,7 @@ def run(words: list[str]) -> int:
     try:
         if words[0:1] == ["help"] and len(words) == 2:
             words = [words[1], "--help"]
-        if 1 in closed and (
-            words[:1] in (["--help"], ["-h"], ["help"], ["--version"]) or words[0] in _names("commands")
-        ):
+        if 1 in closed and words and words[0] in ("--help", "-h", "help", "--version", *_names("commands")):
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
             write_pieces(1 if words else 2, [_help().encode()])

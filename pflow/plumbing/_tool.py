@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from pflow import __version__
-from pflow.common import COMMON
+from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.stage import failure
 from pflow.stage.document import Document
+from pflow.stage.given import Given, shorten
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
@@ -95,11 +95,7 @@ def split_flags(
 
 def source_in(flags: dict[str, list[str]]) -> str:
     """What --from says of stdin. Raises PflowError (2) for what it may not say."""
-    source = flags.get("--from", ["auto"])[-1]
-    choices = COMMON["from"].type.choices if COMMON["from"].type else ()
-    if source not in choices:
-        raise PflowError(f"cannot take --from='{source}': it is none of {', '.join(choices)}", exit=USAGE)
-    return source
+    return str(Given("--from", SOURCES, flags.get("--from", ["auto"])[-1], verbatim=True).value)
 
 
 def take_store(*, source: str = "auto") -> Intake:
@@ -116,21 +112,21 @@ def set_members(document: Document, words: list[str]) -> None:
     """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Raises PflowError (2) for what is neither."""
     from pflow.jsontext import decode, encode
     from pflow.paths import parse_path
+    from pflow.types import Type
+    from pflow.values import from_text
 
     for word in words:
         key, equals, text = word.partition("=")
         is_json = key.endswith(":")
         key = key.removesuffix(":")
-        if key.encode("utf-8", "replace") != os.fsencode(key):
-            raise PflowError(f"cannot set {os.fsencode(key)!r}: its bytes are not UTF-8", exit=USAGE)
         if not equals or not key:
             raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
         try:
-            path = parse_path(key)
+            path = parse_path(from_text(Type("str"), key))
             json = text.strip().encode() if is_json else encode(text)
             value = decode(json)
         except (ValueError, PflowError) as error:
-            raise PflowError(f"cannot set '{key}': {error}", exit=USAGE) from None
+            raise PflowError(f"cannot set '{shorten(key)}': {error}", exit=USAGE) from None
         if str(path[0]).startswith("$"):
             raise PflowError(f"cannot set '{key}': keys that begin with $ are reserved", exit=USAGE)
         if not all(isinstance(step, str) for step in path):

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe, start_timer, stop_timer
+from tests.stage.ends import end_of
 
 NEVER = 1000
 
@@ -39,32 +40,15 @@ def test_a_signal_ends_the_time_limit_too(caught_signals):
     ],
 )
 def test_who_asked_to_be_called_at_exit_is_called_before_a_process_dies_of_a_signal(end, signum):
-    told, teller = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            atexit._clear()
-            atexit.register(os.write, teller, b"called")
-            end()
-        finally:
-            os._exit(99)
-    os.close(teller)
-    status = os.waitpid(pid, 0)[1]
-    said = os.read(told, 100)
-    os.close(told)
-    assert said == b"called"
-    assert os.waitstatus_to_exitcode(status) == -signum
+    assert end_of(end) == (-signum, b"called")
 
 
 def test_a_second_signal_ends_at_once_what_is_called_at_exit():
-    pid = os.fork()
-    if pid == 0:
-        try:
-            atexit._clear()
-            atexit.register(os._exit, 98)
-            atexit.register(os.kill, os.getpid(), signal.SIGHUP)
-            catch_signals()
-            die_of(signal.SIGTERM)
-        finally:
-            os._exit(99)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGHUP
+    def act() -> None:
+        atexit._clear()
+        atexit.register(os._exit, 98)
+        atexit.register(os.kill, os.getpid(), signal.SIGHUP)
+        catch_signals()
+        die_of(signal.SIGTERM)
+
+    assert end_of(act) == (-signal.SIGHUP, b"")
