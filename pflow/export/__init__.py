@@ -1,0 +1,1 @@
+"""A flow in other languages: one file a target."""

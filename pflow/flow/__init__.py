@@ -1,0 +1,1 @@
+"""A flow as data: its shape, its wiring, its rules and its other forms."""

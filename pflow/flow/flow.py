@@ -1,0 +1,107 @@
+"""A flow: steps, edges, mappings, inputs and outputs, once they have the right shape."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Mapped = str | list[str]
+    """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
+
+TEMPLATE = "template:"
+MAX_VISITS = 100
+
+
+class Input:
+    """A declared input of a flow. `type` is as written; `pipe` says that it takes what comes through the pipe."""
+
+    __slots__ = ("default", "description", "has_default", "name", "pipe", "required", "type")
+
+    def __init__(
+        self, name: str, *, type: str = "any", description: str = "", required: bool = True, pipe: bool = False,
+        default: Any = None, has_default: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.type = type
+        self.description = description
+        self.required = required and not has_default
+        self.pipe = pipe
+        self.default = default
+        self.has_default = has_default
+
+
+class Batch:
+    """What a step runs once for each of: `over` is a path, `item` the name of one ("as" in the IR)."""
+
+    __slots__ = ("item", "jobs", "on_error", "over")
+
+    def __init__(self, over: str, item: str = "item", jobs: int | None = None, on_error: str = "stop") -> None:
+        self.over = over
+        self.item = item
+        self.jobs = jobs
+        self.on_error = on_error
+
+
+class Edge:
+    """From one step to another, when the first returns the action."""
+
+    __slots__ = ("action", "source", "target")
+
+    def __init__(self, source: str, target: str, action: str = "default") -> None:
+        self.source = source
+        self.target = target
+        self.action = action
+
+
+class Step:
+    """One node in a flow, as it is written there. `None` stands for what is not written."""
+
+    __slots__ = (
+        "batch", "id", "input_mappings", "inputs", "max_visits", "output_mappings", "params", "place", "retries",
+        "timeout", "type", "version", "wait",
+    )  # fmt: skip
+
+    def __init__(
+        self, id: str, type: str, *, place: str = "", version: str | None = None, params: dict[str, Any] | None = None,
+        inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
+        output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
+        timeout: float | None = None, max_visits: int | None = None, batch: Batch | None = None,
+    ) -> None:  # fmt: skip
+        self.id = id
+        self.type = type
+        self.place = place
+        """Where it stands in the file, `nodes[1]`, for findings."""
+        self.version = version
+        self.params = params if params is not None else {}
+        self.inputs = inputs if inputs is not None else {}
+        self.input_mappings = input_mappings if input_mappings is not None else {}
+        self.output_mappings = output_mappings if output_mappings is not None else {}
+        self.retries = retries
+        self.wait = wait
+        self.timeout = timeout
+        self.max_visits = max_visits
+        self.batch = batch
+
+
+class Flow:
+    """A flow as it is written. `steps` are in the order of the file; the first one starts it.
+
+    `dialect` names the form that it was read from: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax).
+    `directory` is where the relative paths of its subflows begin.
+    """
+
+    def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
+        self.name = ""
+        self.description = ""
+        self.inputs: dict[str, Input] = {}
+        self.outputs: dict[str, str] = {}
+        self.steps = steps
+        self.edges = edges
+        self.max_visits = MAX_VISITS
+        self.dialect = "pflow"
+        self.directory = "."
+        self.warnings: list[str] = []
+
+    def step(self, id: str) -> Step:
+        return next(step for step in self.steps if step.id == id)

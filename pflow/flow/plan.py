@@ -1,0 +1,189 @@
+"""A plan: a flow with everything settled that can be before it runs, for the rules, the engine and the exports."""
+
+from __future__ import annotations
+
+from pflow.types import Type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.flow import Flow, Step
+    from pflow.flow.graph import Graph
+    from pflow.flow.kinds import Kind
+    from pflow.flow.sources import Source
+    from pflow.interface import Interface, Item
+    from pflow.paths import Path
+
+
+class Write:
+    """What a step puts into the store: its key, the place it goes to, its declaration where there is one.
+
+    `is_data` for a data flag (`inputs`), which is stored only where nothing is yet.
+    """
+
+    __slots__ = ("is_data", "item", "key", "step", "target")
+
+    def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
+        self.step = step
+        self.key = key
+        self.target = target
+        self.item = item
+        self.is_data = is_data
+
+
+class Reference:
+    """A path that somebody wrote, where it stands, and what it was found to mean.
+
+    `places` are the places of the store that it stands for. They come from `writes`, from the flow's input `input`, or
+    from a batch's item; else `trouble` says why there is nothing, and `remedy` what to do.
+    """
+
+    __slots__ = ("input", "is_item", "key", "path", "place", "places", "remedy", "role", "step", "trouble", "writes")
+
+    def __init__(self, step: str, place: str, key: str, path: Path) -> None:
+        self.step = step
+        self.place = place
+        self.key = key
+        self.path = path
+        self.places: tuple[Path, ...] = (path,)
+        self.writes: tuple[Write, ...] = ()
+        self.input: str | None = None
+        self.is_item = False
+        self.role = ""
+        self.trouble = ""
+        self.remedy = ""
+
+
+class PlanInput:
+    """A value that the flow starts with: declared, or a source that no step writes.
+
+    `step` is set where it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
+    `flags` every flag that gives it, `pipe` says that what comes through the pipe does.
+    """
+
+    def __init__(self, name: str, path: Path, type: Type) -> None:
+        self.name = name
+        self.path = path
+        self.type = type
+        self.doc = ""
+        self.required = False
+        self.has_default = False
+        self.default: Any = None
+        self.pipe = False
+        self.declared = False
+        self.secret = False
+        self.step: str | None = None
+        self.readers: list[tuple[str, str]] = []
+        self.flags: list[str] = []
+
+    @property
+    def flag(self) -> str:
+        """The flag that a person would type."""
+        names = [self.name, *self.flags]
+        return "--" + min(names, key=len).replace("_", "-")
+
+
+class Wired:
+    """A step of a plan. `kind` is None where its type is not known; then nothing is known of its keys either.
+
+    `sources` gives, for each read that does not simply take the store's key of its name, where it comes from; those in
+    `soft` may be missing. `targets` gives the place of each write that does not go to its own name.
+    """
+
+    def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
+        self.step = step
+        self.id = step.id
+        self.number = number
+        self.kind = kind
+        self.interface = interface
+        self.subplan: Plan | None = None
+        self.sources: dict[str, Source] = {}
+        self.soft: set[str] = set()
+        self.targets: dict[str, Path] = {}
+        self.moved: set[str] = set()
+        """Keys that go under the step's id because a path somewhere says `ID.KEY`."""
+        self.params: dict[str, Source] = {}
+        self.fault = ""
+        """Why the interface of its kind could not be read."""
+        self.over: Source | None = None
+        self.over_type = Type("any")
+        """What its batch runs over, and each item of it."""
+        self.item_type = Type("any")
+
+    def place_of(self, key: str) -> Path:
+        """Where a write goes."""
+        return self.targets.get(key, (key,))
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the step stands whole under its id, as `--id` puts a stage."""
+        writes = self.interface.writes
+        return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
+
+    def data_place(self, key: str) -> Path:
+        """Where a data flag is kept."""
+        return (self.id, key) if self.is_moved else (key,)
+
+
+class Plan:
+    """A flow, its graph, its steps wired, every reference in it, and the inputs that it needs."""
+
+    def __init__(self, flow: Flow, graph: Graph) -> None:
+        self.flow = flow
+        self.graph = graph
+        self.steps: dict[str, Wired] = {}
+        self.references: list[Reference] = []
+        self.inputs: dict[str, PlanInput] = {}
+        self.outputs: dict[str, Source] = {}
+        self.first_read: tuple[str, str] | None = None
+        """The step and the read that take what comes through the pipe."""
+
+    def write_type(self, write: Write) -> Type:
+        """What stands at a write's target: what the node declares, a list (an object) of it after a batch."""
+        declared = write.item.type if write.item else Type("any")
+        batch = self.flow.step(write.step).batch
+        if batch is None or write.is_data:
+            return declared
+        over = self.steps[write.step].over_type
+        return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
+
+    def type_of(self, reference: Reference) -> Type:
+        """The type of what a reference leads to, as far as shapes tell; `any` where they do not."""
+        if reference.is_item:
+            return type_below(self.steps[reference.step].item_type, reference.path[1:])
+        if reference.input is not None and reference.input in self.inputs:
+            return type_below(self.inputs[reference.input].type, reference.path[1:])
+        if len(reference.writes) != 1 or len(reference.places) != 1:
+            return Type("any")
+        write, place = reference.writes[0], reference.places[0]
+        below = place[len(write.target) :] if place[: len(write.target)] == write.target else None
+        return Type("any") if below is None else type_below(self.write_type(write), below)
+
+    def output_type(self, name: str) -> Type:
+        """The type of a declared output."""
+        found = [each for each in self.references if each.role == "output" and each.key == name]
+        return self.type_of(found[0]) if len(found) == 1 else Type("any")
+
+    @property
+    def carried_output(self) -> str | None:
+        """The key that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it."""
+        if self.flow.outputs:
+            return next(iter(self.flow.outputs)) if len(self.flow.outputs) == 1 else None
+        for id in reversed(self.graph.order()):
+            write = self.steps[id].interface.pipe_write
+            if write is not None:
+                return str(self.steps[id].place_of(write.name)[0])
+        return None
+
+
+def type_below(type: Type, path: Path) -> Type:
+    """The type at a path into a value of a type; `any` where the shape does not say."""
+    for step in path:
+        if isinstance(step, str) and step in type.fields:
+            type = type.fields[step]
+        elif type.items is not None:
+            type = type.items
+        else:
+            return Type("any")
+    return type

@@ -1,0 +1,92 @@
+"""Which writes can stand in the store when a step begins: those of the steps before it, the latest of each name."""
+
+from __future__ import annotations
+
+from pflow.flow.plan import Write
+from pflow.paths import meet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.flow.plan import Plan, Wired
+    from pflow.paths import Path
+
+    Writes = dict[tuple[str, str], Write]
+    Names = dict[Path, Writes]
+    """For each path that a place goes by, the writes that can stand there."""
+
+
+class Reaching:
+    """The writes that reach each step, and the end of the flow (`end`)."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.at: dict[str, Names] = {id: {} for id in plan.steps}
+        self.end: Names = {}
+        self._made = {id: list(_writes_of(wired)) for id, wired in plan.steps.items()}
+        self._follow()
+
+    def _follow(self) -> None:
+        order = self.plan.graph.order()
+        place = {id: n for n, id in enumerate(order)}
+        has_loops = any(
+            place[before] >= place[id] for id in order for before in self.plan.graph.before[id] if before in place
+        )
+        after: dict[str, Names] = {}
+        size = -1
+        while True:
+            for id in order:
+                self.at[id] = _merged([after[each] for each in self.plan.graph.before[id] if each in after])
+                after[id] = self._past(id)
+            total = sum(len(writes) for names in after.values() for writes in names.values()) if has_loops else size
+            if total == size:
+                break
+            size = total
+        self.end = _merged(
+            list(after.values()) if has_loops else [after[id] for id in order if not self.plan.graph.after(id)]
+        )
+
+    def _past(self, id: str) -> Names:
+        """What stands when the step has ended: its own writes in place of older ones of their names."""
+        names = dict(self.at[id])
+        for name, write in self._made[id]:
+            own = {(write.step, write.key): write}
+            names[name] = {**names.get(name, {}), **own} if write.is_data else own
+        return names
+
+    def find(self, names: Names, path: Path) -> list[tuple[Path, Write]]:
+        """Each write that a path may mean, with the place in the store that the path then stands for."""
+        for length in range(len(path), 0, -1):
+            writes = names.get(path[:length])
+            if writes:
+                return [(write.target + path[length:], write) for write in writes.values()]
+        below = [writes for name, writes in names.items() if len(name) > len(path) and meet(name, path)]
+        return [(path, write) for writes in below for write in writes.values()]
+
+
+def _merged(several: list[Names]) -> Names:
+    if len(several) == 1:
+        return several[0]
+    merged: Names = {}
+    for names in several:
+        for name, writes in names.items():
+            merged[name] = {**merged[name], **writes} if name in merged else writes
+    return merged
+
+
+def _writes_of(wired: Wired) -> list[tuple[Path, Write]]:
+    """What a step puts into the store, each by every name that it is found by."""
+    made = []
+    interface, step = wired.interface, wired.step
+    for key in step.inputs:
+        item = interface.reads.get(key)
+        if item is not None and "own" not in item.marks:
+            place = wired.data_place(key)
+            made.append((place, Write(step.id, key, place, item, is_data=True)))
+    keys = [*interface.writes, *(key for key in wired.targets if key not in interface.writes)]
+    for key in keys:
+        target = wired.place_of(key)
+        write = Write(step.id, key, target, interface.writes.get(key))
+        made.append((target, write))
+        if key in wired.moved and target != (key,):
+            made.append(((key,), write))
+    return made

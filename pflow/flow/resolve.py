@@ -1,0 +1,113 @@
+"""What a path that somebody wrote means: an earlier step's write, an input, a batch's item, or nothing."""
+
+from __future__ import annotations
+
+from pflow.flow.naming import nearest
+from pflow.flow.plan import Write
+from pflow.paths import missing, write_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.flow.plan import Plan, Reference, Wired
+    from pflow.flow.reaching import Names, Reaching
+    from pflow.paths import Path
+
+_OF_A_STEP = ("error", "errors")
+"""What the engine itself writes under a step's id: why it failed, and which items of its batch did."""
+
+
+class Resolver:
+    """Settles the references of one plan, once it is known which writes reach each step."""
+
+    def __init__(self, plan: Plan, reaching: Reaching) -> None:
+        self.plan = plan
+        self.reaching = reaching
+        self._ancestors: dict[str, set[str]] = {}
+
+    def settle(self, reference: Reference, names: Names, wired: Wired | None) -> None:
+        """Find what a reference means, at a step or (without one) at the end of the flow."""
+        path = reference.path
+        batch = wired.step.batch if wired and reference.key != "" else None
+        if batch is not None and path[0] == batch.item:
+            reference.is_item = True
+        elif self._settle_by_step(reference, wired):
+            return
+        elif found := self.reaching.find(names, path):
+            reference.places = tuple(dict.fromkeys(place for place, _ in found))
+            reference.writes = tuple(write for _, write in found)
+        elif path[0] == "stdin" or path[0] in self.plan.flow.inputs:
+            reference.input = str(path[0])
+        else:
+            self._settle_unknown(reference, names, wired)
+
+    def _settle_by_step(self, reference: Reference, wired: Wired | None) -> bool:
+        """Take `ID.KEY…` for that step's write; False where the path does not begin with a step's id."""
+        path = reference.path
+        writer = self.plan.steps.get(str(path[0]))
+        if writer is None or len(path) < 2:
+            return False
+        key = str(path[1])
+        if not (key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open):
+            if self._is_place(path):
+                return False
+            there = list(dict.fromkeys([*writer.interface.writes, *writer.targets]))
+            reference.trouble = missing(key, there, writer.id).message
+            return True
+        if wired is not None and writer.id not in self.before(wired.id):
+            reference.trouble = f"'{writer.id}' does not run before '{wired.id}'"
+            reference.remedy = f"an edge that leads from '{writer.id}' to '{wired.id}'"
+            return True
+        target = (writer.id, key) if key in _OF_A_STEP and key not in writer.targets else writer.place_of(key)
+        reference.places = (target + path[2:],)
+        reference.writes = (self._write(writer, key, target),)
+        return True
+
+    def _write(self, writer: Wired, key: str, target: Path) -> Write:
+        return Write(writer.id, key, target, writer.interface.writes.get(key))
+
+    def _is_place(self, path: Path) -> bool:
+        """Whether some step has been told to write at this very path, or above or below it."""
+        from pflow.paths import meet
+
+        return any(meet(path, target) for wired in self.plan.steps.values() for target in wired.targets.values())
+
+    def before(self, id: str) -> set[str]:
+        """The steps that may have run when this one begins."""
+        if id not in self._ancestors:
+            seen: set[str] = set()
+            todo = list(self.plan.graph.before[id])
+            while todo:
+                each = todo.pop()
+                if each not in seen:
+                    seen.add(each)
+                    todo += self.plan.graph.before[each]
+            self._ancestors[id] = seen
+        return self._ancestors[id]
+
+    def _settle_unknown(self, reference: Reference, names: Names, wired: Wired | None) -> None:
+        """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
+        root = str(reference.path[0])
+        there = dict.fromkeys([*self.plan.steps, *(str(name[0]) for name in names), *self.plan.flow.inputs])
+        near = nearest(root, there)
+        later = self._written_later(root)
+        if near is not None:
+            reference.trouble = f"nothing writes '{write_path(reference.path)}'"
+            reference.remedy = f"did you mean {near}?"
+        elif root in self.plan.steps:
+            writes = ", ".join(f"{root}.{key}" for key in self.plan.steps[root].interface.writes) or "nothing"
+            reference.trouble = f"'{root}' is a step; it writes {writes}"
+        elif later:
+            reference.trouble = f"'{later}' writes '{root}', and does not run before"
+        elif self.plan.flow.inputs or wired is None:
+            reference.trouble = f"nothing writes '{write_path(reference.path)}'"
+            reference.remedy = f"there is {', '.join(there) or 'nothing'}"
+        else:
+            reference.input = root
+
+    def _written_later(self, root: str) -> str:
+        for wired in self.plan.steps.values():
+            if root in wired.interface.writes and wired.place_of(root) == (root,):
+                return wired.id
+            if any(target[0] == root for target in wired.targets.values()):
+                return wired.id
+        return ""

@@ -1,0 +1,108 @@
+"""A flow as a node: its inputs are what it reads, its outputs what it writes, its params those of its steps."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.kinds import FLOW, Kind
+from pflow.interface import Interface, Item
+from pflow.types import Type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.plan import Plan
+
+_being_loaded: list[str] = []
+_plans: dict[str, Plan] = {}
+
+
+class FlowKind(Kind):
+    """A flow in a file, as a kind of node. `plan` is loaded and wired when it is asked for."""
+
+    @property
+    def plan(self) -> Plan:
+        """Raises PflowError (65) where the file holds no flow, or one that holds itself."""
+        if self.file not in _plans:
+            _plans[self.file] = _load(self.file)
+        return _plans[self.file]
+
+    def _read_interface(self) -> Interface:
+        return interface_of_plan(self.plan)
+
+    def node_class(self) -> Any:
+        raise PflowError(f"cannot use the flow '{self.file}' as a class", exit=BAD_DATA)
+
+
+def find_flow(type: str, directory: str) -> FlowKind | None:
+    """The flow that a step's type names: a saved one, `flow:NAME`, or a file, from `directory` where it is relative."""
+    if type.startswith("flow:"):
+        file = saved_flow(type.removeprefix("flow:"))
+    else:
+        file = os.path.normpath(os.path.join(directory, type))
+    return FlowKind(type, FLOW, os.path.abspath(file)) if file and os.path.isfile(file) else None
+
+
+def saved_flow(name: str) -> str | None:
+    """The file of a saved flow; None where there is none of that name."""
+    home = os.environ.get("HOME", "")
+    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
+    if not os.path.isabs(data) or "/" in name or not name:
+        return None
+    file = os.path.join(data, "pflow", "flows", name + ".pflow.json")
+    return file if os.path.isfile(file) else None
+
+
+def _load(file: str) -> Plan:
+    from pflow.flow.load import load_file
+    from pflow.flow.wiring import wire
+
+    if file in _being_loaded:
+        way = " → ".join(os.path.basename(each) for each in [*_being_loaded[_being_loaded.index(file) :], file])
+        raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
+    _being_loaded.append(file)
+    try:
+        return wire(load_file(file).usable())
+    finally:
+        _being_loaded.pop()
+
+
+def interface_of_plan(plan: Plan) -> Interface:
+    """A flow's interface, as if it were a node's."""
+    interface = Interface()
+    interface.open = any(wired.interface.open for wired in plan.steps.values()) and not plan.flow.inputs
+    interface.summary = plan.flow.description
+    for given in plan.inputs.values():
+        if given.step is None:
+            item = Item("read", given.name, given.type)
+            item.doc = given.doc
+            if not given.required:
+                item.default = given.default
+            if given.pipe:
+                item.marks.add("pipe")
+            item.flags = [flag for flag in given.flags if flag != given.name]
+            interface.reads[given.name] = item
+    for name, type in _outputs(plan).items():
+        interface.writes[name] = Item("write", name, type)
+    carried = plan.carried_output
+    if carried in interface.writes:
+        interface.writes[carried].marks.add("pipe")
+    for wired in plan.steps.values():
+        for name, item in wired.interface.params.items():
+            param = Item("param", f"{wired.id}.{name}", item.type)
+            param.doc, param.default = item.doc, None
+            interface.params[param.name] = param
+    return interface
+
+
+def _outputs(plan: Plan) -> dict[str, Type]:
+    if plan.flow.outputs:
+        return {name: plan.output_type(name) for name in plan.flow.outputs}
+    roots: dict[str, Type] = {}
+    for wired in plan.steps.values():
+        for key, item in wired.interface.writes.items():
+            place = wired.place_of(key)
+            roots[str(place[0])] = item.type if len(place) == 1 else Type("dict")
+    return roots

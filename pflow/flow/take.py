@@ -1,0 +1,59 @@
+"""The flow that a command's words name: a file, a saved flow, pipe syntax, or what comes on stdin."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import MISSING, NOT_FOUND, PflowError, exit_code
+from pflow.flow.load import Loaded, load_file, load_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def take_flow(words: Sequence[str]) -> Loaded:
+    """Find and load it: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
+
+    Raises PflowError: 66 where there is none, 65 where it does not parse, 2 for pipe syntax that is wrong.
+    """
+    from pflow.flow.pipe import is_pipe, parse_pipe
+
+    if not words:
+        raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=MISSING)
+    word = words[0]
+    if len(words) == 1 and word == "-":
+        return load_text(_read_stdin(), "stdin")
+    if len(words) == 1 and (file := find_file(word)):
+        return load_file(file)
+    if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
+        raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
+    return Loaded(parse_pipe(words), [])
+
+
+def find_file(word: str) -> str | None:
+    """The file of a flow: the word itself where it is one, else the saved flow of that name."""
+    from pflow.flow.subflow import saved_flow
+
+    if word.startswith("flow:"):
+        file = saved_flow(word.removeprefix("flow:"))
+        if file is None:
+            raise PflowError(f"cannot find the saved flow '{word.removeprefix('flow:')}'", exit=NOT_FOUND)
+        return file
+    if "\n" not in word and "\0" not in word and os.path.isfile(word):
+        return word
+    return saved_flow(word)
+
+
+def _looks_like_file(word: str) -> bool:
+    return " " not in word and (word.endswith(".json") or "/" in word)
+
+
+def _read_stdin() -> str:
+    try:
+        with open(0, "rb", closefd=False) as stdin:
+            return str(stdin.read(), "utf-8")
+    except UnicodeDecodeError as error:
+        raise PflowError(f"cannot read the flow on stdin: it is not UTF-8 at byte {error.start}", exit=65) from None
+    except OSError as error:
+        raise PflowError(f"cannot read the flow on stdin: {error.strerror}", exit=exit_code(error)) from None
