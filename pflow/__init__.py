@@ -1,9 +1,15 @@
 """pflow: LLM workflows out of small Unix programs. Each name is imported when it is asked for."""
 
 __version__ = "0.1.0"
-__all__ = ["Node", "PflowError", "flow_safe"]
+__all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe"]
 
-_HOMES = {"Node": "pflow.node", "flow_safe": "pflow.node", "PflowError": "pflow.errors"}
+_HOMES = {
+    "Flow": "pflow.run.flow",
+    "Node": "pflow.node",
+    "NodeAwareSharedStore": "pflow.flow.proxy",
+    "PflowError": "pflow.errors",
+    "flow_safe": "pflow.node",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -43,7 +43,7 @@ def _import_pocketflow() -> Any:
 
 
 if TYPE_CHECKING:
-    import pocketflow
+    import pocketflow as pocketflow
 else:
     pocketflow = _import_pocketflow()
 

@@ -83,6 +83,8 @@ def _run_command(word: str, words: list[str]) -> int:
     """A command's click function, with its errors in our words and codes."""
     module = f"pflow.commands.{word.replace('-', '_')}"
     __import__(module)
+    if hasattr(sys.modules[module], "main"):
+        return int(sys.modules[module].main(words))
     from pflow.commands._click import run_click
 
     return run_click(sys.modules[module].command, word, words)

@@ -59,6 +59,18 @@ def assign(shared: MutableMapping[str, Any], path: Path, value: Any) -> None:
     container[str(path[-1])] = value
 
 
+def check_place(shared: Any, path: Path) -> None:
+    """Raise PflowError (65) now where `assign` would, for what stands in the way of the path."""
+    container = shared
+    for at, step in enumerate(path[:-1]):
+        if str(step) not in container:
+            return
+        container = container[str(step)]
+        if not isinstance(container, dict):
+            place = write_path(path[: at + 1])
+            raise PflowError(f"cannot write '{write_path(path)}': '{place}' is {kind_of(container)}", exit=BAD_DATA)
+
+
 def remove(shared: MutableMapping[str, Any], path: Path) -> None:
     """Remove what stands at a path. Raises NotThere where nothing does."""
     find(shared, path)

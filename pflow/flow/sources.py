@@ -20,10 +20,16 @@ class Source:
 
     paths: tuple[Path, ...] = ()
     origin = ""
+    is_fixed = True
+    """Whether it always looks at the same places."""
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         """The value. Raises NotThere (66) where a path leads nowhere."""
         raise NotImplementedError
+
+    def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
+        """The places that `find` looks at as things are."""
+        return self.paths
 
 
 class PathSource(Source):
@@ -39,32 +45,44 @@ class PathSource(Source):
 
 
 class AlternativeSource(Source):
-    """Several places, of which the one that was written last counts; `age` tells how long ago that was."""
+    """Several places, of which the one that was written last counts: `written_at` says when, as far as it is known."""
+
+    is_fixed = False
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths
         self.origin = " or ".join(map(write_path, paths))
+        self.written_at: Callable[[Path], int] = lambda path: 0
 
     def find(self, shared: Mapping[str, Any]) -> Any:
-        return find(shared, self.choose(shared, lambda path: 0))
+        return find(shared, self.choose(shared))
 
-    def choose(self, shared: Mapping[str, Any], written_at: Callable[[Path], int]) -> Path:
+    def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
+        return (self.choose(shared),)
+
+    def choose(self, shared: Mapping[str, Any]) -> Path:
         """The path of those that are there which was written last; the first of all where none is."""
         there = [path for path in self.paths if has(shared, path)]
-        return max(there, key=written_at) if there else self.paths[0]
+        return max(there, key=self.written_at) if there else self.paths[0]
 
 
 class TemplateSource(Source):
     """A text (or a list or an object with texts in it) whose references are replaced."""
 
-    def __init__(self, written: Any, places: dict[Path, Source] | None = None) -> None:
+    def __init__(self, written: Any, sources: Mapping[Path, Source] | None = None) -> None:
         self.written = written
-        self.places = {path: PathSource(path) for path in references(written)} if places is None else places
-        self.paths = tuple(dict.fromkeys(path for source in self.places.values() for path in source.paths))
+        self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
+        self.paths = tuple(dict.fromkeys(path for source in self.sources.values() for path in source.paths))
+        self.is_fixed = all(source.is_fixed for source in self.sources.values())
         self.origin = "template of " + ", ".join(map(write_path, self.paths)) if self.paths else "template"
 
     def find(self, shared: Mapping[str, Any]) -> Any:
-        return expand(self.written, lambda path: self.places[path].find(shared))
+        return expand(self.written, lambda path: self.sources[path].find(shared))
+
+    def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
+        if self.is_fixed:
+            return self.paths
+        return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))
 
 
 class Constant(Source):

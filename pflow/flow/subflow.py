@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.kinds import FLOW, Kind
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.plan import Plan
+
+_DEEP = 20_000
+"""Python's limit on calls within calls, for flows within flows: each level takes some twenty."""
 
 _being_loaded: list[str] = []
 _plans: dict[str, Plan] = {}
@@ -62,11 +66,16 @@ def _load(file: str) -> Plan:
     if file in _being_loaded:
         way = " → ".join(os.path.basename(each) for each in [*_being_loaded[_being_loaded.index(file) :], file])
         raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))
     _being_loaded.append(file)
     try:
-        return wire(load_file(file).usable())
+        plan = wire(load_file(file).usable())
     finally:
         _being_loaded.pop()
+    for wired in plan.steps.values():
+        if wired.fault:
+            raise PflowError(f"cannot load the flow '{file}': {wired.id}: {wired.fault}", exit=BAD_DATA)
+    return plan
 
 
 def interface_of_plan(plan: Plan) -> Interface:
@@ -75,15 +84,16 @@ def interface_of_plan(plan: Plan) -> Interface:
     interface.open = any(wired.interface.open for wired in plan.steps.values()) and not plan.flow.inputs
     interface.summary = plan.flow.description
     for given in plan.inputs.values():
-        if given.step is None:
-            item = Item("read", given.name, given.type)
-            item.doc = given.doc
-            if not given.required:
-                item.default = given.default
-            if given.pipe:
-                item.marks.add("pipe")
-            item.flags = [flag for flag in given.flags if flag != given.name]
-            interface.reads[given.name] = item
+        item = Item("read", given.name, given.type)
+        item.doc = given.doc
+        if not given.required:
+            item.default = given.default
+        if given.pipe:
+            item.marks.add("pipe")
+        if given.step is not None:
+            item.marks.add("explicit")
+        item.flags = [flag for flag in given.flags if flag != given.name]
+        interface.reads[given.name] = item
     for name, type in _outputs(plan).items():
         interface.writes[name] = Item("write", name, type)
     carried = plan.carried_output

@@ -150,6 +150,9 @@ class _Wiring:
 
     def _set_by_name(self, wired: Wired, key: str, item: Item) -> None:
         """Take a read from the store by its name: where the latest write of it went, else from an input."""
+        if wired.step.batch is not None and key == wired.step.batch.item:
+            wired.sources[key] = PathSource((key,))
+            return
         if "explicit" in item.marks:
             self._need_of_its_own(wired, key, item)
             return

@@ -18,8 +18,12 @@ def write_event(program: str, event: str, about: dict[str, Any]) -> None:
 
     A trace that cannot be written is a warning: tracing never fails a run.
     """
+    write_lines(program, encode({"v": 1, "event": event, "time": time.time(), "pid": os.getpid(), **about}) + b"\n")
+
+
+def write_lines(program: str, line: bytes) -> None:
+    """The same for events that are lines already, several perhaps."""
     target = os.environ["PFLOW_TRACE"]
-    line = encode({"v": 1, "event": event, "time": time.time(), "pid": os.getpid(), **about}) + b"\n"
     try:
         if target == "1":
             os.write(2, line)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _ANY = Type("any")
+NoneType = type(None)
 
 
 class Given:
@@ -47,19 +48,28 @@ class Given:
         """
         if not self.references:
             return self.value
-        value = expand(self.value, look_up)
-        if self.type.name == "list" and isinstance(self.value, str) and not isinstance(value, list | type(None)):
-            value = [value]
-        return None if value is None else self._convert(value, BAD_DATA)
+        return settle(self.flag, self.type, self.value, expand(self.value, look_up))
 
     def _convert(self, value: Any, exit: int) -> Any:
-        try:
-            return _convert(self.type, value)
-        except ValueError as error:
-            shown = shorten(_as_json(value) if exit == BAD_DATA else _as_written(value))
-            raise PflowError(
-                f"cannot take {self.flag}='{shown}': {error}", hint=f"it wants {self.type}", exit=exit
-            ) from None
+        return _convert_or_say(self.flag, self.type, value, exit)
+
+
+def settle(flag: str, type: Type, written: Any, value: Any) -> Any:
+    """What became of a template, as its type: text is read as a flag's text; None for one whole reference to null.
+
+    Raises PflowError (65) when it does not fit the type.
+    """
+    if type.name == "list" and isinstance(written, str) and not isinstance(value, list | NoneType):
+        value = [value]
+    return None if value is None else _convert_or_say(flag, type, value, BAD_DATA)
+
+
+def _convert_or_say(flag: str, type: Type, value: Any, exit: int) -> Any:
+    try:
+        return _convert(type, value)
+    except ValueError as error:
+        shown = shorten(_as_json(value) if exit == BAD_DATA else _as_written(value))
+        raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=f"it wants {type}", exit=exit) from None
 
 
 def _as_written(value: Any) -> str:

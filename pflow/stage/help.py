@@ -21,17 +21,17 @@ def help_text(name: str, interface: Interface) -> str:
     parts = [f"Usage: pflow-{name} [FLAG]…\n\n{interface.summary}\n"]
     if interface.description:
         parts.append(f"{interface.description}\n")
-    parts.append(_group("Data (into the store)", [_item_row(item) for item in interface.reads.values()]))
-    parts.append(_group("Params (how it works)", [_item_row(item) for item in interface.params.values()]))
-    parts.append(_group("Common", [_common_row(flag) for flag in COMMON]))
-    parts.append(_group("Writes", [(item.name, _doc(item)) for item in interface.writes.values()]))
+    parts.append(group("Data (into the store)", [_item_row(item) for item in interface.reads.values()]))
+    parts.append(group("Params (how it works)", [_item_row(item) for item in interface.params.values()]))
+    parts.append(group("Common", [common_row(flag) for flag in COMMON]))
+    parts.append(group("Writes", [(item.name, _doc(item)) for item in interface.writes.values()]))
     if interface.actions != ("default",):
         parts.append(f"Actions: {', '.join(interface.actions)}{_aside(interface.actions_doc)}\n")
     parts.append(f"Effects: {', '.join(interface.effects) or 'none'}\n")
     if interface.examples:
         parts.append("Examples:\n" + "\n".join([f"  {line}" for line in interface.examples]) + "\n")
     codes = [f"{code} {words}" for code, words in EXIT_CODES.items()]
-    parts.append("Exit codes: " + _wrap([*codes, "128+n ended by signal n"]) + "\n")
+    parts.append("Exit codes: " + wrap([*codes, "128+n ended by signal n"]) + "\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -39,7 +39,7 @@ def _aside(doc: str) -> str:
     return f" ({doc})" if doc else ""
 
 
-def _group(title: str, rows: list[tuple[str, str]]) -> str:
+def group(title: str, rows: list[tuple[str, str]]) -> str:
     if not rows:
         return ""
     lines = [title + ":"]
@@ -82,7 +82,7 @@ def _doc(item: Item) -> str:
     return f"{item.doc} [{'; '.join(notes)}]" if notes else item.doc
 
 
-def _common_row(name: str) -> tuple[str, str]:
+def common_row(name: str) -> tuple[str, str]:
     flag = COMMON[name]
     letter = f"-{flag.letter}, " if flag.letter else ""
     metavar = f" {flag.metavar}" if flag.metavar else ""
@@ -90,7 +90,7 @@ def _common_row(name: str) -> tuple[str, str]:
     return f"{letter}--{name.replace('_', '-')}{metavar}", flag.doc + note
 
 
-def _wrap(words: list[str]) -> str:
+def wrap(words: list[str]) -> str:
     import textwrap
 
     return textwrap.fill(" · ".join(words), 96, initial_indent="", subsequent_indent="  ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow.errors import PflowError
 from pflow.paths import meet, parse_path, write_path
 
@@ -9,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.interface import Interface
+    from pflow.interface import Interface, Item
     from pflow.paths import Path
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags
@@ -54,3 +56,13 @@ def _paths(texts: list[str]) -> list[Path]:
 
 def _is_met(path: Path, others: list[Path]) -> bool:
     return any(meet(path, other) for other in others)
+
+
+def as_stored(item: Item, value: Any) -> Any:
+    """A data flag's value as the store holds it: a path whose bytes are not UTF-8 as those bytes."""
+    if item.type.name == "path" and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(value)
+    return value

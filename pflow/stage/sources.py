@@ -174,11 +174,11 @@ class Sources:
             except Pretended:
                 return ABSENT
         if item.env and os.environ.get(item.env):
-            return _from_environment(item)
+            return from_environment(item)
         return ABSENT if item.required else fresh(item.default)
 
 
-def _from_environment(item: Item) -> Any:
+def from_environment(item: Item) -> Any:
     text = os.environ[item.env]
     try:
         return from_text(item.type, text)

@@ -14,7 +14,7 @@ from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
 from pflow.stage.output import DOCUMENT, Output
-from pflow.stage.places import check_places
+from pflow.stage.places import as_stored, check_places
 from pflow.stage.shared import Shared, check_written
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.stage.sources import Sources, check_stdin
@@ -188,7 +188,7 @@ class Stage:
         for key, value in inputs.stored.items():
             place = flags.own_place(key)
             if not document.has(place):
-                document.put(place, _storable(interface.reads[key], value))
+                document.put(place, as_stored(interface.reads[key], value))
         self.entry["writes"] = {}
         carried = interface.pipe_write
         for key, value in written.items():
@@ -229,16 +229,6 @@ class Stage:
             except PflowError:
                 pass  # stdout cannot be written: that was said, or the exit code has to do
         return error.exit
-
-
-def _storable(item: Item, value: Any) -> Any:
-    """A path whose bytes are not UTF-8 is stored as those bytes."""
-    if item.type.name == "path" and isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return os.fsencode(value)
-    return value
 
 
 def _version() -> str:

@@ -1,0 +1,173 @@
+"""`pflow run`: a flow as a stage, from its words to its exit code."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.run.failure import StepFailed
+from pflow.run.flags import FlowFlags
+from pflow.run.words import RunFlags, own_items, split
+from pflow.stage import failure
+from pflow.stage.document import Document
+from pflow.stage.output import Output
+from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.stage.stdout import ClosedPipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.flow import Flow
+    from pflow.flow.plan import Plan
+    from pflow.run.flags import Target
+    from pflow.stage.intake import Intake
+
+PROGRAM = "pflow run"
+
+
+class Driver:
+    """One execution of a flow, and what the process has to do around it."""
+
+    def __init__(self) -> None:
+        self.document: Document | None = None
+        self.debug = False
+        self.step, self.node = "flow", "flow"
+
+    def run(self, words: list[str]) -> int:
+        """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
+        self.output = Output(words)
+        self.debug = "--debug" in words
+        try:
+            return self._run_and_tell(words)
+        except Interrupted as again:
+            die_of(again.signal)
+
+    def _run_and_tell(self, words: list[str]) -> int:
+        try:
+            catch_signals()
+            return self._run(words)
+        except ClosedPipe:
+            die_of_closed_pipe()
+        except Interrupted as interrupted:
+            code = self._fail(PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit))
+            if interrupted.signal:
+                die_of(interrupted.signal)
+            return code
+        except PflowError as error:
+            return self._fail(error)
+        except Exception as error:
+            bug = failure.from_bug(error)
+            bug.__cause__ = error
+            return self._fail(bug)
+
+    def _run(self, words: list[str]) -> int:
+        if asks_for_help(words):
+            from pflow.run.help import run_help
+
+            self.output.write([run_help(split(words)[0]).encode()])
+            return 0
+        flow_words, flag_words = split(words)
+        flow = load(flow_words)
+        plan = checked(flow, flow_words)
+        flags, targets = parse(plan, flag_words)
+        self.debug = flags.debug
+        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
+        if self.output.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=73)
+        from pflow.run.stdin import take_stdin
+
+        intake = take_stdin(flags)
+        self.document = document = intake.document
+        if "error" in document.header:
+            return self._pass_on(intake)
+        document.start()
+        self.step = self.node = flow.name or "flow"
+        return self._work(plan, flags, targets, intake)
+
+    def _work(self, plan: Plan, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
+        from pflow.run.execution import Execution
+
+        execution = Execution(plan, flags, intake, self.output)
+        execution.begin(targets)
+        if flags.dry_run or "dry" in intake.document.header:
+            execution.pretend()
+            return 0
+        self.document = execution.run()
+        execution.show(self.document)
+        return 0
+
+    def _pass_on(self, intake: Intake) -> int:
+        if self.output.form == "document":
+            self.output.write(list(intake.chunks))
+        return int(intake.document.header["error"]["exit"])
+
+    def _fail(self, error: PflowError) -> int:
+        """Say it on stderr, hand an error document on, and give the exit code."""
+        step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.step, self.node)
+        where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
+        failure.say_error(where, error, debug=self.debug)
+        if not self.output.has_begun:
+            document = self.document or Document()
+            failure.mark_failed(document, step, node, error)
+            try:
+                self.output.write_document(document)
+            except ClosedPipe:
+                die_of_closed_pipe()
+            except PflowError:
+                pass  # stdout cannot be written: that was said, or the exit code has to do
+        return error.exit
+
+
+def asks_for_help(words: list[str]) -> bool:
+    from pflow.run.words import SEPARATORS
+
+    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")])) and not SEPARATORS & set(words)
+
+
+def load(words: list[str]) -> Flow:
+    """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
+    if not words:
+        hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
+        raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
+    from pflow.flow.take import take_flow
+
+    loaded = take_flow(words)
+    errors = [finding for finding in loaded.findings if not finding.is_warning]
+    if errors:
+        _say_findings(errors, words)
+    return loaded.flow
+
+
+def checked(flow: Flow, words: list[str]) -> Plan:
+    """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    for warning in flow.warnings:
+        failure.say(PROGRAM, f"warning: {warning}")
+    plan = wire(flow)
+    findings = check(plan)
+    errors = [finding for finding in findings if not finding.is_warning]
+    if errors:
+        _say_findings(errors, words)
+    for finding in findings:
+        failure.say(PROGRAM, str(finding))
+    return plan
+
+
+def _say_findings(errors: list[Any], words: list[str]) -> None:
+    """Say each; the last line is the error that ends the run."""
+    if len(errors) == 1:
+        error = errors[0]
+        raise PflowError(f"cannot run: {error.place}: {error.rule}: {error.message}", hint=error.remedy, exit=BAD_DATA)
+    for error in errors:
+        failure.say(PROGRAM, str(error))
+    raise PflowError(f"cannot run: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
+
+
+def parse(plan: Plan, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
+    """The flags of the run, and what those of the flow set."""
+    from pflow.stage.words import take_words
+
+    flow_flags = FlowFlags(plan)
+    texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
+    return RunFlags(texts), flow_flags.settle(texts)

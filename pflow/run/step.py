@@ -1,0 +1,280 @@
+"""One step of a flow as a node of pocketflow: values in, the node, its writes out, and an event on either side."""
+
+from __future__ import annotations
+
+import time
+
+from pflow.errors import PflowError
+from pflow.flow.places import check_place, has
+from pflow.jsontext import encode
+from pflow.node import pocketflow, version_of
+from pflow.paths import write_path
+from pflow.run.deadlines import TimedOut, set_deadline, take_away
+from pflow.run.failure import StepFailed
+from pflow.run.flow import copied
+from pflow.run.storable import storable
+from pflow.run.store import StepStore
+from pflow.run.values import nothing_gives
+from pflow.stage.failure import from_node
+from pflow.stage.places import as_stored
+from pflow.stage.shared import check_written
+from pflow.stage.signals import Interrupted
+from pflow.stage.stdout import ClosedPipe
+from pflow.stage.step import usage_of
+from pflow.stage.tries import run_node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.plan import Wired
+    from pflow.paths import Path
+    from pflow.run.context import Context
+    from pflow.run.record import Recorder
+    from pflow.run.values import Values
+
+    Reads = tuple[tuple[str, bool], ...]
+    """Each key that a node read, and whether it was the store's own of that name."""
+
+
+class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """A step that takes every value from the store by its name, and of which nobody keeps a trace: the node itself."""
+
+    def __init__(self, wired: Wired, node: Any, context: Context) -> None:
+        super().__init__()
+        self.id = wired.id
+        self.wired = wired
+        self.node = node
+        self.context = context
+        self.is_direct = _is_direct(wired, node)
+        write = wired.interface.pipe_write
+        self.carries = (write.name,) if write else None
+
+    def _run(self, shared: Any) -> Any:
+        try:
+            action = copied(self.node)._run(shared)
+        except (StepFailed, Interrupted, ClosedPipe):
+            raise
+        except BaseException as error:
+            name = self.wired.kind.name if self.wired.kind else self.wired.step.type
+            raise failure_of(self.id, name, self.wired, error) from error
+        if self.carries:
+            self.context.carried = self.carries
+        return action
+
+
+class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """Any other step."""
+
+    def __init__(self, wired: Wired, node: Any, values: Values, context: Context) -> None:
+        super().__init__()
+        self.id = wired.id
+        self.wired = wired
+        self.node = node
+        self.values = values
+        self.context = context
+        self.type = wired.kind.name if wired.kind else wired.step.type
+        self.version = wired.kind.version if wired.kind else version_of(type(node))
+        self.interface = wired.interface
+        self.is_direct = _is_direct(wired, node)
+        self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
+        self.deep = [path for path in self.places.values() if len(path) > 1]
+        write = wired.interface.pipe_write
+        self.pipe_write = write.name if write else None
+        self._about: tuple[Any, str] = (None, "")
+        self._reads: dict[Any, str] = {}
+        self._writes: dict[tuple[str, ...], str] = {}
+
+    def _run(self, shared: Any) -> Any:
+        """One visit. Raises StepFailed."""
+        context = self.context
+        visit = context.visits.get(self.id, 1)
+        recorder = context.recorder
+        if recorder is not None:
+            about = self._about[1] if self._about[0] is recorder else self._named(recorder)
+            recorder.start(about, visit)
+        begun = time.monotonic_ns()
+        work = Work()
+        try:
+            action = self.perform(shared, work)
+        except Interrupted as interrupted:
+            work.more = {"exit": interrupted.exit, "message": interrupted.message}
+            self._note_end(visit, begun, work)
+            raise
+        except ClosedPipe:
+            raise
+        except BaseException as error:
+            failure = failure_of(self.id, self.type, self.wired, error)
+            work.more = {"exit": failure.exit, "message": _sayable(failure.message)}
+            self._note_end(visit, begun, work)
+            raise failure from error
+        if recorder is not None:
+            if action is not None and action != "default":
+                work.add(action=action)
+            recorder.end(about, visit, work.reads, work.writes, time.monotonic_ns() - begun, work.more)
+        return action
+
+    def _named(self, recorder: Recorder) -> str:
+        if self._about[0] is not recorder:
+            self._about = (recorder, recorder.about(self.id, self.type, self.version))
+        return self._about[1]
+
+    def _note_end(self, visit: int, begun: int, work: Work) -> None:
+        recorder = self.context.recorder
+        if recorder is not None:
+            took = time.monotonic_ns() - begun
+            recorder.end(self._named(recorder), visit, work.reads, work.writes, took, work.more)
+
+    def perform(self, shared: Any, work: Work) -> Any:
+        """Run the node once and put its writes into the store. Its action."""
+        for path in self.deep:
+            if shared.get(path[0]).__class__ is not dict or len(path) > 2:
+                check_place(shared, path)
+        store = self.run_once(shared, work)
+        written = store.written
+        if self.values.stored:
+            self._store_data(shared, store.found)
+        for key, value in written.items():
+            self.put(shared, key, value)
+        work.writes = self._writes.get(tuple(written)) or self._places_of(tuple(written))
+        if "usage" in written:
+            work.add(**usage_of(written))
+        return work.action
+
+    def run_once(self, view: Any, work: Work) -> StepStore:
+        """Find the values in a view of the store and run the node on them; its writes are checked, and held."""
+        values = self.values
+        store = StepStore(view, values)
+        try:
+            values.find(view, store)
+            node = copied(self.node)
+            if values.param_finders:
+                node.set_params(values.find_params(view))
+            action = node._run(store) if self.is_direct else self._run_node(node, store, work)
+        finally:
+            key = tuple(store.reads.items())
+            work.reads = self._reads.get(key) or self._origins_of(key, view)
+        if action is not None:
+            work.action = _action(action)
+        if store.before:
+            store.note_changes()
+        check_written(self.interface, store.written)
+        return store
+
+    def origins(self, reads: Reads, view: Any) -> dict[str, tuple[str, ...]]:
+        """The places of the store that each read really came from."""
+        found = self.values.origins(view)
+        return {
+            **{key: (write_path((key,)),) if is_own else found.get(key, ()) for key, is_own in reads},
+            **{key: places for key, places in found.items() if key.startswith("params.")},
+        }
+
+    def _origins_of(self, reads: Reads, view: Any) -> str:
+        json = str(encode(self.origins(reads, view)), "utf-8")
+        if self.values.is_fixed and len(self._reads) < _FEW:
+            self._reads[reads] = json
+        return json
+
+    def _places_of(self, keys: tuple[str, ...]) -> str:
+        json = str(encode({key: [write_path(self.places.get(key, (key,)))] for key in keys}), "utf-8")
+        if len(self._writes) < _FEW:
+            self._writes[keys] = json
+        return json
+
+    def _run_node(self, node: Any, store: StepStore, work: Work) -> Any:
+        """The node with tries, a time limit, and parts that are shown as they arrive."""
+        step = self.wired.step
+        is_emitter = self.context.emit is not None and self.context.emitter == self.id
+        has_own_wait = step.retries is None and step.wait is None
+        deadline = set_deadline(step.timeout) if step.timeout is not None else None
+        try:
+            action = run_node(
+                node,
+                store,
+                retries=step.retries,
+                wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
+                sink=self.context.emit if is_emitter else None,
+            )
+        except TimedOut as late:
+            if late.deadline is not deadline:
+                raise
+            raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
+        finally:
+            if deadline is not None:
+                take_away(deadline)
+        tries = getattr(node, "cur_retry", 0) + 1
+        if tries > 1:
+            work.add(tries=tries)
+        return action
+
+    def _store_data(self, shared: Any, found: dict[str, Any]) -> None:
+        """Put the data flags into the store, where nothing is yet."""
+        for key in self.values.stored:
+            place = self.wired.data_place(key)
+            if key in found and not _is_there(shared, place):
+                item = self.interface.reads.get(key)
+                self.context.assign(shared, place, as_stored(item, found[key]) if item else found[key])
+
+    def put(self, shared: Any, key: str, value: Any) -> None:
+        """Put one write where it belongs."""
+        path = self.places.get(key) or (key,)
+        self.context.assign(shared, path, storable(key, value))
+        if key == self.pipe_write:
+            self.context.carried = path
+
+
+class Work:
+    """What one visit did: its action, its reads and writes as JSON, and more for the trace."""
+
+    __slots__ = ("action", "more", "reads", "writes")
+
+    def __init__(self) -> None:
+        self.action: Any = None
+        self.reads = "{}"
+        self.writes = "{}"
+        self.more: dict[str, Any] | None = None
+
+    def add(self, **more: Any) -> None:
+        self.more = {**(self.more or {}), **more}
+
+
+_FEW = 100
+"""How many different sets of reads or writes of one step are remembered."""
+
+
+def failure_of(id: str, node: str, wired: Wired, error: BaseException) -> StepFailed:
+    """What a step raised, in words."""
+    if isinstance(error, StepFailed):
+        return error.inside(id)
+    return StepFailed(id, node, in_words(node, wired, error))
+
+
+def in_words(node: str, wired: Wired, error: BaseException) -> PflowError:
+    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
+        item = wired.interface.reads.get(str(error.args[0]))
+        if item is not None and item.required:
+            return nothing_gives(item)
+    return from_node(node, error)
+
+
+def _is_direct(wired: Wired, node: Any) -> bool:
+    """Whether pocketflow's own `_run` does all that this step asks for."""
+    step = wired.step
+    asks = (step.retries, step.wait, step.timeout) != (None, None, None)
+    is_streamed = hasattr(node, "sink") and wired.interface.pipe_write is not None
+    tries = getattr(node, "max_retries", 1)
+    return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode))
+
+
+def _action(action: Any) -> Any:
+    if action is None or isinstance(action, str):
+        return action or None
+    raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action", hint="a str, or nothing")
+
+
+def _is_there(shared: Any, path: Path) -> bool:
+    return path[0] in shared if len(path) == 1 else has(shared, path)
+
+
+def _sayable(message: str) -> str:
+    return message.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,114 @@
+"""Nodes that the engine's tests run, in a directory of the test's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pflow.flow.kinds import forget_kinds
+
+NODES = {
+    "count": '''
+        """Add one.
+
+        Interface:
+        - Reads: shared["n"]: int = 0  # so far
+        - Writes: shared["n"]: int  # one more
+        - Params: by: int = 1  # how many
+        - Params: enough: int = null  # from here on the action is done
+        - Actions: default, done
+        """
+
+        def post(self, shared, prepared, result):
+            shared["n"] = shared["n"] + self.params["by"]
+            return "done" if self.params["enough"] and shared["n"] >= self.params["enough"] else None
+    ''',
+    "echo": '''
+        """Hand a value on.
+
+        Interface:
+        - Reads: shared["value"]: any [pipe]  # any value
+        - Writes: shared["echoed"]: any [pipe]  # the same
+        """
+
+        def post(self, shared, prepared, result):
+            shared["echoed"] = shared["value"]
+    ''',
+    "text": '''
+        """Hand a text on.
+
+        Interface:
+        - Reads: shared["text"]: str [pipe]  # a text
+        - Writes: shared["out"]: str [pipe]  # the same
+        """
+
+        def post(self, shared, prepared, result):
+            shared["out"] = shared["text"]
+    ''',
+    "fail": '''
+        """Fail.
+
+        Interface:
+        - Reads: shared["unless"]: any = null  # the value that is taken as it is
+        - Writes: shared["passed"]: any  # it
+        - Params: exit: int = 1  # the exit code
+        - Params: message: str = "cannot do it"  # why
+        """
+
+        def post(self, shared, prepared, result):
+            from pflow.errors import PflowError
+
+            if shared.get("unless") is None or shared.get("unless") == "bad":
+                raise PflowError(self.params["message"], exit=self.params["exit"])
+            shared["passed"] = shared["unless"]
+    ''',
+    "choose": '''
+        """Return an action.
+
+        Interface:
+        - Reads: shared["action"]: any = "default"  # it
+        - Actions: default, left, right
+        """
+
+        def post(self, shared, prepared, result):
+            return shared["action"]
+    ''',
+    "wait_for": '''
+        """Wait until a file is there.
+
+        Interface:
+        - Reads: shared["file"]: path [explicit]  # the file
+        - Writes: shared["seen"]: bool  # true
+        - Params: touch: path = null  # a file to make first
+        - Effects: reads files
+        """
+
+        def post(self, shared, prepared, result):
+            import os, time
+            if self.params["touch"]:
+                open(self.params["touch"], "w").close()
+            while not os.path.exists(shared["file"]):
+                time.sleep(0.005)
+            shared["seen"] = True
+    ''',
+}
+
+
+@pytest.fixture(autouse=True)
+def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory that PFLOW_NODES names, with the nodes above."""
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    for name, body in NODES.items():
+        title = "".join(part.title() for part in name.split("_"))
+        (folder / f"{name}.py").write_text(f"from pflow import Node\n\n\nclass {title}(Node):{_dedented(body)}")
+    monkeypatch.setenv("PFLOW_NODES", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    forget_kinds()
+    return folder
+
+
+def _dedented(body: str) -> str:
+    return "\n".join(line[4:] if line.startswith("        ") else line for line in body.splitlines()) + "\n"

@@ -1,0 +1,46 @@
+"""Flows for tests, from IR, and their runs without a process around them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pflow.flow.load import load_text
+from pflow.flow.plan import Plan
+from pflow.flow.wiring import wire
+from pflow.run.context import Context
+from pflow.run.engine import Engine
+from pflow.run.record import Recorder
+
+
+def plan_of(ir: dict[str, Any], directory: str = ".") -> Plan:
+    return wire(load_text(json.dumps(ir), "test", directory).usable())
+
+
+class Ran:
+    """One run: the final store, the last action, the events, the warnings."""
+
+    def __init__(self, plan: Plan, store: dict[str, Any] | None = None, **options: Any) -> None:
+        lines: list[bytes] = []
+        self.warnings: list[str] = []
+        recorder = Recorder(lines.append)
+        self.context = Context(recorder=recorder, warn=self.warnings.append, **options)
+        self.store = {} if store is None else store
+        self.action = None
+        self.error: Exception | None = None
+        try:
+            self.action = Engine(plan, self.context).run(self.store)
+        except Exception as error:
+            self.error = error
+        recorder.flush()
+        self.events = [json.loads(line) for line in b"".join(lines).splitlines()]
+
+    def ends(self, *members: str) -> list[Any]:
+        """One member, or several, of each step's end."""
+        ends = [event for event in self.events if event["event"] == "end"]
+        found = [tuple(event.get(member) for member in members) for event in ends]
+        return [each[0] for each in found] if len(members) == 1 else found
+
+
+def run(ir: dict[str, Any], store: dict[str, Any] | None = None, directory: str = ".", **options: Any) -> Ran:
+    return Ran(plan_of(ir, directory), store, **options)
