@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 HELP = """\
 Usage: pflow WORD [FLAG]…
+       pflow STEP [FLAG]… :: STEP [FLAG]… …
 
-Run the command WORD, or else pflow-WORD: a node or a tool as a stage of a pipe.
+Run the command WORD, or else pflow-WORD: a node or a tool as a stage of a pipe; or a saved flow of that name. Steps
+with :: between them, or one argument 'STEP … => STEP …', are a flow.
 
 Commands:
   {commands}
@@ -53,7 +55,7 @@ def run(words: list[str]) -> int:
         if words[0] == "--version":
             write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
             return 0
-        return _run_word(words[0], words[1:])
+        return _run_words(words)
     except ClosedPipe:
         die_of_closed_pipe()
     except PflowError as error:
@@ -61,12 +63,60 @@ def run(words: list[str]) -> int:
         return error.exit
 
 
-def _run_word(word: str, words: list[str]) -> int:
+def _run_words(words: list[str]) -> int:
+    """Pipe syntax, a command, a node or a saved flow, whichever the words are first."""
+    word, rest = words[0], words[1:]
+    if _may_be_pipe(words):
+        from pflow.flow.pipe import is_pipe
+
+        of_flows = word in ("run", "check", "explain", "export")
+        if is_pipe(words) and not (of_flows and not _is_sign(rest[0])):
+            return _run_command("run", words)
     if word in _names("commands"):
-        return _run_command(word, words)
+        return _run_command(word, rest)
     program = _find_program(word)
+    _check_redirection(words, is_node=program is not None)
     if program is None:
-        raise _not_found(word)
+        return _run_saved_flow(words)
+    return _run_program(program, word, rest)
+
+
+def _may_be_pipe(words: list[str]) -> bool:
+    """What can be told without the modules that know pipe syntax."""
+    return any(map(_is_sign, words)) or " " in words[0] or "\n" in words[0]
+
+
+def _is_sign(word: str) -> bool:
+    return word in ("::", "=>", ">>", "|", ";") or (word[:1] == "=" and word[-2:] == "=>")
+
+
+def _check_redirection(words: list[str], *, is_node: bool) -> None:
+    """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
+    has_rest = any(word[:1] == word[-1:] == "=" for word in words)
+    if has_rest or (is_node and _is_file(1)):
+        from pflow.flow.pipe import taken_for_redirection
+
+        error = taken_for_redirection(words)
+        if error is not None:
+            raise error
+
+
+def _is_file(fd: int) -> bool:
+    try:
+        return os.fstat(fd).st_mode & 0o170000 == 0o100000
+    except OSError:
+        return False
+
+
+def _run_saved_flow(words: list[str]) -> int:
+    from pflow.flow.subflow import saved_flow
+
+    if saved_flow(words[0]) is None:
+        raise _not_found(words[0])
+    return _run_command("run", words)
+
+
+def _run_program(program: str, word: str, words: list[str]) -> int:
     if program.endswith(".py"):
         from pflow.stage.main import main_of_file
 
@@ -112,6 +162,8 @@ def _not_found(word: str) -> PflowError:
     shown = word if len(word) <= 60 else word[:59] + "…"
     near = difflib.get_close_matches(word, [*bundled_names(), *_names("commands"), *_names("plumbing")], 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    if " " in word and not near:
+        hint = "a flow in one argument is 'a => b', its first word a node"
     return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 

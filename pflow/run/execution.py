@@ -179,6 +179,10 @@ class Execution:
         takers: list[Callable[[bytes], None]] = [self.log.line] if self.log else []
         if self.progress:
             takers.append(self.progress.take)
+        if self.flags.verbose:
+            from pflow.run.progress import say_places
+
+            takers.append(say_places)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
             from pflow.stage.events import write_lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.jsontext import decode
-from pflow.stage.failure import write_stderr
+from pflow.stage.failure import say, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,17 @@ class Progress:
 
     def finish(self) -> None:
         self._clear()
+
+
+def say_places(lines: bytes) -> None:
+    """For -v: where each value of a step came from, and where its writes went."""
+    for line in lines.splitlines():
+        event: Any = decode(line)
+        if event["event"] == "end":
+            for key, places in event["reads"].items():
+                say("pflow run", f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
+            for key, places in event["writes"].items():
+                say("pflow run", f"{event['step']} writes {key} to {', '.join(places)}")
 
 
 def wants_progress(*, quiet: bool) -> bool:

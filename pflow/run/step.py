@@ -81,6 +81,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.deep = [path for path in self.places.values() if len(path) > 1]
         write = wired.interface.pipe_write
         self.pipe_write = write.name if write else None
+        self.declared = frozenset(wired.interface.writes) - {"stdin"}
         self._about: tuple[Any, str] = (None, "")
         self._reads: dict[Any, str] = {}
         self._writes: dict[tuple[str, ...], str] = {}
@@ -136,9 +137,11 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self._store_data(shared, store.found)
         for key, value in written.items():
             self.put(shared, key, value)
-        work.writes = self._writes.get(tuple(written)) or self._places_of(tuple(written))
-        if "usage" in written:
-            work.add(**usage_of(written))
+        if written:
+            keys = tuple(written)
+            work.writes = self._writes.get(keys) or self._places_of(keys)
+            if "usage" in written:
+                work.add(**usage_of(written))
         return work.action
 
     def run_once(self, view: Any, work: Work) -> StepStore:
@@ -146,7 +149,9 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         values = self.values
         store = StepStore(view, values)
         try:
-            values.find(view, store)
+            values.find(view, store.found)
+            if values.needed:
+                values.check_needed(store)
             node = copied(self.node)
             if values.param_finders:
                 node.set_params(values.find_params(view))
@@ -158,7 +163,9 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             work.action = _action(action)
         if store.before:
             store.note_changes()
-        check_written(self.interface, store.written)
+        for name in store.written:
+            if name not in self.declared:
+                check_written(self.interface, store.written)
         return store
 
     def origins(self, reads: Reads, view: Any) -> dict[str, tuple[str, ...]]:

@@ -160,9 +160,8 @@ class Values:
         elif source is None and not item.required and item.default is not None:
             self.fallbacks[item.name] = fresh(item.default)
 
-    def find(self, shared: Any, store: StepStore) -> None:
-        """Find every wired read. Raises PflowError before the node has begun: 66 for what is missing."""
-        found = store.found
+    def find(self, shared: Any, found: dict[str, Any]) -> None:
+        """Find every wired read. Raises PflowError before the node has begun: 66 for what a path does not lead to."""
         for key, path, exact, finder in self.straight:
             try:
                 value = shared
@@ -176,6 +175,9 @@ class Values:
         for key, exact, item in self.typed:
             if key in shared and shared[key].__class__ is not exact:
                 self._fit_by_name(key, item, shared, found)
+
+    def check_needed(self, store: StepStore) -> None:
+        """Raise PflowError (66) for the first required read that nothing gives."""
         for item in self.needed:
             if item.name not in store:
                 raise nothing_gives(item)

@@ -11,9 +11,11 @@ import json
 import os
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,7 +65,11 @@ def main() -> None:
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
         os.environ.pop(name, None)
     with tempfile.TemporaryDirectory() as scratch:
-        lines = [*measure_starts(Path(scratch), options.rounds), *measure_large(Path(scratch), options.large_rounds)]
+        lines = [
+            *measure_starts(Path(scratch), options.rounds),
+            *measure_engine(options.rounds),
+            *measure_large(Path(scratch), options.large_rounds),
+        ]
     if options.json:
         print(json.dumps([line._asdict() for line in lines], indent=1))
     else:
@@ -99,6 +105,42 @@ def start_rows(scratch: Path) -> list[Row]:
         Row("read-file | write-file | write-file", [read, write, write_again], 7.5, store),
         Row("pflow-read-file --help", [[program("pflow-read-file"), "--help"]], 5, nothing),
         Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),
+        *flow_rows(scratch, text),
+    ]
+
+
+def flow_rows(scratch: Path, text: Path) -> list[Row]:
+    """A flow of two steps, as pipe syntax and as IR, and a check of a hundred steps. The runs keep their logs."""
+    os.environ["XDG_STATE_HOME"] = str(scratch / "state")
+    pipe = f"read-file --path={text} => write-file --path={scratch / 'out'}"
+    two, hundred = scratch / "two.pflow.json", scratch / "hundred.pflow.json"
+    nodes = [
+        {"id": "read-file", "inputs": {"path": str(text)}},
+        {"id": "write-file", "inputs": {"path": str(scratch / "out")}},
+    ]
+    two.write_text(json.dumps({"pflow": 1, "nodes": nodes}))
+    ids = [f"step{number}" for number in range(100)]
+    steps = [{"id": id, "type": "shell", "inputs": {"command": "cat"}} for id in ids]
+    mappings = {id: {"input_mappings": {"input": f"{before}.stdout"}} for before, id in pairwise(ids)}
+    hundred.write_text(json.dumps({"pflow": 1, "nodes": steps, "mappings": mappings}))
+    pflow, nothing = program("pflow"), Path(os.devnull)
+    return [
+        Row("pflow run 'read-file => write-file'", [[pflow, "run", pipe]], 8, nothing),
+        Row("the same from a .pflow.json", [[pflow, "run", str(two)]], 18, nothing),
+        Row("pflow check, 100 steps", [[pflow, "check", str(hundred)]], 25, nothing),
+    ]
+
+
+def measure_engine(rounds: int) -> list[Line]:
+    """CPU time of 1,000 steps against plain pocketflow, and ten branches that each wait half a second, on the clock."""
+    command = [sys.executable, str(Path(__file__).with_name("engine.py")), str(rounds)]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    base = found["pocketflow"]
+    return [
+        Line("1,000 steps, plain pocketflow", base * 1000, "ms", 1, 1),
+        Line("1,000 steps, pflow's engine", found["engine"] * 1000, "ms", found["engine"] / base, 1.1),
+        Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3),
+        Line("ten branches that wait 0.5 s", found["branches"] * 1000, "ms", found["branches"] / 0.5, 1.4),
     ]
 
 

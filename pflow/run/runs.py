@@ -1,0 +1,211 @@
+"""The runs that there are: finding one, and reading its log, however it ended; nothing is ever mended."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import MISSING, PflowError, exit_code
+from pflow.jsontext import decode
+from pflow.run.log import FLOW, LOCK, SNAPSHOT, TRACE, VERSION, runs_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
+
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_AT_ONCE = 1 << 16
+_LATEST = 1e10
+"""Seconds, in the year 2286: a time that is later is none of ours."""
+
+
+class Run:
+    """One run, as far as its log tells.
+
+    `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
+    `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.id = os.path.basename(directory)
+        is_held = _is_held(directory)  # before the log is read: a run writes its end, then lets go
+        first, last = _first_and_last(os.path.join(directory, TRACE))
+        about = first if first.get("event") == "run" else {}
+        end = last if last.get("event") == "finish" and is_int(last.get("exit")) else {}
+        self.name = str(about.get("name") or "")
+        self.begun: float = about.get("time", time_of(self.id))
+        self.exit: int | None = end.get("exit")
+        self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_held else KILLED
+        self.ms: float | None = milliseconds(end)
+        if self.ms is None and not is_held:
+            self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
+
+    def events(self) -> Events:
+        """Everything that its log tells. Raises PflowError where it cannot be read at all."""
+        path = os.path.join(self.directory, TRACE)
+        try:
+            with open(path, "rb") as file:
+                return Events(file.read())
+        except OSError as error:
+            raise PflowError(f"cannot read the log '{path}': {error.strerror}", exit=exit_code(error)) from None
+
+    def snapshot(self) -> Any:
+        """What was changed in the flow and put into its store for this run; None where that is not there or broken."""
+        return _read_json(os.path.join(self.directory, SNAPSHOT))
+
+    def flow(self) -> Any:
+        """The IR of the flow that ran; None where it is not there or broken."""
+        return _read_json(os.path.join(self.directory, FLOW))
+
+
+class Events(list):  # type: ignore[type-arg]
+    """The events in the bytes of a log, in their order; `warnings` tells what of it was left out."""
+
+    def __init__(self, data: bytes) -> None:
+        *lines, rest = data.split(b"\n")
+        parsed = [parse_event(line) for line in lines]
+        super().__init__(event for event in parsed if event is not None)
+        skipped = [number for number, event in enumerate(parsed, 1) if event is None]
+        self.warnings = [f"line {number} of the log is no event, and is left out" for number in skipped[:3]]
+        if len(skipped) > 3:
+            self.warnings.append(f"{len(skipped) - 3} more lines of the log are left out")
+        if rest:
+            self.warnings.append("the last line of the log is torn, and is left out")
+
+
+def parse_event(line: bytes) -> dict[str, Any] | None:
+    """The event in a line; None for what is none that this pflow knows."""
+    try:
+        event = decode(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or event.get("v") != VERSION:
+        return None
+    return event if isinstance(event.get("event"), str) and _is_in(event.get("time"), _LATEST) else None
+
+
+def milliseconds(fields: dict[str, Any]) -> float | None:
+    """How long something took, where that is told."""
+    ms = fields.get("ms")
+    return ms if _is_in(ms, _LATEST * 1000) else None
+
+
+def _is_in(value: Any, limit: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < limit
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def list_runs(limit: int | None = None) -> list[Run]:
+    """The runs that there are, newest first."""
+    return [Run(directory) for directory in _directories()[:limit]]
+
+
+def find_run(word: str = "last") -> Run:
+    """The run of this id, or whose id alone begins so; `last` or `@1` is the newest, `@2` the one before it.
+
+    Raises PflowError (66), with the nearest there are.
+    """
+    directories = {os.path.basename(directory): directory for directory in _directories()}
+    ids = list(directories)
+    if not ids:
+        raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
+    number = "1" if word == "last" else word.removeprefix("@") if word.startswith("@") else ""
+    if number.isdecimal() and number.isascii() and 0 < len(number) < 9 and 0 < int(number) <= len(ids):
+        return Run(directories[ids[int(number) - 1]])
+    fitting = [id for id in ids if word and id.startswith(word.upper())]
+    if len(fitting) == 1:
+        return Run(directories[fitting[0]])
+    if fitting:
+        raise PflowError(
+            f"cannot tell which run '{word}' is: {len(fitting)} begin so", hint=_some(fitting), exit=MISSING
+        )
+    import difflib
+
+    near = difflib.get_close_matches(word.upper(), ids, 3) or difflib.get_close_matches(word, ["last"])
+    hint = f"did you mean {_some(near)}?" if near else "pflow runs lists them"
+    raise PflowError(f"cannot find the run '{word}'", hint=hint, exit=MISSING)
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+
+
+def _directories() -> list[str]:
+    """The directory of each run that has a log, newest first."""
+    place = runs_directory() or ""
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return []
+    ids = sorted((name for name in names if number_of(name) is not None), reverse=True)
+    return [os.path.join(place, id) for id in ids if os.path.isfile(os.path.join(place, id, TRACE))]
+
+
+def number_of(id: str) -> int | None:
+    """The 128 bits of a run's id; None for what is no ULID."""
+    if len(id) != 26 or id[0] > "7" or not set(id) <= set(_DIGITS):
+        return None
+    number = 0
+    for digit in id:
+        number = number << 5 | _DIGITS.index(digit)
+    return number
+
+
+def time_of(id: str) -> float:
+    """When an id was made, in seconds; 0 for what is no ULID."""
+    return ((number_of(id) or 0) >> 80) / 1000
+
+
+def _is_held(directory: str) -> bool:
+    """Whether the run, or something that it started, still goes on."""
+    import fcntl
+
+    try:
+        fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return False
+
+
+def _first_and_last(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first and the last event of a log, without reading what is between; {} where there is none."""
+    try:
+        with open(file, "rb") as log:
+            first = _first_event(log.read(_AT_ONCE).split(b"\n")[:-1])
+            size = log.seek(0, os.SEEK_END)
+            length = _AT_ONCE
+            while True:
+                log.seek(max(0, size - length))
+                lines = log.read(length).split(b"\n")[:-1]
+                last = _first_event(reversed(lines if length >= size else lines[1:]))
+                if last or length >= size:
+                    return first, last
+                length *= 16
+    except OSError:
+        return {}, {}
+
+
+def _first_event(lines: Iterable[bytes]) -> dict[str, Any]:
+    return next((event for line in lines if (event := parse_event(line)) is not None), {})
+
+
+def _read_json(file: str) -> Any:
+    try:
+        with open(file, "rb") as opened:
+            return decode(opened.read())
+    except (OSError, ValueError):
+        return None
