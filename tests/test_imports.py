@@ -12,7 +12,8 @@ import pytest
 import pflow
 
 PACKAGE = Path(pflow.__file__).parent
-DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.generate")
+FLOWS = ("pflow.flow", "pflow.run", "pflow.export")
+DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.generate", *FLOWS)
 
 
 def sources() -> dict[str, Path]:
@@ -100,13 +101,27 @@ def test_only_three_modules_and_nodes_import_pocketflow():
     assert importers_of("pocketflow") - modules_in("pflow.nodes") == allowed
 
 
-def test_only_the_models_import_llm_and_pydantic_which_its_options_are():
-    assert importers_of("llm") | importers_of("pydantic") <= modules_in("pflow.models")
+def test_only_the_models_import_llm_and_only_they_and_the_ir_pydantic():
+    assert importers_of("llm") <= modules_in("pflow.models")
+    assert importers_of("pydantic") - modules_in("pflow.models") == {"pflow.flow.ir"}
 
 
 def test_a_stage_imports_nothing_of_the_driver():
     for name in modules_in("pflow.stage"):
         assert not [each for each in ARROWS[name] for package in DRIVER if _is_in(each, package)], name
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [
+        ("pflow.flow", ("pflow.run", "pflow.export", "pflow.commands", "pflow.plumbing")),
+        ("pflow.run", ("pflow.export", "pflow.commands", "pflow.plumbing")),
+        ("pflow.export", ("pflow.commands", "pflow.plumbing")),
+    ],
+)
+def test_a_flow_as_data_knows_nothing_of_its_runs(below, above):
+    for name in modules_in(below):
+        assert not [each for each in ARROWS[name] for package in above if _is_in(each, package)], name
 
 
 def test_what_everybody_stands_on_stands_on_nothing():
@@ -176,6 +191,21 @@ def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdi
     assert loaded & set(HEAVY) == set()
     assert f"pflow.nodes.{name.replace('-', '_')}" in loaded
     assert not [module for module in loaded for package in DRIVER if _is_in(module, package)]
+
+
+def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
+    (tmp_path / "a.txt").write_text("text")
+    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands.main import run")
+    report = report.replace("Stage({name!r}).run({words!r})", "run({words!r})")
+    flow = "read-file --path=a.txt => write-file --path=b.txt --content='${content}!'"
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_STATE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", report.format(words=["run", flow, "-q"])]
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.decode().split())
+    assert (tmp_path / "b.txt").read_text() == "text!"
+    assert loaded & set(HEAVY) == set()
+    assert "pflow.run.engine" in loaded
 
 
 def test_orjson_comes_with_large_values_only(tmp_path):

@@ -9,10 +9,18 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Edge
 
 
-class Fork:
-    """Several edges of one action: `branches` holds the steps of each, `meet` where they go on as one, if anywhere."""
+ERROR = "error"
+"""The action of a step that failed."""
 
-    __slots__ = ("action", "branches", "meet", "source", "starts")
+
+class Fork:
+    """Several edges of one action: `branches` holds the steps of each, `meet` where they go on as one, if anywhere.
+
+    `exits` are the `error` edges, as (step, target), that lead out of the fork: a failure there ends the other
+    branches, and the flow goes on at the target.
+    """
+
+    __slots__ = ("action", "branches", "exits", "meet", "source", "starts")
 
     def __init__(self, source: str, action: str, starts: list[str], branches: list[set[str]], meet: str | None) -> None:
         self.source = source
@@ -20,6 +28,7 @@ class Fork:
         self.starts = starts
         self.branches = branches
         self.meet = meet
+        self.exits: list[tuple[str, str]] = []
 
 
 class Graph:
@@ -41,18 +50,25 @@ class Graph:
         """Every step that an edge leads to from this one."""
         return list(dict.fromkeys(target for targets in self.next[id].values() for target in targets))
 
-    def reach(self, start: str | None, stop: str | None = None) -> dict[str, int]:
-        """How many edges away from `start` each step is that it leads to, itself included, never past `stop`."""
+    def reach(self, start: str | None, stop: str | None = None, *, past_errors: bool = True) -> dict[str, int]:
+        """How many edges away from `start` each step is that it leads to, itself included, never past `stop`.
+
+        Without `past_errors` the edges that a failed step takes do not count.
+        """
         distance: dict[str, int] = {} if start is None else {start: 0}
         todo = list(distance)
         for id in todo:
             if id == stop:
                 continue
-            for target in self.after(id):
+            for target in self.after(id) if past_errors else self._after_success(id):
                 if target not in distance:
                     distance[target] = distance[id] + 1
                     todo.append(target)
         return distance
+
+    def _after_success(self, id: str) -> list[str]:
+        found = (target for action, targets in self.next[id].items() if action != ERROR for target in targets)
+        return list(dict.fromkeys(found))
 
     def order(self) -> list[str]:
         """The steps that are reached, each after those that lead to it, as far as loops allow."""
@@ -109,22 +125,45 @@ class Graph:
         return found
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        reached = [self.reach(start) for start in starts]
+        reached = [self.reach(start, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:])
         place = {id: at for at, id in enumerate(self.ids)}
         far = {id: max(each[id] for each in reached) for id in common}
         meet = min(common, key=lambda id: (far[id], place[id])) if common else None
-        branches = [set(self.reach(start, meet)) - {meet} for start in starts]
-        return Fork(source, action, starts, [{id for id in branch if id is not None} for branch in branches], meet)
+        branches = [set(self.reach(start, meet, past_errors=False)) - {meet} for start in starts]
+        fork = Fork(source, action, starts, [{id for id in branch if id is not None} for branch in branches], meet)
+        self._settle_errors(fork)
+        return fork
+
+    def _settle_errors(self, fork: Fork) -> None:
+        """Add to each branch the steps that its failures lead to, where they lead on to the meeting step and no other
+        branch leads to them; any other `error` edge is an exit.
+        """
+        handlers = [self._handlers(fork, branch) for branch in fork.branches]
+        for branch, found in zip(fork.branches, handlers, strict=True):
+            others = [other | more for other, more in zip(fork.branches, handlers, strict=True) if other is not branch]
+            own = {id for id in found if not any(id in other for other in others)}
+            leads_back = {id for id in own if fork.meet is None or fork.meet in self.reach(id)}
+            branch |= leads_back
+        for branch in fork.branches:
+            for id in sorted(branch):
+                for target in self.next[id].get(ERROR, []):
+                    if target not in branch and target != fork.meet:
+                        fork.exits.append((id, target))
+
+    def _handlers(self, fork: Fork, branch: set[str]) -> set[str]:
+        targets = [target for id in branch for target in self.next[id].get(ERROR, [])]
+        found = {id for target in targets for id in self.reach(target, fork.meet)}
+        return found - branch - {fork.meet or ""}
 
     def open_edges(self, fork: Fork) -> list[tuple[str, str]]:
-        """The edges that enter or leave a branch elsewhere than at its start and the meeting step."""
+        """The edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""
         crossing = []
         for start, branch in zip(fork.starts, fork.branches, strict=True):
             for id in self.ids:
                 for target in self.after(id):
                     enters = target in branch and id not in branch and (id, target) != (fork.source, start)
                     leaves = id in branch and target not in branch and target != fork.meet
-                    if enters or leaves:
+                    if (enters or leaves) and (id, target) not in fork.exits:
                         crossing.append((id, target))
         return crossing

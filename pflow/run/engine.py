@@ -12,7 +12,7 @@ from pflow.run.values import Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from typing import Any
 
     from pflow.flow.plan import Plan, Wired
@@ -85,12 +85,17 @@ class Engine(Flow):
                     self.nodes[id].next(node, action)
                     if fork.meet is not None:
                         node.next(self.nodes[fork.meet])
+                    for step, target in fork.exits:
+                        node.next(self.nodes[target], f"error of {step}")
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
         return self.walk(shared, self.start_node)
 
-    def walk(self, shared: Any, node: Any, stop: Any = None) -> Any:
-        """Run from a node on, to the end of the flow or until `stop` is reached. The last action."""
+    def walk(self, shared: Any, node: Any, stop: Any = None, inside: Container[str] | None = None) -> Any:
+        """Run from a node on, to the end of the flow or until `stop` is reached. The last action.
+
+        In a branch of a fork a failure whose `error` edge leads out of it (`inside` is what it holds) is raised.
+        """
         visits, limits = self.context.visits, self.limits
         action = None
         while node is not None and node is not stop:
@@ -102,10 +107,11 @@ class Engine(Flow):
             try:
                 action = node._run(shared)
             except StepFailed as failure:
-                if "error" not in node.successors:
+                action = node.action_of(failure)
+                handler = node.successors.get(action)
+                if handler is None or (inside is not None and handler is not stop and handler.id not in inside):
                     raise
-                self._note_failure(shared, node, failure)
-                action = "error"
+                self._note_failure(shared, failure)
             successors = node.successors
             if not successors:
                 return action
@@ -115,9 +121,9 @@ class Engine(Flow):
             node = following
         return action
 
-    def _note_failure(self, shared: Any, node: Any, failure: StepFailed) -> None:
+    def _note_failure(self, shared: Any, failure: StepFailed) -> None:
         about = {"exit": failure.exit, "message": failure.message.encode("utf-8", "backslashreplace").decode()}
-        self.context.assign(shared, (node.id, "error"), about)
+        self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
 
     def _warn_of_end(self, node: Any, action: Any) -> None:
         actions = ", ".join(node.successors)

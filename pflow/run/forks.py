@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.graph import Fork
     from pflow.run.engine import Engine
+    from pflow.run.failure import StepFailed
     from pflow.run.workers import Take
 
 
@@ -23,6 +24,10 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.id = ""
         self.fork = fork
         self.engine = engine
+
+    def action_of(self, failure: StepFailed) -> str:
+        """The way out for a failure in one of the branches, where there is one."""
+        return f"error of {failure.step.partition('/')[0]}"
 
     def _run(self, shared: Any) -> None:
         context = self.engine.context
@@ -53,7 +58,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             lane = f"{self.fork.source}/{start}"
             context.recorder = Recorder(take, prefix=context.recorder.prefix, lane=lane)
         try:
-            engine.walk(shared, engine.nodes[start], engine.nodes.get(self.fork.meet or ""))
+            branch = next(each for each in self.fork.branches if start in each)
+            engine.walk(shared, engine.nodes[start], engine.nodes.get(self.fork.meet or ""), branch)
         finally:
             if context.recorder is not None:
                 context.recorder.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow.errors import PflowError
+from pflow.flow.graph import ERROR
 from pflow.flow.places import check_place, has
 from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
@@ -50,6 +51,9 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         write = wired.interface.pipe_write
         self.carries = (write.name,) if write else None
 
+    def action_of(self, failure: StepFailed) -> str:
+        return ERROR
+
     def _run(self, shared: Any) -> Any:
         try:
             action = copied(self.node)._run(shared)
@@ -85,6 +89,10 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self._about: tuple[Any, str] = (None, "")
         self._reads: dict[Any, str] = {}
         self._writes: dict[tuple[str, ...], str] = {}
+
+    def action_of(self, failure: StepFailed) -> str:
+        """The action that a failure is."""
+        return ERROR
 
     def _run(self, shared: Any) -> Any:
         """One visit. Raises StepFailed."""

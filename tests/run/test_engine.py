@@ -363,3 +363,34 @@ class Crash(Node):
     (nodes / "crash.py").write_text(body)
     ran = run({"nodes": [{"id": "c", "type": "crash"}]}, isolate=True)
     assert (ran.error.exit, "signal 9 killed it" in ran.error.message) == (137, True)
+
+
+def test_a_branch_mends_its_own_failure():
+    ir = {**FORK, "nodes": [*FORK["nodes"], {"id": "mend", "type": "count", "params": {"by": 5}}]}
+    ir["nodes"][1] = {"id": "a", "type": "fail"}
+    ir["edges"] = [*FORK["edges"], {"from": "a", "to": "mend", "action": "error"}, {"from": "mend", "to": "end"}]
+    ir["mappings"] = {
+        "mend": {"output_mappings": {"n": "a.n"}},
+        "b": FORK["mappings"]["b"],
+        "end": FORK["mappings"]["end"],
+    }
+    ran = run(ir)
+    assert ran.error is None
+    assert ran.store["a"] == {"error": {"exit": 1, "message": "cannot do it"}, "n": 6}
+    assert ran.store["echoed"] == "6 21 1"
+
+
+def test_an_error_edge_out_of_a_fork_ends_the_other_branches_and_goes_on_there(tmp_path):
+    nodes = [
+        {"id": "start", "type": "count"},
+        {"id": "report", "type": "echo"},
+        {"id": "a", "type": "wait-for", "inputs": {"file": str(tmp_path / "never")}},
+        {"id": "b", "type": "fail", "params": {"exit": 69}},
+        {"id": "end", "type": "count"},
+    ]
+    edges = [{"from": "start", "to": "a"}, {"from": "start", "to": "b"}]
+    edges += [{"from": each, "to": "end"} for each in "ab"]
+    edges += [{"from": each, "to": "report", "action": "error"} for each in "ab"]
+    ran = run({"nodes": nodes, "edges": edges, "mappings": {"report": {"input_mappings": {"value": "b.error.exit"}}}})
+    assert ran.error is None
+    assert ran.store == {"n": 1, "b": {"error": {"exit": 69, "message": "cannot do it"}}, "echoed": 69}
