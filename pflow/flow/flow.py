@@ -102,6 +102,8 @@ class Flow:
         self.dialect = "pflow"
         self.directory = "."
         self.warnings: list[str] = []
+        self.stray_mappings: list[str] = []
+        """The ids in `mappings` that no step has."""
 
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, PflowError
+import os
+
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
 
@@ -26,8 +30,60 @@ class Loaded:
 
 
 def load_file(file: str) -> Loaded:
-    raise NotImplementedError
+    """The flow in a file, JSON or pipe syntax.
+
+    Raises PflowError: 66 where there is none or it is empty, 77 where it may not be read, 65 where it does not parse.
+    """
+    return load_text(_read(file), file, os.path.dirname(file) or ".")
+
+
+def _read(file: str) -> str:
+    try:
+        with open(file, "rb") as opened:
+            return str(opened.read(), "utf-8")
+    except UnicodeDecodeError as error:
+        raise PflowError(
+            f"cannot read the flow '{file}': it is not UTF-8 at byte {error.start}", exit=BAD_DATA
+        ) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
 
 
 def load_text(text: str, name: str, directory: str = ".") -> Loaded:
-    raise NotImplementedError
+    """The flow in a text, JSON or pipe syntax. `name` is for errors, `directory` where its subflows' paths begin.
+
+    Raises PflowError (65) with line and column where JSON does not parse; 66 where there is nothing.
+    """
+    if not text.strip():
+        raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
+    if _is_json(text, name):
+        from pflow.flow.jsonfile import parse_json
+
+        return load_document(parse_json(text, name), name, directory)
+    from pflow.flow.pipe import parse_pipe
+
+    flow = parse_pipe([text], directory=directory)
+    flow.directory = directory
+    return Loaded(flow, [])
+
+
+def _is_json(text: str, name: str) -> bool:
+    """Whether a text is meant for JSON: pipe syntax begins with a node's name."""
+    return name.endswith(".json") or text.lstrip()[0] in '{["\ufeff'
+
+
+def load_document(document: Any, name: str, directory: str = ".") -> Loaded:
+    """The flow in what JSON was read as. Raises PflowError (65) where that is no object."""
+    if not isinstance(document, dict):
+        from pflow.paths import kind_of
+
+        what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
+        raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)
+    from pflow.flow.build import build_flow
+    from pflow.flow.shape import check_shape
+
+    document, findings = check_shape(document)
+    flow = build_flow(document)
+    flow.directory = directory
+    return Loaded(flow, findings)

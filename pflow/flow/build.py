@@ -1,0 +1,126 @@
+"""Building a Flow from a document of the right shape: what is not written gets its default."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from pflow.flow.dialects import BINDINGS, KEYS, PFLOW, convert
+from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Document = dict[str, Any]
+
+
+def build_flow(document: Document) -> Flow:
+    """The flow of a document that `check_shape` has seen; a null in a list stands for what was left out there."""
+    steps, dialects = _steps(document)
+    flow = Flow(steps, _edges(document, [step.id for step in steps]))
+    flow.name = document.get("name", "")
+    flow.description = document.get("description", "")
+    flow.inputs = {name: _input(name, given) for name, given in document.get("inputs", {}).items()}
+    flow.outputs = document.get("outputs", {})
+    flow.max_visits = document.get("max_visits", MAX_VISITS)
+    flow.dialect = next((dialect for dialect in (BINDINGS, KEYS) if dialect in dialects), PFLOW)
+    ids = {step.id for step in steps}
+    flow.stray_mappings = [id for id in document.get("mappings", {}) if id not in ids]
+    return flow
+
+
+def _steps(document: Document) -> tuple[list[Step], set[str]]:
+    """The steps, and the dialects that they were in."""
+    nodes = [node or {} for node in document.get("nodes", [])]
+    mappings = document.get("mappings", {})
+    ids = _ids(nodes)
+    steps, dialects = [], set()
+    for number, (id, node) in enumerate(zip(ids, nodes, strict=True)):
+        if id:
+            converted, mapping, dialect = convert(node, mappings.get(id, {}))
+            steps.append(_step(id, converted, mapping, f"nodes[{number}]"))
+            dialects.add(dialect)
+    return steps, dialects
+
+
+def _ids(nodes: list[Document]) -> list[str]:
+    """The id of each node, after its name or its type where it has none; "" for what nothing says what it is."""
+    taken = {node["id"] for node in nodes if "id" in node}
+    ids = []
+    for node in nodes:
+        own = node.get("name") or node.get("type", "")
+        id = node.get("id") or (id_after(own, taken) if own else "")
+        taken.add(id)
+        ids.append(id)
+    return ids
+
+
+def id_after(type: str, taken: set[str]) -> str:
+    """The id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and for `flows/fix.pflow.json`."""
+    base = type.removeprefix("flow:").rpartition("/")[2].removesuffix(".json").removesuffix(".pflow") or type
+    if base not in taken:
+        return base
+    number = 2
+    while f"{base}-{number}" in taken:
+        number += 1
+    return f"{base}-{number}"
+
+
+def _step(id: str, node: Document, mapping: Document, place: str) -> Step:
+    return Step(
+        id,
+        str(node.get("type", node.get("name", id))),
+        place=place,
+        version=node.get("version"),
+        params=node.get("params"),
+        inputs=node.get("inputs"),
+        input_mappings={key: _source(written) for key, written in mapping.get("input_mappings", {}).items()},
+        output_mappings=mapping.get("output_mappings"),
+        retries=node.get("retries"),
+        wait=node.get("wait"),
+        timeout=node.get("timeout"),
+        max_visits=node.get("max_visits"),
+        batch=_batch(node.get("batch", {})),
+    )
+
+
+def _source(written: Any) -> Any:
+    return [path for path in written if path is not None] if isinstance(written, list) else written
+
+
+def _batch(given: Document) -> Batch | None:
+    if "over" not in given:
+        return None
+    return Batch(given["over"], given.get("as", "item"), given.get("jobs"), given.get("on_error", "stop"))
+
+
+def _edges(document: Document, ids: list[str]) -> list[Edge]:
+    if "edges" not in document:
+        return chain(ids)
+    written = [edge or {} for edge in document["edges"]]
+    whole = [edge for edge in written if "from" in edge and "to" in edge]
+    edges = [Edge(edge["from"], edge["to"], edge.get("action", "default")) for edge in whole]
+    return edges if len(whole) == len(written) else edges + _bridges(edges, ids)
+
+
+def chain(ids: list[str]) -> list[Edge]:
+    """The edges of a flow without `edges`: the steps one after another."""
+    return [Edge(source, target) for source, target in pairwise(ids)]
+
+
+def _bridges(edges: list[Edge], ids: list[str]) -> list[Edge]:
+    """Edges in place of those with a wrong shape, lest a rule finds that nothing leads to a step."""
+    sources, targets = {edge.source for edge in edges}, {edge.target for edge in edges}
+    return [edge for edge in chain(ids) if edge.source not in sources and edge.target not in targets]
+
+
+def _input(name: str, given: Document) -> Input:
+    return Input(
+        name,
+        type=given.get("type", "any"),
+        description=given.get("description", ""),
+        required=given.get("required", True),
+        pipe=given.get("pipe", False),
+        default=given.get("default"),
+        has_default="default" in given,
+    )

@@ -1,0 +1,394 @@
+"""Loading a flow from a file or a text."""
+
+import errno
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.flow.flow import Flow, Step
+from pflow.flow.jsonfile import parse_json
+from pflow.flow.load import load_document, load_file, load_text
+
+SEEDS = Path(__file__).parent / "seeds"
+
+
+def load(text, name="x.pflow.json"):
+    return load_text(text, name)
+
+
+def error_of(text, name="x.pflow.json"):
+    with pytest.raises(PflowError) as raised:
+        load_text(text, name)
+    return raised.value
+
+
+def flow_of(text):
+    loaded = load(text)
+    assert [str(finding) for finding in loaded.findings] == []
+    return loaded.flow
+
+
+def edges_of(flow):
+    return [(edge.source, edge.target, edge.action) for edge in flow.edges]
+
+
+# The seeds: steps as (id, type), edges, and the dialect.
+LOADED = [
+    ("000-keys", [("a", "Summarize"), ("b", "Store")], "keys"),
+    ("001-mappings", [("llm", "llm"), ("write-file", "write-file")], "pflow"),
+    ("002-fragment", [("fetch", "yt-transcript"), ("summarise", "summarise-text")], "bindings"),
+    ("002-flow", [("fetch", "yt-transcript"), ("summarise", "summarise-text")], "bindings"),
+    ("003-simple", [("yt-transcript", "yt-transcript"), ("summarise-text", "summarise-text")], "pflow"),
+    ("004-collisions", [("analyzer", "llm"), ("summarizer", "llm")], "pflow"),
+    ("004-issue", [("fetch", "github-get-issue"), ("analyze", "llm"), ("fix", "claude-code")], "pflow"),
+]
+
+
+@pytest.mark.parametrize(("name", "steps", "dialect"), LOADED)
+def test_every_seed_loads_as_it_stands(name, steps, dialect):
+    loaded = load_file(str(SEEDS / f"{name}.pflow.json"))
+    assert loaded.findings == []
+    assert [(step.id, step.type) for step in loaded.flow.steps] == steps
+    assert edges_of(loaded.flow) == [(one[0], two[0], "default") for one, two in pairwise(steps)]
+    assert loaded.flow.dialect == dialect
+    assert loaded.flow.stray_mappings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("003-complex", "line 11, column 36: there is '\"' where ',' or '}' should be"),
+        ("004-input-mappings", "line 1, column 17: there is ':' where the end of the text should be"),
+        ("004-output-mappings", "line 1, column 18: there is ':' where the end of the text should be"),
+    ],
+)
+def test_the_seeds_that_are_not_json_say_where(name, where):
+    file = str(SEEDS / f"{name}.pflow.json")
+    with pytest.raises(PflowError) as raised:
+        load_file(file)
+    assert str(raised.value) == f"cannot read the flow '{file}': {where}"
+    assert raised.value.exit == 65
+
+
+def test_every_seed_is_in_the_tables_above():
+    tested = {name for name, _, _ in LOADED} | {"003-complex", "004-input-mappings", "004-output-mappings"}
+    assert {file.name.removesuffix(".pflow.json") for file in SEEDS.iterdir()} == tested
+
+
+def test_a_seeds_mappings_come_to_its_steps():
+    flow = load_file(str(SEEDS / "004-issue.pflow.json")).flow
+    assert flow.step("fetch").input_mappings == {}
+    assert flow.step("analyze").input_mappings == {"prompt": "fetch.issue_data.body"}
+    assert flow.step("analyze").output_mappings == {"response": "analysis"}
+    template = "template:Fix this issue:\n${fetch.issue_data.title}\n\nAnalysis:\n${analysis}"
+    assert flow.step("fix").input_mappings == {"prompt": template}
+
+
+def test_every_member_comes_to_its_place():
+    flow = flow_of("""{
+      "$schema": "flow.schema.json", "pflow": 1, "name": "fix-issue", "description": "fix it", "max_visits": 7,
+      "inputs": {"issue": {"type": "int", "description": "which", "required": false, "pipe": true},
+                 "tone": {"default": null}},
+      "outputs": {"fix": "fix.response"},
+      "nodes": [{"id": "fetch", "type": "github-get-issue", "name": "Fetch", "description": "get it",
+                 "version": "1.2", "params": {"a": 1.0}, "inputs": {"b": [null]}, "retries": 0, "wait": 1.5,
+                 "timeout": 60, "max_visits": 3,
+                 "batch": {"over": "files", "as": "path", "jobs": 4, "on_error": "keep"}},
+                {"id": "fix", "type": "llm", "batch": {"over": "x"}}],
+      "edges": [{"from": "fetch", "to": "fix", "action": "retry"}, {"from": "fix", "to": "fetch"}],
+      "mappings": {"fetch": {"input_mappings": {"p": ["a", "b"]}, "output_mappings": {"q": "c/d"}}}}""")
+    assert (flow.name, flow.description, flow.max_visits, flow.outputs) == (
+        "fix-issue", "fix it", 7, {"fix": "fix.response"},
+    )  # fmt: skip
+    issue, tone = flow.inputs["issue"], flow.inputs["tone"]
+    assert (issue.name, issue.type, issue.description) == ("issue", "int", "which")
+    assert (issue.required, issue.pipe, issue.has_default) == (False, True, False)
+    assert (tone.type, tone.required, tone.pipe, tone.has_default, tone.default) == ("any", False, False, True, None)
+    fetch, fix = flow.steps
+    assert (fetch.id, fetch.type, fetch.version, fetch.place) == ("fetch", "github-get-issue", "1.2", "nodes[0]")
+    assert (fetch.params, fetch.inputs) == ({"a": 1.0}, {"b": [None]})
+    assert (fetch.retries, fetch.wait, fetch.timeout, fetch.max_visits) == (0, 1.5, 60, 3)
+    assert (fetch.input_mappings, fetch.output_mappings) == ({"p": ["a", "b"]}, {"q": "c/d"})
+    assert (fetch.batch.over, fetch.batch.item, fetch.batch.jobs, fetch.batch.on_error) == ("files", "path", 4, "keep")
+    assert (fix.version, fix.params, fix.inputs, fix.place) == (None, {}, {}, "nodes[1]")
+    assert (fix.retries, fix.wait, fix.timeout, fix.max_visits) == (None, None, None, None)
+    assert (fix.batch.over, fix.batch.item, fix.batch.jobs, fix.batch.on_error) == ("x", "item", None, "stop")
+    assert edges_of(flow) == [("fetch", "fix", "retry"), ("fix", "fetch", "default")]
+
+
+@pytest.mark.parametrize(
+    ("node", "id", "type"),
+    [
+        ('{"id": "a", "type": "llm", "name": "x"}', "a", "llm"),
+        ('{"id": "a", "name": "llm"}', "a", "llm"),
+        ('{"id": "llm"}', "llm", "llm"),
+        ('{"type": "llm"}', "llm", "llm"),
+        ('{"name": "llm"}', "llm", "llm"),
+        ('{"type": "llm", "name": "draft"}', "draft", "llm"),
+        ('{"type": "flow:fix-issue"}', "fix-issue", "flow:fix-issue"),
+        ('{"type": "../flows/fix.pflow.json"}', "fix", "../flows/fix.pflow.json"),
+        ('{"type": "Summarize"}', "Summarize", "Summarize"),
+    ],
+)
+def test_id_and_type_stand_in_for_one_another(node, id, type):
+    (step,) = flow_of('{"nodes": [' + node + "]}").steps
+    assert (step.id, step.type) == (id, type)
+
+
+def test_steps_without_an_id_are_counted_past_the_ids_that_are_taken():
+    flow = flow_of('{"nodes": [{"type": "llm"}, {"type": "llm"}, {"id": "llm-2", "type": "x"}, {"type": "llm"}]}')
+    assert [step.id for step in flow.steps] == ["llm", "llm-3", "llm-2", "llm-4"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "wanted"),
+    [
+        ("", [("a", "b", "default"), ("b", "c", "default")]),
+        (', "edges": []', []),
+        (', "edges": [{"from": "a", "to": "c"}]', [("a", "c", "default")]),
+        (', "edges": [{"from": "a", "to": "nowhere"}]', [("a", "nowhere", "default")]),
+    ],
+)
+def test_absent_edges_make_a_chain_and_an_empty_list_makes_none(edges, wanted):
+    assert edges_of(flow_of('{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}]' + edges + "}")) == wanted
+
+
+def test_mappings_of_unknown_steps_are_kept_for_the_rules():
+    flow = flow_of('{"nodes": [{"id": "a"}], "mappings": {"b": {}, "a": {}, "c": {"input_mappings": {"x": "y"}}}}')
+    assert flow.stray_mappings == ["b", "c"]
+
+
+def test_mappings_alone_load_with_a_finding():
+    loaded = load('{"mappings": {"summarise-text": {"input_mappings": {"text": "transcript"}}}}')
+    assert [str(finding) for finding in loaded.findings] == ['nodes: PF00: it is missing; add "nodes": [{"type": "…"}]']
+    assert (loaded.flow.steps, loaded.flow.edges, loaded.flow.stray_mappings) == ([], [], ["summarise-text"])
+
+
+def test_a_flow_without_findings_is_usable():
+    loaded = load('{"nodes": [{"id": "a"}]}')
+    assert loaded.usable() is loaded.flow
+
+
+def test_a_flow_with_findings_says_the_first():
+    with pytest.raises(PflowError) as raised:
+        load('{"nodes": [{"id": "a", "retries": -1, "wait": -1}]}').usable()
+    assert str(raised.value) == "cannot load the flow: nodes[0].retries: PF00: it is -1, less than 0; write 0 or more"
+    assert raised.value.exit == 65
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"nodes": [}', "line 1, column 12: there is '}' where a value should be"),
+        ('{"nodes": []\n "edges": []}', "line 2, column 2: there is '\"' where ',' or '}' should be"),
+        ('{"a": 1,\n\n  }', "line 3, column 3: there is '}' where a key in \"…\" should be"),
+        ('{"a": [1,]}', "line 1, column 10: there is ']' where a value should be"),
+        ('{"a": [1 2]}', "line 1, column 10: there is '2' where ',' or ']' should be"),
+        ('{"a" 1}', "line 1, column 6: there is '1' where ':' should be"),
+        ("{'a': 1}", "line 1, column 2: there is ''' where a key in \"…\" or '}' should be"),
+        ('{"a": True}', "line 1, column 7: there is 'True' where a value should be"),
+        ('{"a": trueish}', "line 1, column 7: 'trueish' is no JSON value"),
+        ('{"a": 1} // x', "line 1, column 10: there is '/' where the end of the text should be"),
+        ('{"a": [1, 2', "line 1, column 12: the text ends where ',' or ']' should be"),
+        ('{"é": "ü", "a": x}', "line 1, column 17: there is 'x' where a value should be"),
+        ('\ufeff{"a": 1}', "line 1, column 1: there is a byte order mark where a value should be"),
+        ('{"a": \x01}', "line 1, column 7: there is the character U+0001 where a value should be"),
+        ('{"a": "x\n"}', "line 1, column 9: a line break stands in a text"),
+        ('{"a": "x\t"}', "line 1, column 9: the character U+0009 stands in a text"),
+        ('{"a":\n "x', "line 2, column 2: the text that begins here does not end"),
+        ('{"a": "C:\\x"}', "line 1, column 10: '\\x' in a text is no escape"),
+        ('{"a": "\\u12"}', "line 1, column 8: '\\u12\"}' in a text is no escape"),
+        ('{"a": 1,\n "b": {"a": 1, "a": 2}}', "line 2, column 16: the key 'a' stands twice, first on line 2"),
+        ('{"a": 1,\n "\\u0061": 2}', "line 2, column 2: the key 'a' stands twice, first on line 1"),
+        ('{"a": NaN}', "line 1, column 7: NaN is not JSON"),
+        ('{"a": -Infinity}', "line 1, column 7: -Infinity is not JSON"),
+        ('{"a": 1e999}', "line 1, column 7: the number 1e999 is past what a float holds"),
+        ('{"a": 18446744073709551616}', "line 1, column 7: the integer 18446744073709551616 is past 64 bits"),
+        ('{"a": -9223372036854775809}', "line 1, column 7: the integer -9223372036854775809 is past 64 bits"),
+        ('{"a": 007}', "line 1, column 7: '007' is no JSON value"),
+        ('{"a": 1.}', "line 1, column 7: '1.' is no JSON value"),
+        ('{"a": .5}', "line 1, column 7: there is '.5' where a value should be"),
+        ('{"a": "x\\ud800y"}', "line 1, column 9: '\\ud800' in a text is half a character"),
+        ('{"a": "\\ud83d\\u0041"}', "line 1, column 8: '\\ud83d' in a text is half a character"),
+        ('{"a": "\\ude00"}', "line 1, column 8: '\\ude00' in a text is half a character"),
+        ('{"a": "\ud800"}', "line 1, column 8: '\\ud800' in a text is half a character"),
+        ('{"\\ud800": 1}', "line 1, column 3: '\\ud800' in a text is half a character"),
+        ('{"a": ' + "[" * 100 + "]" * 100 + "}", "line 1, column 106: it is nested more than 100 levels deep"),
+        ('{"a": ' + "[" * 100_000, "line 1, column 106: it is nested more than 100 levels deep"),
+    ],
+)
+def test_what_is_not_json_says_line_and_column(text, where):
+    error = error_of(text)
+    assert str(error) == f"cannot read the flow 'x.pflow.json': {where}"
+    assert error.exit == 65
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('{"a": True}', "JSON writes true, false and null"),
+        ("{'a': 1}", 'JSON writes texts in "…"'),
+        ('{"a": 1} # x', "JSON has no comments"),
+        ('{"a": 1,}', "after the last one stands no comma"),
+        ('{"a": [}', ""),
+        ('{"a": "b" "c": 1}', "a comma is missing, or this quote is one too many"),
+        ('{"a": "\\p"}', "a backslash is written \\\\"),
+    ],
+)
+def test_what_is_not_json_says_what_to_do(text, hint):
+    assert error_of(text).hint == hint
+
+
+TOKENS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"b"',
+    '"',
+    "\\",
+    "\\ud83d",
+    "\\ude00",
+    "\\u00e9",
+    "é",
+    " ",
+    "\n",
+    "0",
+    "1",
+]
+TOKENS += ["-", ".", "e", "true", "null", "NaN", "18446744073709551616", '{"a": 1', "'", "\x00"]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=12).map("".join))
+@example('{"a": [1, {"b": "\\ud83d\\ude00"}]}')
+def test_what_does_not_parse_says_where_and_what_parses_is_what_json_says(text):
+    value, why = None, ""
+    try:
+        value = parse_json(text, "x")
+    except PflowError as error:
+        why = str(error)
+    assert why.startswith("cannot read the flow 'x': line ") if why else value == json.loads(text)
+
+
+def test_what_json_allows_is_taken():
+    texts = {
+        "pair": '"\\ud83d\\ude00 \\u00e9 \\/"', "ints": "[-9223372036854775808, 18446744073709551615]",
+        "floats": "[1.0, -0.5e-3]", "deep": "[" * 96 + "]" * 96, "space": " [ ] ", "bytes": '{"$bytes": "/w=="}',
+    }  # fmt: skip
+    params = ", ".join(f'"{key}": {text}' for key, text in texts.items())
+    found = flow_of('\r\n\t {"nodes": [{"id": "a", "params": {' + params + "}}]}\n").step("a").params
+    assert found["pair"] == "😀 é /"
+    assert found["ints"] == [-(1 << 63), (1 << 64) - 1]
+    assert found["floats"] == [1.0, -0.0005]
+    assert found["space"] == []
+    assert found["bytes"] == b"\xff"
+
+
+def test_bytes_that_are_no_base64_are_refused():
+    assert str(error_of('{"a": {"$bytes": "!"}}')).endswith('"$bytes" holds no base64 text')
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("[]", "a list"), ('"x"', "a str"), ("null", "null"), ("12", "an int"), ("true", "a bool"), (" [1]\n", "a list")],
+)
+def test_json_that_is_no_object_is_no_flow(text, what):
+    error = error_of(text)
+    assert str(error) == f"cannot read the flow 'x.pflow.json': it holds {what}, not a dict"
+    assert (error.exit, error.hint) == (65, 'a flow is {"nodes": [{"type": "…"}]}')
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+@pytest.mark.parametrize("name", ["x.pflow.json", "x.pflow", "stdin"])
+def test_an_empty_text_is_no_flow(text, name):
+    error = error_of(text, name)
+    assert (str(error), error.exit) == (f"cannot read the flow '{name}': it is empty", 66)
+
+
+def test_a_file_gives_its_directory(tmp_path, monkeypatch):
+    (tmp_path / "a.pflow.json").write_text('{"nodes": [{"id": "é"}]}', encoding="utf-8")
+    flow = load_file(str(tmp_path / "a.pflow.json")).flow
+    assert (flow.steps[0].id, flow.directory) == ("é", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert load_file("a.pflow.json").flow.directory == "."
+
+
+def test_a_file_that_is_not_there_is_66(tmp_path):
+    file = str(tmp_path / "a.pflow.json")
+    with pytest.raises(PflowError) as raised:
+        load_file(file)
+    assert str(raised.value) == f"cannot read the flow '{file}': no such file or directory"
+    assert raised.value.exit == 66
+
+
+def test_a_directory_is_66(tmp_path):
+    with pytest.raises(PflowError) as raised:
+        load_file(str(tmp_path))
+    assert str(raised.value) == f"cannot read the flow '{tmp_path}': is a directory"
+    assert raised.value.exit == 66
+
+
+def test_a_file_that_may_not_be_read_is_77(monkeypatch):
+    def refuse(file, mode):
+        raise PermissionError(errno.EACCES, "Permission denied", file)
+
+    monkeypatch.setattr("pflow.flow.load.open", refuse, raising=False)
+    with pytest.raises(PflowError) as raised:
+        load_file("a.pflow.json")
+    assert str(raised.value) == "cannot read the flow 'a.pflow.json': permission denied"
+    assert raised.value.exit == 77
+
+
+def test_a_file_that_is_not_utf_8_says_where(tmp_path):
+    file = tmp_path / "a.pflow.json"
+    file.write_bytes(b'{"name": "gr\xfcn"}')
+    with pytest.raises(PflowError) as raised:
+        load_file(str(file))
+    assert str(raised.value) == f"cannot read the flow '{file}': it is not UTF-8 at byte 12"
+    assert raised.value.exit == 65
+
+
+@pytest.fixture
+def pipes(monkeypatch):
+    """What the pipe syntax is asked to parse."""
+    asked = []
+
+    def parse_pipe(words, directory):
+        asked.append((words, directory))
+        return Flow([Step("a", "a")], [])
+
+    monkeypatch.setitem(sys.modules, "pflow.flow.pipe", SimpleNamespace(parse_pipe=parse_pipe))
+    return asked
+
+
+@pytest.mark.parametrize("text", ["read-file --path=a => llm\n", "# a comment\nread-file", "\n  true"])
+def test_a_file_that_is_no_json_is_pipe_syntax(tmp_path, pipes, text):
+    file = tmp_path / "flow.pflow"
+    file.write_text(text)
+    loaded = load_file(str(file))
+    assert pipes == [([text], str(tmp_path))]
+    assert (loaded.flow.directory, loaded.findings) == (str(tmp_path), [])
+
+
+@pytest.mark.parametrize(("text", "name"), [("read-file => llm", "x.json"), ("[1", "stdin"), ('"a": 1', "x.pflow")])
+def test_what_looks_like_json_is_not_taken_for_pipe_syntax(pipes, text, name):
+    assert "line 1, column" in str(error_of(text, name))
+    assert pipes == []
+
+
+def test_a_document_loads_without_its_text_and_stays_as_it_is():
+    document = {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}
+    loaded = load_document(document, "the plan", "flows")
+    assert [step.id for step in loaded.flow.steps] == ["5", "llm"]
+    assert loaded.flow.directory == "flows"
+    assert document == {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}
