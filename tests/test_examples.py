@@ -58,10 +58,16 @@ PRINTED = {
     "wc -w": '"stdout":"4\\n"',
     "pflow-get 'tags[0]' name": "a\nAda\n",
     "cat Oslo.txt": "Oslo, 1931\n",
-    "|| echo": "exit code 66\n",
+    "/nope | pflow-llm": "exit code 66\n",
     "pflow-catch": "nothing to read",
     "xargs": "job 1\njob 2\njob 3\n",
-    "pflow trace": "[1] llm (llm)",
+    "six words' | pflow trace": "[1] llm (llm)",
+    "title.txt": "Oak, ash and elm.",
+    "good.txt": "a long draft\n",
+    "report.pflow.json": "317",
+    "bad.pflow.json": "did you mean read-file?",
+    "words.pflow.json": "[2] count (shell)",
+    "lines.sh": "28\n",
     "count-words": "1",
 }
 """A part of each block of the README that prints, and what it prints at least."""

@@ -61,6 +61,11 @@ def run(words: list[str]) -> int:
     except PflowError as error:
         failure.say_error("pflow", error, debug=False)
         return error.exit
+    except Exception as error:
+        bug = failure.from_bug(error)
+        bug.__cause__ = error
+        failure.say_error("pflow", bug, debug="--debug" in words)
+        return bug.exit
 
 
 def _run_words(words: list[str]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.run.failure import StepFailed
 from pflow.run.flags import FlowFlags
@@ -131,10 +133,17 @@ def load(words: list[str]) -> Flow:
     from pflow.flow.take import take_flow
 
     loaded = take_flow(words)
+    loaded.flow.name = loaded.flow.name or name_of(words)
     errors = [finding for finding in loaded.findings if not finding.is_warning]
     if errors:
         _say_findings(errors, words)
     return loaded.flow
+
+
+def name_of(words: list[str]) -> str:
+    """What to call a flow that has no name of its own: its file, without what is in every file's name."""
+    file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
+    return file.removesuffix(".json").removesuffix(".pflow")
 
 
 def checked(flow: Flow, words: list[str]) -> Plan:
