@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from pflow.paths import write_path
 from pflow.stage.failure import say
+from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.plan import Plan, Wired
+    from pflow.stage.document import Document
+
+
+def pretend(plan: Plan, document: Document, name: str) -> Document:
+    """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
+    document = document.copy()
+    places = say_steps(plan)
+    last = plan.carried_output
+    if last is not None:
+        document.header["last"] = last
+    document.header["dry"] = [*document.header.get("dry", []), *places]
+    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
+    return document
 
 
 def say_steps(plan: Plan) -> list[str]:

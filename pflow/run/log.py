@@ -68,7 +68,8 @@ class RunLog:
         directory = os.path.join(place, run_id)
         try:
             _make_folder(directory)
-            log = cls(directory, _open(directory, TRACE, os.O_APPEND), _take_lock(directory))
+            lock = _take_lock(directory)  # before there is a trace, by which others know a run
+            log = cls(directory, _open(directory, TRACE, os.O_APPEND), lock)
         except OSError as error:
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
@@ -125,11 +126,13 @@ class RunLog:
         if error:
             fields["error"] = error
         self.event({**fields, "store": store or {}})
-        if self._trace >= 0:
-            self._size += os.fstat(self._trace).st_size
-            os.close(self._trace)
-            self._trace = -1
-        os.close(self.lock)
+        fd, self._trace = self._trace, -1
+        try:
+            os.close(self.lock)
+            self._size += os.fstat(fd).st_size
+            os.close(fd)
+        except OSError:
+            pass  # a full disk ended the log before, or a node closed what is not its own
         _note_growth(os.path.dirname(self.directory), self._size)
 
 

@@ -10,12 +10,13 @@ from pflow.run.log import FLOW, LOCK, SNAPSHOT, TRACE, VERSION, runs_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_AS_PYTHON = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 _AT_ONCE = 1 << 16
 _LATEST = 1e10
 """Seconds, in the year 2286: a time that is later is none of ours."""
@@ -103,7 +104,9 @@ def is_int(value: Any) -> bool:
 
 def list_runs(limit: int | None = None) -> list[Run]:
     """The runs that there are, newest first."""
-    return [Run(directory) for directory in _directories()[:limit]]
+    from itertools import islice
+
+    return [Run(directory) for directory in islice(_directories(), limit)]
 
 
 def find_run(word: str = "last") -> Run:
@@ -136,25 +139,22 @@ def _some(ids: list[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
-def _directories() -> list[str]:
+def _directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
     try:
         names = os.listdir(place)
     except OSError:
-        return []
-    ids = sorted((name for name in names if number_of(name) is not None), reverse=True)
-    return [os.path.join(place, id) for id in ids if os.path.isfile(os.path.join(place, id, TRACE))]
+        return
+    for id in sorted((name for name in names if number_of(name) is not None), reverse=True):
+        if os.path.isfile(os.path.join(place, id, TRACE)):
+            yield os.path.join(place, id)
 
 
 def number_of(id: str) -> int | None:
     """The 128 bits of a run's id; None for what is no ULID."""
-    if len(id) != 26 or id[0] > "7" or not set(id) <= set(_DIGITS):
-        return None
-    number = 0
-    for digit in id:
-        number = number << 5 | _DIGITS.index(digit)
-    return number
+    is_one = len(id) == 26 and id[0] <= "7" and not id.strip(_DIGITS)
+    return int(id.translate(_AS_PYTHON), 32) if is_one else None
 
 
 def time_of(id: str) -> float:

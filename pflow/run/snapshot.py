@@ -35,13 +35,16 @@ class Snapshot:
         self.cli_injections[_text(path)] = SECRET if secret else _kept(value)
 
     def inject_piped(self, path: Path | str, value: Any) -> None:
-        """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest."""
+        """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
+
+        Bytes that are UTF-8 are text, as they are in the store.
+        """
         data = _bytes(value)
         if self._piped + len(data) > MOST_PIPED:
             self.cli_injections[_text(path)] = {"$digest": f"sha256:{_digest(data)}", "size": len(data)}
         else:
             self._piped += len(data)
-            self.inject(path, value)
+            self.inject(path, _as_stored(value))
 
     def as_json(self, flow_hash: str) -> dict[str, Any]:
         """As RunLog.write_snapshot takes it: there bytes become {"$bytes": …}."""
@@ -69,6 +72,13 @@ def _kept(value: Any) -> Any:
     except UnicodeEncodeError:
         return os.fsencode(value)
     return value
+
+
+def _as_stored(value: Any) -> Any:
+    try:
+        return str(value, "utf-8") if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
 
 
 def _bytes(value: Any) -> bytes:
