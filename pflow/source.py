@@ -19,7 +19,9 @@ def read_interface(file: str) -> Interface:
     """The interface of a node's file, which is read and never run: a docstring in Python, else leading comments."""
     with open(file, encoding="utf-8", errors="replace") as source:
         if not file.endswith(".py"):
-            return parse_interface(strip_comments(source.read(_HEADER)), file=file, first_line=1)
+            text = source.read(_HEADER)
+            is_commented = not file.endswith(".interface") or text.lstrip().startswith(_SIGNS)
+            return parse_interface(strip_comments(text) if is_commented else text, file=file, first_line=1)
         text = source.read()
     return _from_python(text, file)
 

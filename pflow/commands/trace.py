@@ -1,78 +1,71 @@
-"""pflow trace: what the steps of a piped store read, wrote and took."""
+"""pflow trace: what the steps of a run, or of a piped store, read, wrote and took."""
 
 from __future__ import annotations
+
+import sys
+import time
 
 import click
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from pflow.run.trace.trace import Trace
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-def command() -> int:
-    """Print the trace of the store document on stdin: each step, what it read from where, what it wrote, how long.
+@click.argument("run", required=False)
+@click.option("--store", is_flag=True, help="Add the final store: keys, types and sizes; a piped one's values too.")
+@click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
+@click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
+@click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
+def command(run: str | None, store: bool, form: str | None) -> int:
+    """Print the trace of a run: each step, what it read from where, what it wrote, how long it took.
 
-    After a stage that failed, the exit code is that stage's.
+    RUN is a run's id or how it begins, or `last`, which is `@1`, or `@2`, the one before. Without it, the trace is that
+    of the store on stdin, or where there is none, of the last run. One that still goes on is shown as far as it is.
+
+    The exit code is 0; for a store that a failed stage printed, it is that stage's.
 
     \b
+    pflow trace last
     … | pflow-write-file --path=out.md | pflow trace
+    pflow trace --chrome >timeline.json
     """
+    from pflow.errors import USAGE, PflowError
+    from pflow.stage.stdin import is_readable
+    from pflow.stage.stdout import write_pieces
+
+    if store and form in ("chrome", "otlp"):
+        raise PflowError(f"cannot put the store into --{form}", hint="--json has room for it", exit=USAGE)
+    if run is None and is_readable():
+        found, code = _from_stdin(store)
+    else:
+        found, code = _from_run(run or "last"), 0
+    module = f"pflow.run.trace.{form or 'text'}"
+    __import__(module)
+    write_pieces(1, [sys.modules[module].write(found, now=time.time(), with_store=store)])
+    return code
+
+
+def _from_stdin(store: bool) -> tuple[Trace, int]:
     from pflow.errors import BAD_DATA, PflowError
     from pflow.plumbing._tool import take_store
-    from pflow.stage.stdout import write_pieces
+    from pflow.run.trace.document import trace_of_document
 
     intake = take_store()
     if intake.kind == "raw":
         raise PflowError("cannot trace stdin: it is no store", hint="-j makes a last stage print one", exit=BAD_DATA)
-    header = intake.document.header
-    write_pieces(1, [trace_text(header).encode()])
-    return int(header["error"]["exit"]) if "error" in header else 0
+    found = trace_of_document(intake.document, with_store=store)
+    return found, found.exit or 0
 
 
-def trace_text(header: dict[str, Any]) -> str:
-    """The trace in a store's header, for people."""
-    steps = [step for step in header.get("steps", []) if isinstance(step, dict)]
-    blocks = [_step_text(number, step) for number, step in enumerate(steps, 1)]
-    error = header.get("error")
-    if error:
-        blocks.append(f"failed: {error.get('step')} (exit {error.get('exit')}): {error.get('message')}\n")
-    return "\n".join(blocks) or "no step has run\n"
+def _from_run(word: str) -> Trace:
+    from pflow.run.runs import find_run
+    from pflow.run.trace.read import trace_of_run
+    from pflow.stage.failure import say
 
-
-def _step_text(number: int, step: dict[str, Any]) -> str:
-    reads, writes = _object(step, "reads"), _object(step, "writes")
-    lines = [f"[{number}] {step.get('id')} ({step.get('node')}){_took(step)}"]
-    if reads:
-        lines.append("    ← reads: " + ", ".join(f"{key} from {origin}" for key, origin in reads.items()))
-    if writes:
-        lines.append("    → writes: " + ", ".join(map(str, writes.values())))
-    return "\n".join(lines) + "\n"
-
-
-def _object(step: dict[str, Any], name: str) -> dict[str, Any]:
-    there = step.get(name)
-    return there if isinstance(there, dict) else {}
-
-
-def _took(step: dict[str, Any]) -> str:
-    """How long a step took, what it used and how it ended, as far as it is known."""
-    parts = [_seconds(step["ms"])] if isinstance(step.get("ms"), int | float) else []
-    tokens = _object(step, "tokens")
-    if tokens:
-        parts.append(" + ".join(f"{count} tokens {side}" for side, count in tokens.items()))
-    if "model" in step:
-        parts.append(str(step["model"]))
-    if isinstance(step.get("cost"), int | float):
-        parts.append(f"${step['cost']:.6f}".rstrip("0"))
-    if step.get("dry"):
-        parts.append("dry")
-    if "action" in step:
-        parts.append(f"action {step['action']}")
-    if "exit" in step:
-        parts.append(f"exit {step['exit']}")
-    return "  " + ", ".join(parts) if parts else ""
-
-
-def _seconds(ms: float) -> str:
-    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
+    run = find_run(word)
+    events = run.events()
+    for warning in events.warnings:
+        say("pflow trace", f"warning: {warning}")
+    return trace_of_run(run, events)

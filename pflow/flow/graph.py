@@ -50,15 +50,15 @@ class Graph:
         """Every step that an edge leads to from this one."""
         return list(dict.fromkeys(target for targets in self.next[id].values() for target in targets))
 
-    def reach(self, start: str | None, stop: str | None = None, *, past_errors: bool = True) -> dict[str, int]:
-        """How many edges away from `start` each step is that it leads to, itself included, never past `stop`.
+    def reach(self, start: str | None, *stops: str | None, past_errors: bool = True) -> dict[str, int]:
+        """How many edges away from `start` each step is that it leads to, itself included, never past the `stops`.
 
         Without `past_errors` the edges that a failed step takes do not count.
         """
         distance: dict[str, int] = {} if start is None else {start: 0}
         todo = list(distance)
         for id in todo:
-            if id == stop:
+            if id in stops:
                 continue
             for target in self.after(id) if past_errors else self._after_success(id):
                 if target not in distance:
@@ -93,24 +93,25 @@ class Graph:
     def loops(self) -> list[list[str]]:
         """The steps of each loop: those that lead to one another."""
         order = self.order()
+        reached = set(order)
         seen: set[str] = set()
         loops = []
         for id in order:
             if id in seen:
                 continue
-            group = self._leading_to(id, seen)
+            group = self._leading_to(id, seen, reached)
             seen.update(group)
             if len(group) > 1 or id in self.after(id):
                 loops.append([each for each in order if each in group])
         return loops
 
-    def _leading_to(self, id: str, without: set[str]) -> set[str]:
+    def _leading_to(self, id: str, without: set[str], reached: set[str]) -> set[str]:
         """The steps that lead to this one and are not in `without`: its loop, when taken in the order of `order`."""
         group = {id}
         todo = [id]
         for each in todo:
             for source in self.before[each]:
-                if source not in group and source not in without and source in self.next:
+                if source in reached and source not in group and source not in without:
                     group.add(source)
                     todo.append(source)
         return group
@@ -125,13 +126,13 @@ class Graph:
         return found
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        reached = [self.reach(start, past_errors=False) for start in starts]
-        common = set(reached[0]).intersection(*reached[1:])
+        reached = [self.reach(start, source, past_errors=False) for start in starts]
+        common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}
         far = {id: max(each[id] for each in reached) for id in common}
         meet = min(common, key=lambda id: (far[id], place[id])) if common else None
-        branches = [set(self.reach(start, meet, past_errors=False)) - {meet} for start in starts]
-        fork = Fork(source, action, starts, [{id for id in branch if id is not None} for branch in branches], meet)
+        branches = [set(self.reach(start, meet, source, past_errors=False)) - {meet or "", source} for start in starts]
+        fork = Fork(source, action, starts, branches, meet)
         self._settle_errors(fork)
         return fork
 
@@ -153,8 +154,8 @@ class Graph:
 
     def _handlers(self, fork: Fork, branch: set[str]) -> set[str]:
         targets = [target for id in branch for target in self.next[id].get(ERROR, [])]
-        found = {id for target in targets for id in self.reach(target, fork.meet)}
-        return found - branch - {fork.meet or ""}
+        found = {id for target in targets for id in self.reach(target, fork.meet, fork.source)}
+        return found - branch - {fork.meet or "", fork.source}
 
     def open_edges(self, fork: Fork) -> list[tuple[str, str]]:
         """The edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""

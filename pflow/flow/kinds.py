@@ -108,8 +108,11 @@ def is_flow_type(type: str) -> bool:
 
 
 def forget_kinds() -> None:
-    """Look for every kind anew: the environment has changed."""
+    """Look for every kind anew: the environment, or a file, has changed."""
+    from pflow.flow.subflow import forget_plans
+
     _found.clear()
+    forget_plans()
 
 
 def _find(type: str) -> Kind | None:
@@ -143,7 +146,7 @@ def _in_directory(directory: str, *, with_python: bool) -> list[Kind]:
     kinds = []
     for file in files:
         path = os.path.join(directory, file)
-        if with_python and file.endswith(".py") and not file.startswith("_"):
+        if with_python and file.endswith(".py") and not file.startswith("_") and os.path.isfile(path):
             kinds.append(Kind(file[:-3].replace("_", "-"), PYTHON, path))
         elif file.startswith("pflow-") and not file.endswith(".interface") and _is_program(path):
             kinds.append(Kind(file.removeprefix("pflow-"), PROGRAM, path))

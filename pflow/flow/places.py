@@ -72,8 +72,10 @@ def check_place(shared: Any, path: Path) -> None:
 
 
 def remove(shared: MutableMapping[str, Any], path: Path) -> None:
-    """Remove what stands at a path. Raises NotThere where nothing does."""
+    """Remove what stands at a path. Raises NotThere where nothing does, or it is in a text that holds JSON."""
     find(shared, path)
-    container = find(shared, path[:-1]) if len(path) > 1 else shared
+    container: Any = find(shared, path[:-1]) if len(path) > 1 else shared
+    if isinstance(container, str):
+        raise NotThere(f"cannot remove '{write_path(path)}': it stands inside a text", exit=MISSING)
     key: Any = path[-1]
-    del container[key]
+    del container[int(key) if isinstance(container, list) else str(key)]

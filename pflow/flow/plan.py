@@ -166,14 +166,14 @@ class Plan:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     @property
-    def carried_output(self) -> str | None:
-        """The key that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it."""
+    def carried(self) -> Path | None:
+        """The place that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it."""
         if self.flow.outputs:
-            return next(iter(self.flow.outputs)) if len(self.flow.outputs) == 1 else None
+            return (next(iter(self.flow.outputs)),) if len(self.flow.outputs) == 1 else None
         for id in reversed(self.graph.order()):
             write = self.steps[id].interface.pipe_write
             if write is not None:
-                return str(self.steps[id].place_of(write.name)[0])
+                return self.steps[id].place_of(write.name)
         return None
 
 

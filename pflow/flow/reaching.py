@@ -79,7 +79,7 @@ def _writes_of(wired: Wired) -> list[tuple[Path, Write]]:
     interface, step = wired.interface, wired.step
     for key in step.inputs:
         item = interface.reads.get(key)
-        if item is not None and "own" not in item.marks:
+        if item is not None and not item.marks & {"own", "secret"}:
             place = wired.data_place(key)
             made.append((place, Write(step.id, key, place, item, is_data=True)))
     keys = [*interface.writes, *(key for key in wired.targets if key not in interface.writes)]

@@ -88,16 +88,15 @@ class Resolver:
         """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
         root = str(reference.path[0])
         there = dict.fromkeys([*self.plan.steps, *(str(name[0]) for name in names), *self.plan.flow.inputs])
-        near = nearest(root, there)
         later = self._written_later(root)
-        if near is not None:
-            reference.trouble = f"nothing writes '{write_path(reference.path)}'"
-            reference.remedy = f"did you mean {near}?"
+        if later:
+            reference.trouble = f"'{later}' writes '{root}', and does not run before"
         elif root in self.plan.steps:
             writes = ", ".join(f"{root}.{key}" for key in self.plan.steps[root].interface.writes) or "nothing"
             reference.trouble = f"'{root}' is a step; it writes {writes}"
-        elif later:
-            reference.trouble = f"'{later}' writes '{root}', and does not run before"
+        elif near := nearest(root, there):
+            reference.trouble = f"nothing writes '{write_path(reference.path)}'"
+            reference.remedy = f"did you mean {near}?"
         elif self.plan.flow.inputs or wired is None:
             reference.trouble = f"nothing writes '{write_path(reference.path)}'"
             reference.remedy = f"there is {', '.join(there) or 'nothing'}"

@@ -40,6 +40,11 @@ class FlowKind(Kind):
         raise PflowError(f"cannot use the flow '{self.file}' as a class", exit=BAD_DATA)
 
 
+def forget_plans() -> None:
+    """Load every flow anew when it is asked for: files may have changed."""
+    _plans.clear()
+
+
 def find_flow(type: str, directory: str) -> FlowKind | None:
     """The flow that a step's type names: a saved one, `flow:NAME`, or a file, from `directory` where it is relative."""
     if type.startswith("flow:"):
@@ -90,19 +95,22 @@ def interface_of_plan(plan: Plan) -> Interface:
             item.default = given.default
         if given.pipe:
             item.marks.add("pipe")
+        if given.secret:
+            item.marks.add("secret")
         if given.step is not None:
             item.marks.add("explicit")
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(plan).items():
         interface.writes[name] = Item("write", name, type)
-    carried = plan.carried_output
-    if carried in interface.writes:
-        interface.writes[carried].marks.add("pipe")
+    carried = plan.carried
+    if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
+        interface.writes[str(carried[0])].marks.add("pipe")
+    interface.effects = tuple(dict.fromkeys(each for wired in plan.steps.values() for each in wired.interface.effects))
     for wired in plan.steps.values():
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
-            param.doc, param.default = item.doc, None
+            param.doc, param.default, param.marks = item.doc, None, set(item.marks)
             interface.params[param.name] = param
     return interface
 

@@ -85,6 +85,8 @@ class _Wiring:
         """Settle every part of a step, then the reads that nothing is written for."""
         for part in sorted(self.parts[wired.id], key=lambda part: part.role != OVER):
             source = self._source(part, wired)
+            if part.role == MAPPING and part.key in wired.step.inputs:
+                continue  # its own inputs win
             if part.role in (INPUT, MAPPING):
                 wired.sources[part.key] = source
             elif part.role == PARAM:
@@ -144,6 +146,7 @@ class _Wiring:
         needed = self.plan.inputs[name]
         if item is not None:
             needed.doc = needed.doc or item.doc
+            needed.secret = needed.secret or "secret" in item.marks
             if not needed.declared and needed.type.name == "any":
                 needed.type = item.type
         return needed
@@ -176,6 +179,7 @@ class _Wiring:
         name = key if key not in self.plan.inputs else f"{wired.id}.{key}"
         needed = PlanInput(name, wired.data_place(key), item.type)
         needed.doc, needed.required, needed.step = item.doc, item.required, wired.id
+        needed.secret = "secret" in item.marks
         needed.readers = [(wired.id, key)]
         needed.flags = list(item.flags)
         self.plan.inputs[name] = needed

@@ -16,9 +16,8 @@ def pretend(plan: Plan, document: Document, name: str) -> Document:
     """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
     document = document.copy()
     places = say_steps(plan)
-    last = plan.carried_output
-    if last is not None:
-        document.header["last"] = last
+    if plan.carried is not None:
+        document.header["last"] = write_path(plan.carried)
     document.header["dry"] = [*document.header.get("dry", []), *places]
     add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
     return document

@@ -7,8 +7,8 @@ from pflow.flow.places import has
 from pflow.paths import parse_path, write_path
 from pflow.run.subflow import outputs_of
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
-from pflow.stage.step import add_step, step_id
 from pflow.stage.stdout import as_it_is
+from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,80 @@
+"""pflow explain: what a flow does, where its values come from and go to, and what it will touch."""
+
+from __future__ import annotations
+
+import click
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.findings import Finding
+    from pflow.flow.plan import Plan
+
+_SETTINGS = {
+    "help_option_names": ["-h", "--help"],
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+
+
+@click.command(context_settings=_SETTINGS)
+@click.option("--graph", "as_graph", is_flag=True, help="Draw the flow's steps and edges instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
+def command(words: tuple[str, ...], as_graph: bool, as_json: bool) -> int:
+    """Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.
+
+    FLOW is a file, a saved flow, pipe syntax, or - for stdin. What is wrong with the flow is said on stderr, and the
+    exit code is then 65.
+
+    \b
+    pflow explain fix-issue.pflow.json
+    pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize => write-file --path=b.md'
+    """
+    from pflow.errors import BAD_DATA, OK, USAGE, PflowError
+    from pflow.flow.rules import check
+    from pflow.flow.take import take_flow
+    from pflow.flow.wiring import wire
+    from pflow.stage import failure
+    from pflow.stage.stdout import write_pieces
+
+    if as_graph and as_json:
+        raise PflowError("cannot take both --graph and --json", exit=USAGE)
+    loaded = take_flow(words)
+    plan = wire(loaded.flow)
+    findings = check(plan, loaded.findings)
+    errors = [finding for finding in findings if not finding.is_warning]
+    for error in errors:
+        failure.say("pflow", str(error))
+    write_pieces(1, [_output(plan, findings, as_graph=as_graph, as_json=as_json).encode()])
+    return BAD_DATA if errors else OK
+
+
+def _output(plan: Plan, findings: list[Finding], *, as_graph: bool, as_json: bool) -> str:
+    import os
+
+    from pflow.flow.explaining.columns import in_ascii, is_utf8
+
+    text = _drawn(plan) if as_graph else _told(plan, findings, as_json=as_json)
+    return text if as_json or is_utf8(os.environ) else in_ascii(text)
+
+
+def _drawn(plan: Plan) -> str:
+    from pflow.flow.explaining.columns import terminal_width
+    from pflow.flow.explaining.drawing import draw
+
+    return draw(plan, terminal_width())
+
+
+def _told(plan: Plan, findings: list[Finding], *, as_json: bool) -> str:
+    from pflow.flow.explain import explain
+    from pflow.flow.explaining.columns import terminal_width
+    from pflow.flow.explaining.text import account_text
+
+    account: dict[str, Any] = explain(plan, findings)
+    if as_json:
+        from pflow.jsontext import encode
+
+        return str(encode(account, escape=False), "utf-8") + "\n"
+    return account_text(account, terminal_width())

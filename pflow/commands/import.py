@@ -1,0 +1,119 @@
+# ruff: noqa: N999 - a command is called as its file is, and this one after a word of Python's
+"""pflow import: a pocketflow Flow in a Python file as a flow of pflow's."""
+
+from __future__ import annotations
+
+import click
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all.")
+@click.argument("source", metavar="FILE.py:NAME")
+def command(source: str, output: str | None) -> int:
+    """Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow's, as JSON.
+
+    NAME is a Flow, or a function without arguments that makes one. FILE.py is run, as Python runs a file that it
+    imports; the flow is not. A flow inside the flow becomes part of it: in pocketflow, both work on one store.
+
+    Each node goes by the name that pflow finds its class by. Where there is none, stderr says what to do: a class in
+    NAME.py in a directory on PFLOW_NODES is a node.
+
+    \b
+    pflow import flows.py:create_flow -o fix-issue.pflow.json
+    """
+    from pflow.errors import USAGE, PflowError
+    from pflow.flow.from_pocketflow import flow_from
+    from pflow.flow.unload import canonical_json, flow_to_ir
+    from pflow.stage import failure
+
+    file, colon, name = source.rpartition(":")
+    if not colon or not file or not name:
+        raise PflowError(f"cannot import '{source}': no NAME in it", hint="FILE.py:NAME", exit=USAGE)
+    module = run_file(file)
+    flow = flow_from(_flow_in(module, name, file), variables=vars(module))
+    for warning in flow.warnings:
+        failure.say("pflow import", f"warning: {warning}")
+    _put(output, canonical_json(flow_to_ir(flow)).encode())
+    return 0
+
+
+def _put(output: str | None, text: bytes) -> None:
+    if output is not None:
+        from pflow.atomic import replace
+        from pflow.errors import PflowError, exit_code
+
+        try:
+            replace(output, text)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise PflowError(f"cannot write '{output}': {reason}", exit=exit_code(error)) from None
+        return
+    from pflow.stage.stdout import write_pieces
+
+    write_pieces(1, [text])
+
+
+def run_file(file: str) -> Any:
+    """A Python file's module, run as if it were imported from its own directory.
+
+    Raises PflowError: 66 where there is no file, 78 where it imports what is missing, 65 where it does not run.
+    """
+    import os
+    import sys
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code
+    from pflow.source import in_words
+
+    try:
+        open(file, "rb").close()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot import '{file}': {reason}", exit=exit_code(error)) from None
+    spec = spec_from_file_location("pflow_import_" + os.path.basename(file).partition(".")[0], file)
+    if spec is None or spec.loader is None:
+        raise PflowError(f"cannot import '{file}': it is no Python file", hint="FILE.py:NAME", exit=BAD_DATA)
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        hint = f"pip install {error.name}" if error.name else ""
+        raise PflowError(f"cannot import '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+    except (Exception, SystemExit) as error:
+        raise PflowError(f"cannot import '{file}': {in_words(error)}", exit=BAD_DATA) from error
+    return module
+
+
+def _flow_in(module: Any, name: str, file: str) -> Any:
+    """The Flow that a name stands for. Raises PflowError: 66 where there is no such name, 65 where it is no Flow."""
+    from pflow.errors import BAD_DATA, MISSING, PflowError
+    from pflow.node import pocketflow
+    from pflow.source import in_words
+
+    if not hasattr(module, name):
+        there = [each for each, value in vars(module).items() if _may_be_flow(value, module)]
+        hint = f"there is {', '.join(there)}" if there else "there is no Flow in it, and no function"
+        raise PflowError(f"cannot find '{name}' in '{file}'", hint=hint, exit=MISSING)
+    found = getattr(module, name)
+    if callable(found):
+        try:
+            found = found()
+        except (Exception, SystemExit) as error:
+            raise PflowError(f"cannot make a flow with '{name}': {in_words(error)}", exit=BAD_DATA) from error
+    if not isinstance(found, pocketflow.Flow):
+        what = f"it is of the type {type(found).__name__}"
+        hint = "a pocketflow Flow, or a function that makes one"
+        raise PflowError(f"cannot import '{name}' of '{file}': {what}", hint=hint, exit=BAD_DATA)
+    return found
+
+
+def _may_be_flow(value: Any, module: Any) -> bool:
+    from pflow.node import pocketflow
+
+    is_function = type(value).__name__ == "function" and value.__module__ == module.__name__
+    return isinstance(value, pocketflow.Flow) or is_function

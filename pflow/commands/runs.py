@@ -1,0 +1,55 @@
+"""pflow runs: the runs that there are, and how each of them ended."""
+
+from __future__ import annotations
+
+import click
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.run.runs import Run
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="Only the newest N.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def command(limit: int | None, as_json: bool) -> int:
+    """Print the runs of the driver, newest first: id, when, how long, how it ended, the flow's name.
+
+    A run that failed is shown with its exit code; one without an end is running or was killed.
+
+    \b
+    pflow runs -n 5
+    pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
+    """
+    from pflow.jsontext import encode
+    from pflow.run.runs import list_runs
+    from pflow.stage.failure import say
+    from pflow.stage.stdout import write_pieces
+
+    runs = list_runs(limit)
+    if as_json:
+        write_pieces(1, [encode([_members(run) for run in runs]), b"\n"])
+        return 0
+    if not runs and limit != 0:
+        say("pflow runs", "there are no runs yet")
+    write_pieces(1, [_line(run).encode() for run in runs])
+    return 0
+
+
+def _members(run: Run) -> dict[str, Any]:
+    about = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
+    return {**about, "began": run.begun, "ms": run.ms, "directory": run.directory}
+
+
+def _line(run: Run) -> str:
+    import time
+
+    from pflow.run.trace.store import plain
+    from pflow.run.trace.text import seconds
+
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
+    took = seconds((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
+    how = f"{run.status} {run.exit}" if run.exit else run.status
+    return f"{run.id}  {when}  {took:>9}  {how:<10}  {plain(run.name)}".rstrip() + "\n"

@@ -1,0 +1,1 @@
+"""What `pflow explain` and `pflow nodes` say: the parts of an account of a flow, and their text for a terminal."""

@@ -1,0 +1,85 @@
+"""Every node there is and every saved flow, each with its interface, read from its file and never run."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import NOT_FOUND, PflowError
+from pflow.flow.kinds import BUNDLED, find_kind, list_kinds, no_such_kind
+from pflow.jsontext import decode
+from pflow.source import in_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.kinds import Kind
+
+_SUFFIX = ".pflow.json"
+
+
+class _Stated:
+    """What a node's class states beside its interface."""
+
+    def __init__(self, version: str, flow_safe: bool) -> None:
+        self.version = version
+        self.flow_safe = flow_safe
+
+
+def everything() -> list[Kind]:
+    """Every node, then every saved flow."""
+    flows = [find_kind(f"flow:{name}") for name in saved_flows()]
+    return [*list_kinds(), *(kind for kind in flows if kind is not None)]
+
+
+def saved_flows() -> list[str]:
+    """The names of the flows that are saved under XDG_DATA_HOME."""
+    home = os.environ.get("HOME", "")
+    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
+    try:
+        files = sorted(os.listdir(os.path.join(data, "pflow", "flows"))) if os.path.isabs(data) else []
+    except OSError:
+        return []
+    return [file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX) and file != _SUFFIX]
+
+
+def find(name: str) -> Kind:
+    """The node of this name, else the saved flow. Raises PflowError (127) where there is neither."""
+    kind = find_kind(name) or find_kind(f"flow:{name}")
+    if kind is None:
+        error = no_such_kind(name)
+        raise PflowError(error.message, hint=error.hint, exit=NOT_FOUND)
+    return kind
+
+
+def entry(kind: Kind) -> dict[str, Any]:
+    """A kind's interface as `--describe` gives it, with its `origin` and `file`; with `fault`, what is wrong with it.
+
+    Where the file cannot be read, the fault stands in place of the interface.
+    """
+    where = {"origin": kind.origin, "file": kind.file}
+    try:
+        about = _described(kind)
+    except PflowError as error:
+        return {"name": kind.name, **where, "fault": error.message}
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        return {"name": kind.name, **where, "fault": f"cannot read '{kind.file}': {in_words(error)}"}
+    fault = kind.interface.fault
+    return {**about, **where, "fault": fault} if fault else {**about, **where}
+
+
+def _described(kind: Kind) -> dict[str, Any]:
+    from pflow.stage.help import describe
+
+    if not os.path.isfile(kind.file):
+        raise ValueError("it is no file")
+    interface = kind.interface
+    flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
+    about = decode(describe(kind.name, _Stated(kind.version, flow_safe), interface).encode())
+    assert isinstance(about, dict)
+    return about
+
+
+def is_known(entry: dict[str, Any]) -> bool:
+    """Whether an entry has the node's interface."""
+    return "reads" in entry

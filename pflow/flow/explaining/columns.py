@@ -1,0 +1,114 @@
+"""Text in columns for a terminal: widths as they are seen, lines that wrap, tables."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
+"""Our own signs where the terminal has ASCII only, each as wide as it was."""
+
+_GAP = 2
+
+
+def is_utf8(environment: Mapping[str, str]) -> bool:
+    """Whether the locale says that the terminal shows UTF-8."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    locale = next((environment[name] for name in names if environment.get(name)), "C")
+    return "utf8" in locale.lower().replace("-", "")
+
+
+def terminal_width() -> int:
+    """The columns of the terminal, within what reads well."""
+    import shutil
+
+    return min(max(shutil.get_terminal_size().columns, 60), 100)
+
+
+def in_ascii(text: str) -> str:
+    return text.translate(_ASCII)
+
+
+def clean(text: str) -> str:
+    """A text on one line, with the escape of each sign that a terminal would obey instead of show."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else " " if sign.isspace() else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """A text that takes no more than `width` columns, cut with a … where it would."""
+    if cells(text) <= width:
+        return text
+    while cells(text) >= width and text:
+        text = text[:-1]
+    return text + "…"
+
+
+def pad(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The lines of a text, broken at spaces, and a word only where it is longer than a line."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if cells(joined) <= width:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        while cells(word) > width:
+            part = _first_cells(word, width)
+            lines[-1] = part
+            lines.append("")
+            word = word[len(part) :]
+        lines[-1] = word
+    return [line.rstrip() for line in (lines if lines[-1] or len(lines) == 1 else lines[:-1])]
+
+
+def _first_cells(word: str, width: int) -> str:
+    end = 1
+    while end < len(word) and cells(word[: end + 1]) <= width:
+        end += 1
+    return word[:end]
+
+
+def table(rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list[str]:
+    """Rows in columns, what does not fit wrapped within its column. Columns that are empty take no room."""
+    kept = [n for n in range(len(rows[0]) if rows else 0) if any(row[n] for row in rows)]
+    widths = _fitted([[cells(row[n]) for row in rows] for n in kept], width - indent)
+    lines = []
+    for row in rows:
+        parts = [wrap(row[n], size) for n, size in zip(kept, widths, strict=True)]
+        for line in range(max(map(len, parts), default=0)):
+            columns = [part[line] if line < len(part) else "" for part in parts]
+            padded = [pad(column, size) for column, size in zip(columns, widths, strict=True)]
+            lines.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
+    return lines
+
+
+def _fitted(columns: list[list[int]], width: int) -> list[int]:
+    """How wide each column is: as its widest cell where all fit, else the widest columns give way."""
+    widths = [max(column) for column in columns]
+    room = width - _GAP * (len(widths) - 1)
+    while sum(widths) > room and max(widths, default=0) > 8:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+    return widths

@@ -1,0 +1,111 @@
+"""The account of a flow as text for a terminal."""
+
+from __future__ import annotations
+
+from pflow.flow.explaining.columns import clean, table, wrap
+from pflow.flow.explaining.pipe_lines import pipe_lines
+from pflow.flow.explaining.sayings import said, say, value_text
+from pflow.flow.explaining.step_text import step_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Account = dict[str, Any]
+
+
+def account_text(account: Account, width: int) -> str:
+    """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
+    parts = [
+        _title(account, width),
+        _pipe(account, width),
+        *[step_lines(step, width) for step in account["steps"]],
+        _section("It will touch", _touches(account), width, "nothing: no step has an effect"),
+        _section("It needs", _needs(account), width, "nothing"),
+        _section("It gives", _gives(account), width, "nothing"),
+        _section("The store at the end", _store(account), width, "nothing"),
+        _section("Mind", [("", clean(warning)) for warning in account["warnings"]], width, ""),
+    ]
+    return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+
+
+def _section(title: str, rows: list[tuple[str, ...]], width: int, without: str) -> list[str]:
+    if not rows and not without:
+        return []
+    return [title, *(table(rows, width) if rows else [f"  {without}"])]
+
+
+def _title(account: Account, width: int) -> list[str]:
+    name, description = clean(account["name"]), clean(account["description"])
+    return wrap(": ".join(part for part in (name, description) if part), width) if name or description else []
+
+
+def _pipe(account: Account, width: int) -> list[str]:
+    if account["pipe"] is None:
+        return wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
+    lines = pipe_lines(account["pipe"], width - 2)
+    return ["As a pipe", *("  " + "\n".join(map(clean, line.split("\n"))) for line in lines)]
+
+
+def _touches(account: Account) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    before = ""
+    for touch in account["touches"]:
+        what = ", ".join(f"{clean(key)} {said(origins)}" for key, origins in touch["what"].items() if _tells(origins))
+        effect = touch["effect"] if touch["effect"] != before else ""
+        before = touch["effect"]
+        rows.append((effect, clean(touch["step"]), what))
+    return rows
+
+
+def _tells(origins: list[Account]) -> bool:
+    """Whether more is known of a value than that it is unset."""
+    return origins != [{"from": "default", "value": None}] and origins != [{"from": "default", "value": []}]
+
+
+def _needs(account: Account) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for need in account["needs"]:
+        rows.append((clean(need["flag"]), need["type"], _necessity(need), _what(need)))
+    piped = account["piped"]
+    if piped is not None and "step" in piped:
+        rows.append(("the pipe", "any", "", f"{clean(piped['step'])} takes it as {clean(piped['key'])}"))
+    return rows
+
+
+def _necessity(need: Account) -> str:
+    if need["required"]:
+        return "required, or the pipe" if need["pipe"] else "required"
+    default = f"default {value_text(need['default'])}" if need.get("default") is not None else "optional"
+    return f"{default}, or the pipe" if need["pipe"] else default
+
+
+def _what(need: Account) -> str:
+    """What an input is, and the steps that read it."""
+    readers = _names(need["read_by"])
+    if not need["doc"]:
+        return f"read by {readers}" if readers else ""
+    return clean(need["doc"]) + (f" ({readers})" if readers else "")
+
+
+def _gives(account: Account) -> list[tuple[str, ...]]:
+    gives = account["gives"]
+    rows: list[tuple[str, ...]] = [
+        (clean(name), output["type"], say(output["from"])) for name, output in gives["outputs"].items()
+    ]
+    if gives["carries"] is not None:
+        rows.append(("the pipe", "", f"carries {clean(gives['carries'])} on"))
+    return rows
+
+
+def _store(account: Account) -> list[tuple[str, ...]]:
+    if not account["store"]:
+        return []
+    rows = [
+        (clean(row["path"]), row["type"], _names(row["written_by"]), _names(row["read_by"])) for row in account["store"]
+    ]
+    return [("path", "type", "written by", "read by"), *rows]
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(map(clean, names))

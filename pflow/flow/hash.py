@@ -1,0 +1,122 @@
+"""The flow hash: which flow it is, whatever it works on: steps, edges and mappings, never params and values."""
+
+from __future__ import annotations
+
+import sys
+
+from pflow.errors import PflowError
+from pflow.flow.kinds import find_kind
+from pflow.flow.plan import Plan, Wired
+from pflow.flow.written import MAPPING, OUTPUT, OVER, parts_of_outputs, parts_of_step
+from pflow.interface import Interface
+from pflow.jsontext import encode
+from pflow.paths import parse_path, write_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from pflow.flow.flow import Flow, Step
+    from pflow.flow.written import Part
+
+    def _sha256(data: bytes, /) -> Any: ...
+else:
+    try:
+        # hashlib would load OpenSSL, which takes 3 ms: far longer than to hash a flow.
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256 as _sha256
+        else:
+            from _sha256 import sha256 as _sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256 as _sha256
+
+
+def flow_hash(flow: Flow | Plan) -> str:
+    """SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings and the
+    paths that templates use.
+
+    Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
+    version is its own hash. A flow and its plan have one hash. A step of an unknown kind has the version it asks for.
+    """
+    done: dict[int, str] = {}
+    todo: list[Flow | Plan] = [flow]
+    while todo:  # by hand: flows may lie in one another more deeply than Python can follow
+        steps = _steps(todo[-1])
+        inner = [plan for wired in steps if (plan := _subplan(wired)) and id(plan) not in done]
+        todo += inner
+        if not inner:
+            done[id(todo[-1])] = _hash(todo[-1], steps, done)
+            todo.pop()
+    return done[id(flow)]
+
+
+def _steps(flow: Flow | Plan) -> list[Wired]:
+    if isinstance(flow, Plan):
+        return list(flow.steps.values())
+    return [_wired(step, flow.directory) for step in flow.steps]
+
+
+def _wired(step: Step, directory: str) -> Wired:
+    """A step of a flow that nobody has planned, with its kind as a plan has it."""
+    try:
+        kind = find_kind(step.type, directory)
+        return Wired(step, 0, kind, kind.interface if kind else Interface())
+    except PflowError:
+        return Wired(step, 0, None, Interface())
+
+
+def _subplan(wired: Wired) -> Plan | None:
+    try:
+        return getattr(wired.kind, "plan", None)
+    except PflowError:  # the file holds no flow: the rules say so
+        return None
+
+
+def _hash(flow: Flow | Plan, steps: list[Wired], done: dict[int, str]) -> str:
+    flow = flow.flow if isinstance(flow, Plan) else flow
+    facts = {
+        "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.edges}),
+        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
+        "outputs": sorted(_places(parts_of_outputs(flow))),
+        "steps": [[wired.id, wired.step.type, _version(wired, done)] for wired in steps],
+    }
+    return str(_sha256(encode(facts, escape=False)).hexdigest())
+
+
+def _version(wired: Wired, done: dict[int, str]) -> str:
+    plan = _subplan(wired)
+    if plan is not None:
+        return done[id(plan)]
+    try:
+        return wired.kind.version if wired.kind else wired.step.version or ""
+    except (PflowError, OSError):
+        return wired.step.version or ""
+
+
+def _mapped(wired: Wired) -> dict[str, Any]:
+    """What a step has mapped: where its reads come from, what its templates use, where its writes go."""
+    reads = sorted(_places(parts_of_step(wired)))
+    writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
+    item = wired.step.batch.item if wired.step.batch else None
+    facts = {"item": item, "reads": reads, "writes": writes}
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _places(parts: Iterable[Part]) -> Iterator[list[Any]]:
+    """Role, key and paths of each part that is a mapping or has a template; a template's paths in no order."""
+    for part in parts:
+        is_mapping = part.role in (MAPPING, OVER, OUTPUT)
+        if part.fault and is_mapping:
+            yield [part.role, part.key, "fault", [str(part.written)]]
+        elif part.is_template and (part.paths or is_mapping):
+            yield [part.role, part.key, "template", sorted(map(write_path, part.paths))]
+        elif is_mapping:
+            yield [part.role, part.key, "paths", list(map(write_path, part.paths))]
+
+
+def _path(written: str) -> str:
+    try:
+        return write_path(parse_path(written))
+    except ValueError:
+        return written

@@ -1,0 +1,496 @@
+"""explain: an account of a flow, as data and as text, before anything of it runs."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.explain import explain
+from pflow.flow.explaining.columns import cells, in_ascii
+from pflow.flow.explaining.sayings import said
+from pflow.flow.explaining.text import account_text
+from pflow.flow.findings import Finding
+from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.wiring import wire
+from pflow.jsontext import encode
+
+NODES = {
+    "fetch": """
+    - Reads: shared["issue_number"]: int [flag issue]  # the issue
+    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
+    - Params: token: str = null [secret]  # who asks
+    - Effects: network""",
+    "ask": """
+    - Reads: shared["prompt"]: str [pipe]  # what to ask
+    - Reads: shared["tone"]: str = "dry"  # how
+    - Writes: shared["response"]: str [pipe]  # the answer
+    - Params: model: str = null  # which model
+    - Effects: network""",
+    "split": """
+    - Reads: shared["text"]: str [pipe]  # what to split
+    - Writes: shared["parts"]: list[str] [pipe]  # the parts""",
+    "save": """
+    - Reads: shared["content"]: any [pipe]  # what
+    - Reads: shared["path"]: path [explicit]  # where
+    - Reads: shared["key"]: str = null [secret] [own]  # what to seal it with
+    - Effects: writes files""",
+    "run": """
+    - Reads: shared["command"]: str [explicit] [verbatim]  # the command
+    - Writes: shared["stdout"]: str [pipe]  # what it printed
+    - Actions: default, bad
+    - Effects: runs commands""",
+}
+TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
+
+
+@pytest.fixture(autouse=True)
+def nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    monkeypatch.setattr("pflow.flow.pipe.write_pipe", lambda flow: " => ".join(step.id for step in flow.steps))
+    for name, items in NODES.items():
+        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
+    (tmp_path / "open_one.py").write_text('import pocketflow\nclass OpenOne(pocketflow.Node):\n    """Prose."""\n')
+    forget_kinds()
+    yield
+    forget_kinds()
+
+
+def plan(*steps, edges="", **members):
+    """The plan of a flow of these steps, with these edges: `a>b a>c:bad`."""
+    parted = [edge.partition(":") for edge in edges.split()]
+    flow = Flow(list(steps), [Edge(*ends.split(">"), action or "default") for ends, _, action in parted])
+    for at, step in enumerate(steps):
+        step.place = f"nodes[{at}]"
+    for name, value in members.items():
+        setattr(flow, name, value)
+    return wire(flow)
+
+
+def chain(*steps, **members):
+    pairs = pairwise(step.id for step in steps)
+    return plan(*steps, edges=" ".join(f"{one}>{other}" for one, other in pairs), **members)
+
+
+def fix_issue():
+    """The flow of DESIGN.md, section 6, with stand-in nodes."""
+    return chain(
+        Step("fetch", "fetch"),
+        Step("analyze", "ask", input_mappings={"prompt": "fetch.issue_data.labels[0]"}, retries=2, wait=1.5),
+        Step(
+            "fix",
+            "ask",
+            params={"model": "big"},
+            input_mappings={"prompt": "template:Fix ${fetch.issue_data.title}\n${analyze.response}"},
+            output_mappings={"response": "answer"},
+        ),
+        Step("save", "save", inputs={"path": "out.md"}, input_mappings={"content": "answer"}),
+        name="fix-issue",
+        description="Fix an issue",
+    )
+
+
+WHOLE = """\
+fix-issue: Fix an issue
+
+As a pipe
+  fetch => analyze => fix => save
+
+[1] fetch (fetch 1.0.0): A node.
+    ← issue_number: int  --issue (issue_number)
+    → issue_data: dict   fetch.issue_data, to analyze, fix
+    · touches            network
+    · then               analyze
+
+[2] analyze (ask 1.0.0): A node.
+    ← prompt: str    fetch.issue_data.labels[0]
+    ← tone: str      --tone, else the default "dry"
+    → response: str  analyze.response, to fix
+    · model          the default one
+    · touches        network
+    · retries        2, 1.5 s apart
+    · then           fix
+
+[3] fix (ask 1.0.0): A node.
+    ← prompt: str    the template "Fix
+                     ${fetch.issue_data.title}\\n${analyze.response}" of
+                     fetch.issue_data.title, analyze.response
+    ← tone: str      --tone, else the default "dry"
+    → response: str  answer, to save
+    · model          "big"
+    · touches        network
+    · then           save
+
+[4] save (save 1.0.0): A node.
+    ← content: any  answer (fix)
+    ← path: path    "out.md"
+    ← key: str      --key, else unset
+    · touches       writes files
+
+It will touch
+  writes files  save     path "out.md"
+  network       fetch
+                analyze
+                fix      model "big"
+
+It needs
+  --issue  int  required       the issue (fetch)
+  --tone   str  default "dry"  how (analyze, fix)
+  --key    str  optional       what to seal it with (save)
+
+It gives
+  the pipe  carries answer on
+
+The store at the end
+  path              type                                written by  read by
+  issue_number      int                                 --issue     fetch
+  tone              str                                 [--tone]    analyze, fix
+  key               str                                 [--key]     save
+  fetch.issue_data  dict{title: str, labels:            fetch       analyze, fix
+                    list[str]}
+  analyze.response  str                                 analyze     fix
+  answer            str                                 fix         save
+  path              path                                save
+"""
+
+
+def test_an_explanation_reads_like_this():
+    assert account_text(explain(fix_issue()), 80) == WHOLE
+
+
+def read(plan, step, key):
+    """What is said of where a read comes from."""
+    account = next(each for each in explain(plan)["steps"] if each["id"] == step)
+    return next(said(each["from"]) for each in account["reads"] if each["key"] == key)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Step("b", "ask", inputs={"prompt": "hi"}), '"hi"'),
+        (Step("b", "ask", inputs={"prompt": "hi $who"}), 'the template "hi $who" of --who'),
+        (Step("b", "ask", input_mappings={"prompt": "topic"}), "--topic"),
+        (Step("b", "ask", input_mappings={"prompt": "topic.name"}), "--topic (topic.name)"),
+        (Step("b", "ask", input_mappings={"prompt": "stdin"}), "what comes through the pipe"),
+        (Step("b", "ask", input_mappings={"prompt": "a.parts[0]"}), "a.parts[0]"),
+        (Step("b", "ask", input_mappings={"prompt": "parts"}), "parts (a)"),
+        (Step("b", "ask", input_mappings={"prompt": ["a.parts", "topic"]}), "the latest of a.parts, --topic"),
+        (Step("b", "ask", input_mappings={"prompt": "a.nope"}), "nothing: no 'nope' in a; it has parts"),
+        (Step("b", "ask", params={"prompt": "hi"}), '--prompt, else the param "hi"'),
+        (Step("b", "ask"), "--prompt"),
+        (Step("b", "ask", batch=Batch("a.parts", "prompt")), "prompt of each in a.parts"),
+        (
+            Step("b", "ask", batch=Batch("a.parts", "part"), input_mappings={"prompt": "template:On $part"}),
+            'the template "On $part" of part of each in a.parts',
+        ),
+    ],
+)
+def test_each_read_says_where_its_value_comes_from(step, words):
+    assert read(chain(Step("a", "split", inputs={"text": "x"}), step), "b", "prompt") == words
+
+
+def test_a_read_by_name_says_who_wrote_the_key():
+    found = chain(Step("a", "ask", output_mappings={"response": "text"}), Step("b", "split"))
+    assert read(found, "b", "text") == "text (a)"
+
+
+def test_a_read_by_name_says_where_a_moved_write_went():
+    found = chain(
+        Step("a", "ask", output_mappings={"response": "text"}),
+        Step("b", "split"),
+        Step("c", "ask", output_mappings={"response": "text"}, input_mappings={"prompt": "b.parts"}),
+        Step("d", "split"),
+    )
+    assert read(found, "d", "text") == "text (c)"
+    assert read(found, "c", "prompt") == "b.parts"
+
+
+def test_what_may_have_been_written_on_either_way_names_both():
+    found = plan(
+        Step("s", "run", inputs={"command": "x"}),
+        Step("a", "ask", inputs={"prompt": "p"}),
+        Step("b", "ask", inputs={"prompt": "p"}),
+        Step("c", "split", input_mappings={"text": "response"}),
+        edges="s>a s>b:bad a>c b>c",
+    )
+    assert read(found, "c", "text") == "response (a, b)"
+
+
+def test_the_first_steps_pipe_read_takes_the_pipe():
+    found = chain(Step("a", "split"), Step("b", "ask", input_mappings={"prompt": "a.parts"}))
+    assert read(found, "a", "text") == "what comes through the pipe, or --text"
+
+
+def test_inputs_win_over_mappings_in_what_is_said_too():
+    found = chain(Step("a", "ask", inputs={"prompt": "given"}, input_mappings={"prompt": "mapped"}))
+    assert read(found, "a", "prompt") == '"given"'
+
+
+def step(plan, id):
+    return next(each for each in explain(plan)["steps"] if each["id"] == id)
+
+
+def test_each_write_says_where_it_goes_and_who_reads_it():
+    writes = {write["key"]: (write["to"], write["read_by"]) for write in step(fix_issue(), "fetch")["writes"]}
+    assert writes == {"issue_data": ("fetch.issue_data", ["analyze", "fix"])}
+
+
+def test_a_write_that_is_overwritten_before_it_is_read_goes_to_nobody():
+    found = chain(
+        Step("a", "ask", inputs={"prompt": "p"}),
+        Step("b", "ask", inputs={"prompt": "p"}),
+        Step("c", "split", input_mappings={"text": "response"}),
+    )
+    assert step(found, "a")["writes"][0]["read_by"] == []
+    assert step(found, "b")["writes"][0]["read_by"] == ["c"]
+
+
+def test_an_output_reads_too():
+    found = chain(Step("a", "ask", inputs={"prompt": "p"}), outputs={"answer": "a.response"})
+    account = explain(found)
+    assert account["steps"][0]["writes"][0]["read_by"] == ["output answer"]
+    assert account["gives"]["outputs"]["answer"]["type"] == "str"
+    assert "  answer    str  a.response" in account_text(account, 80)
+
+
+def test_edges_say_what_comes_next_by_action():
+    found = plan(
+        Step("a", "run", inputs={"command": "x"}),
+        Step("b", "ask"),
+        Step("c", "ask"),
+        Step("d", "save", inputs={"path": "p"}),
+        edges="a>b a>c b>d c>d d>a:again d>d:wait",
+    )
+    lines = lines_of(found)
+    assert "· then b, c at the same time; they meet at d" in lines
+    assert "· on bad the flow ends" in lines
+    assert "· on again back to a" in lines
+    assert "· on wait again" in lines
+
+
+def lines_of(plan):
+    """The lines of an explanation, without the spaces that align it."""
+    return [" ".join(line.split()) for line in account_text(explain(plan), 100).split("\n")]
+
+
+def test_how_a_step_runs_is_said_where_the_flow_says_it():
+    found = chain(
+        Step("s", "split", inputs={"text": "x"}),
+        Step(
+            "e",
+            "ask",
+            timeout=60,
+            max_visits=3,
+            version="1.0",
+            batch=Batch("s.parts", "prompt", jobs=4, on_error="keep"),
+        ),
+    )
+    lines = lines_of(found)
+    assert "× once for each in s.parts, as prompt; 4 at a time; those that fail are kept as null" in lines
+    assert "· version 1.0 at least, and the same major" in lines
+    assert "· timeout 60 s" in lines
+    assert "· visits 3 at most" in lines
+
+
+@pytest.mark.parametrize(
+    ("type", "words"),
+    [
+        ("open-one", "! open its interface says nothing: it may read and write any key"),
+        ("no-such", "! not known there is no such node"),
+        ("broken", "broken.py"),
+    ],
+)
+def test_a_step_whose_interface_is_not_known_is_marked(tmp_path, type, words):
+    (tmp_path / "broken.py").write_text("class (")
+    text = "\n".join(lines_of(chain(Step("x", type))))
+    assert words in text
+    assert "\nanything x\n" in text
+
+
+def test_a_step_that_no_edge_leads_to_never_runs():
+    found = plan(Step("a", "ask"), Step("b", "ask"))
+    assert [each["reached"] for each in explain(found)["steps"]] == [True, False]
+    assert "! never runs" in account_text(explain(found), 80)
+
+
+def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
+    found = chain(
+        Step("f", "fetch"),
+        Step("where", "ask", inputs={"prompt": "where to?"}),
+        Step("s", "save", input_mappings={"path": "where.response"}),
+        Step("t", "save", inputs={"path": "out/$name.md"}),
+        Step("r", "run", inputs={"command": "rm -r $x"}),
+        Step("q", "run"),
+        Step("o", "open-one"),
+    )
+    touched = [
+        (touch["effect"], touch["step"], {key: said(each) for key, each in touch["what"].items()})
+        for touch in explain(found)["touches"]
+    ]
+    assert touched == [
+        ("anything", "o", {}),
+        ("runs commands", "r", {"command": '"rm -r $x"'}),
+        ("runs commands", "q", {"command": "--command"}),
+        ("writes files", "s", {"path": "where.response"}),
+        ("writes files", "t", {"path": 'the template "out/$name.md" of --name'}),
+        ("network", "f", {}),
+        ("network", "where", {}),
+    ]
+
+
+def test_a_subflow_touches_what_its_steps_do_with_what_it_is_given(tmp_path):
+    inner = {
+        "inputs": {"file": {"type": "path"}, "text": {"type": "str"}},
+        "nodes": [{"id": "keep", "type": "save"}, {"id": "log", "type": "save", "inputs": {"path": "log"}}],
+        "mappings": {
+            "keep": {"input_mappings": {"path": "file", "content": "text"}},
+            "log": {"input_mappings": {"content": "template:${text} in $file"}},
+        },
+    }
+    (tmp_path / "inner.pflow.json").write_text(json.dumps(inner))
+    (tmp_path / "middle.pflow.json").write_text(
+        json.dumps({"nodes": [{"id": "in", "type": "./inner.pflow.json", "inputs": {"file": "$name.md"}}]})
+    )
+    found = chain(Step("out", str(tmp_path / "middle.pflow.json"), inputs={"name": "a", "text": "x"}))
+    touched = [(touch["step"], said(touch["what"]["path"])) for touch in explain(found)["touches"]]
+    assert touched == [("out/in/keep", 'the template "$name.md" of "a"'), ("out/in/log", '"log"')]
+    assert "· a flow of 1 step, with a store of its own" in lines_of(found)
+
+
+def test_a_flow_without_effects_says_so():
+    assert "It will touch\n  nothing: no step has an effect\n" in account_text(explain(chain(Step("a", "split"))), 80)
+
+
+def test_what_it_needs_is_its_inputs_the_required_first():
+    inputs = {
+        "tone": Input("tone", type="str", description="how", default="warm", has_default=True),
+        "text": Input("text", type="str", description="on what", pipe=True),
+    }
+    needs = explain(chain(Step("a", "split"), Step("b", "ask"), inputs=inputs))["needs"]
+    assert [(need["flag"], need["required"], need["pipe"], need["read_by"]) for need in needs] == [
+        ("--text", True, True, ["a"]),
+        ("--tone", False, False, ["b"]),
+    ]
+    assert needs[1]["default"] == "warm"
+    text = account_text(explain(chain(Step("a", "split"), Step("b", "ask"), inputs=inputs)), 80)
+    assert "  --text  str  required, or the pipe  on what (a)\n" in text
+    assert '  --tone  str  default "warm"         how (b)\n' in text
+
+
+def store(plan):
+    return {row["path"]: (row["type"], row["written_by"], row["read_by"]) for row in explain(plan)["store"]}
+
+
+def test_the_layout_has_each_place_with_its_type_writers_and_readers():
+    found = plan(
+        Step("a", "split", inputs={"text": "x"}),
+        Step(
+            "b", "ask", batch=Batch("a.parts", "prompt", on_error="keep"), output_mappings={"response": "all.answers"}
+        ),
+        Step("c", "save", inputs={"path": "f", "key": "k"}, input_mappings={"content": "all"}),
+        Step("d", "ask", params={"prompt": "p"}, output_mappings={"response": "all.answers"}),
+        edges="a>b b>c b>d:error d>c",
+    )
+    assert store(found) == {
+        "a.text": ("str", ["a"], []),
+        "a.parts": ("list[str]", ["a"], ["b"]),
+        "all.answers": ("list[str] or str", ["b", "d"], ["c"]),
+        "b.error": ("dict{exit: int, message: str}", ["b"], []),
+        "b.errors": ("list[dict{index: int, item: any, exit: int, message: str}]", ["b"], []),
+        "path": ("path", ["c"], []),
+        "prompt": ("str", ["[--prompt]"], ["d"]),
+        "tone": ("str", ["[--tone]"], ["b", "d"]),
+    }
+
+
+def test_what_comes_through_the_pipe_has_a_place_where_somebody_takes_it():
+    assert store(chain(Step("a", "ask"), Step("b", "split", input_mappings={"text": "stdin"})))["stdin"] == (
+        "any", ["the pipe"], ["b"],
+    )  # fmt: skip
+    assert "stdin" not in store(chain(Step("a", "ask", inputs={"prompt": "x"})))
+
+
+def test_no_secret_is_ever_shown(monkeypatch):
+    monkeypatch.setattr("pflow.flow.pipe.write_pipe", lambda flow: str([vars_of(step) for step in flow.steps]))
+    found = chain(
+        Step("f", "fetch", inputs={"issue_number": 1}, params={"token": "hush-1"}),
+        Step("s", "save", inputs={"path": "p", "key": "hush-2"}),
+        Step("t", "save", inputs={"path": "p"}, params={"key": "hush-3"}),
+        Step("u", "save", inputs={"path": "p"}, input_mappings={"key": "template:hush-4$x"}),
+    )
+    account = explain(found)
+    everything = account_text(account, 100) + encode(account).decode()
+    assert "hush" not in everything
+    assert everything.count("a secret") == 4
+
+
+def vars_of(step):
+    return {name: getattr(step, name) for name in ("params", "inputs", "input_mappings")}
+
+
+def test_a_flow_that_no_pipe_says_says_why(monkeypatch):
+    def refuse(flow):
+        raise PflowError("cannot write the flow in pipe syntax: it forks at 'a'")
+
+    monkeypatch.setattr("pflow.flow.pipe.write_pipe", refuse)
+    account = explain(fix_issue())
+    assert account["pipe"] is None
+    assert "Not as a pipe: it forks at 'a'\n" in account_text(account, 80)
+
+
+def test_warnings_are_told_once_and_findings_are_in_the_document():
+    found = chain(Step("a", "ask"), warnings=["mind the gap"])
+    findings = [Finding("PF10", "nodes[0]", "odd", is_warning=True), Finding("PF11", "nodes[0].type", "no such node")]
+    account = explain(found, findings)
+    assert account["warnings"] == ["mind the gap", "nodes[0]: PF10: warning: odd"]
+    assert [finding["rule"] for finding in account["findings"]] == ["PF10", "PF11"]
+    assert "Mind\n  mind the gap\n  nodes[0]: PF10: warning: odd\n" in account_text(account, 80)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_the_terminal(width):
+    long = "a-very-long-word-" * 9
+    found = chain(
+        Step("fetch-" + "x" * 40, "fetch", inputs={"issue_number": long}),
+        Step("b", "ask", input_mappings={"prompt": f"template:{long} $" + "k" * 70}, inputs={"tone": "猫" * 70}),
+        Step("c", "save", inputs={"path": long}),
+        name="n" * 90,
+        description="words " * 40,
+    )
+    text = account_text(explain(found), width)
+    assert max(map(cells, text.split("\n"))) <= width
+    assert not [line for line in text.split("\n") if line != line.rstrip()]
+
+
+def test_what_a_terminal_would_obey_is_escaped():
+    evil = "\x1b[31mred\x07\u202e\x9b"
+    found = chain(Step("a" + evil, "ask", inputs={"prompt": evil}), name=evil, description=evil, warnings=[evil])
+    text = account_text(explain(found), 80)
+    assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
+    assert "\\x1b[31mred" in text
+
+
+def test_long_values_are_cut_in_the_text_and_whole_in_the_document():
+    found = chain(Step("a", "ask", inputs={"prompt": "word " * 1000}))
+    assert len(account_text(explain(found), 80)) < 2000
+    assert explain(found)["steps"][0]["reads"][0]["from"] == [{"from": "constant", "value": "word " * 1000}]
+
+
+def test_a_thousand_steps_can_be_explained():
+    steps = [Step(f"s{n}", "ask", input_mappings={"prompt": f"s{n - 1}.response"} if n else {}) for n in range(1000)]
+    account = explain(chain(*steps))
+    assert account["steps"][999]["reads"][0]["from"] == [
+        {"from": "store", "paths": ["s998.response"], "written_by": ["s998"]}
+    ]
+    assert account_text(account, 80).count("\n[") == 1000
+
+
+def test_an_empty_flow_can_be_explained():
+    assert "The store at the end\n  nothing\n" in account_text(explain(plan()), 80)
+
+
+def test_without_utf8_every_sign_of_ours_is_ascii_and_as_wide():
+    text = account_text(explain(fix_issue()), 80)
+    assert in_ascii(text).isascii()
+    assert [len(line) for line in in_ascii(text).split("\n")] == [len(line) for line in text.split("\n")]

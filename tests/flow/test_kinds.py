@@ -1,0 +1,189 @@
+"""Kinds of nodes: found by name, their interfaces read and their code never run."""
+
+import os
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.kinds import find_kind, forget_kinds, is_flow_type, list_kinds, no_such_kind
+
+NODE = '''
+import pocketflow
+{before}
+
+class {name}(pocketflow.Node):
+    """Count the words.
+
+{interface}
+    """
+
+    version = "2.1.0"
+'''
+COUNTS = """\
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["words"]: int [pipe]  # how many it has
+"""
+SCRIPT = """\
+#!/bin/sh
+# Say what the time is.
+#
+# Interface:
+# - Writes: shared["now"]: str [pipe]  # the time
+# - Version: 1.2.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    """A directory of own nodes, and nothing else that could be one."""
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    forget_kinds()
+    yield tmp_path
+    forget_kinds()
+
+
+def put_node(file, name, interface=COUNTS, before=""):
+    file.write_text(NODE.format(name=name, interface=interface, before=before))
+
+
+def put_program(file, text=SCRIPT):
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+@pytest.mark.parametrize("type", ["read-file", "read_file", "ReadFile", "ReadFileNode", "readfile", "READ-FILE"])
+def test_a_node_of_pflows_goes_by_its_name_and_its_classs_name(type):
+    kind = find_kind(type)
+    assert (kind.name, kind.origin, kind.version) == ("read-file", "bundled", "1.0.0")
+    assert "path" in kind.interface.reads
+
+
+@pytest.mark.parametrize("type", ["count-words", "count_words", "CountWords", "CountWordsNode"])
+def test_an_own_node_goes_by_its_name_and_its_classs_name(own, type):
+    put_node(own / "count_words.py", "CountWords")
+    kind = find_kind(type)
+    assert (kind.name, kind.origin, kind.version) == ("count-words", "python", "2.1.0")
+    assert str(kind.interface.writes["words"].type) == "int"
+
+
+@pytest.mark.parametrize("type", ["", "-", "nope", "node", "..", "read file", "__init__"])
+def test_what_is_no_node_is_none(type):
+    assert find_kind(type) is None
+
+
+def test_the_code_of_a_node_is_not_run_for_its_interface(own):
+    put_node(own / "bad.py", "Bad", before=f"open({str(own / 'ran')!r}, 'w')")
+    assert find_kind("bad").interface.summary == "Count the words."
+    assert find_kind("bad").version == "2.1.0"
+    assert not (own / "ran").exists()
+    find_kind("bad").node_class()
+    assert (own / "ran").exists()
+
+
+def test_a_docstring_in_prose_is_an_open_interface(own):
+    put_node(own / "prose.py", "Prose", "    Reads a thing, writes another.")
+    interface = find_kind("prose").interface
+    assert (interface.open, interface.fault) == (True, "")
+
+
+def test_an_interface_in_another_grammar_is_open_and_says_why(own):
+    put_node(own / "seed.py", "Seed", '    Interface:\n    - Reads: shared["prompt"] - prompt to send to LLM')
+    interface = find_kind("seed").interface
+    assert interface.open
+    assert "seed.py" in interface.fault
+
+
+def test_a_file_that_is_no_python_has_no_interface(own):
+    (own / "broken.py").write_text("class (")
+    with pytest.raises(PflowError, match=r"broken\.py"):
+        _ = find_kind("broken").interface
+
+
+@pytest.mark.parametrize("put", [os.mkdir, os.mkfifo, lambda file: os.symlink("nowhere", file)])
+def test_what_is_no_file_is_no_node(own, put):
+    put(own / "odd.py")
+    assert find_kind("odd") is None
+
+
+def test_a_program_is_a_node_whose_interface_stands_in_its_comments(own):
+    put_program(own / "pflow-what-time")
+    kind = find_kind("what-time")
+    assert (kind.origin, kind.version, kind.interface.summary) == ("program", "1.2.0", "Say what the time is.")
+    assert kind.interface.pipe_write.name == "now"
+
+
+def test_a_programs_interface_may_stand_beside_it(own):
+    put_program(own / "pflow-binary", "\x7fELF")
+    (own / "pflow-binary.interface").write_text('A binary.\n\nInterface:\n- Reads: shared["x"]: int\n')
+    assert list(find_kind("binary").interface.reads) == ["x"]
+    assert "binary.interface" not in [kind.name for kind in list_kinds()]
+
+
+def test_a_program_on_path_is_a_node_and_is_never_run(own, monkeypatch):
+    put_program(own / "bin" / "pflow-touch", f"#!/bin/sh\ntouch {own}/ran\n")
+    monkeypatch.setenv("PATH", f"{own / 'bin'}::/nowhere")
+    kind = find_kind("touch")
+    assert (kind.origin, kind.file) == ("program", str(own / "bin" / "pflow-touch"))
+    assert kind.interface.open
+    assert not (own / "ran").exists()
+
+
+def test_a_file_that_may_not_be_run_is_no_program(own):
+    put_program(own / "pflow-plain")
+    (own / "pflow-plain").chmod(0o644)
+    assert find_kind("plain") is None
+
+
+def test_the_first_of_a_name_wins(own, monkeypatch):
+    for place in ("one", "two", "bin"):
+        put_program(own / place / "pflow-same", f"#!/bin/sh\n# From {place}.\n")
+    monkeypatch.setenv("PFLOW_NODES", os.pathsep.join([str(own / "one"), str(own / "two")]))
+    monkeypatch.setenv("PATH", str(own / "bin"))
+    assert find_kind("same").interface.summary == "From one."
+    assert [kind.name for kind in list_kinds()].count("same") == 1
+
+
+def test_own_nodes_never_stand_in_for_pflows_nor_for_its_tools(own):
+    put_node(own / "llm.py", "Llm")
+    for name in ("pflow-read-file", "pflow-get", "pflow-set", "pflow-catch"):
+        put_program(own / name)
+    kinds = {kind.name: kind.origin for kind in list_kinds()}
+    assert kinds["llm"] == kinds["read-file"] == "bundled"
+    assert not {"get", "set", "catch"} & set(kinds)
+
+
+def test_own_nodes_may_stand_in_the_data_directory(own):
+    (own / "data" / "pflow" / "nodes").mkdir(parents=True)
+    put_node(own / "data" / "pflow" / "nodes" / "here.py", "Here")
+    assert find_kind("here").origin == "python"
+
+
+def test_a_new_node_is_found_once_kinds_are_forgotten(own):
+    assert find_kind("late") is None
+    put_node(own / "late.py", "Late")
+    assert find_kind("late") is None
+    forget_kinds()
+    assert find_kind("late") is not None
+
+
+@pytest.mark.parametrize(
+    ("type", "is_flow"), [("flow:fix", True), ("sub/fix.pflow.json", True), ("fix.pflow.json", True), ("llm", False)]
+)
+def test_a_flow_is_named_by_a_prefix_or_a_path(type, is_flow):
+    assert is_flow_type(type) == is_flow
+
+
+def test_a_flow_that_is_not_there_is_none(own):
+    assert find_kind("flow:nope") is None
+    assert find_kind("./nope.pflow.json", str(own)) is None
+
+
+def test_a_misspelt_node_is_told_what_it_is_near_to():
+    error = no_such_kind("read-fil")
+    assert (error.message, error.exit) == ("cannot find the node 'read-fil'", 65)
+    assert error.hint.startswith("did you mean read-file")
+    assert no_such_kind("qqqq").hint == "pflow nodes lists them"

@@ -1,0 +1,57 @@
+"""What a misspelt name was meant to be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.flow.naming import is_near, nearest
+
+words = st.text("abc", max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("fech", "fetch"),
+        ("fetcch", "fetch"),
+        ("fetcx", "fetch"),
+        ("ftech", "fetch"),
+        ("stdot", "stdout"),
+        ("respnose", "response"),
+        ("responce_", "response"),
+        ("abc", "abd"),
+    ],
+)
+def test_a_slip_of_the_fingers_is_near(one, other):
+    assert is_near(one, other)
+    assert is_near(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("fetch", "fetch"), ("ab", "ac"), ("a", "ab"), ("fetch", "faith"), ("text", "test_it"), ("summary", "response")],
+)
+def test_the_same_short_and_other_names_are_not_near(one, other):
+    assert not is_near(one, other)
+
+
+def test_the_nearest_of_several_is_taken():
+    assert nearest("responze", ["request", "response", "responses"]) == "response"
+    assert nearest("fetch", ["analyze", "fix"]) is None
+    assert nearest("fetch", []) is None
+
+
+def test_of_two_as_near_the_first_in_the_alphabet_is_taken():
+    assert nearest("stepx", ["stepz", "stepa"]) == "stepa"
+
+
+@given(words, words)
+def test_nearness_goes_both_ways(one, other):
+    assert is_near(one, other) == is_near(other, one)
+
+
+@given(st.text("abc", min_size=3, max_size=8), st.data())
+def test_a_letter_too_few_is_always_near(word, data):
+    at = data.draw(st.integers(0, len(word) - 1))
+    without = word[:at] + word[at + 1 :]
+    assert is_near(word, without) == (len(without) >= 3)

@@ -1,0 +1,114 @@
+"""Where a read comes from: a path, a template, one of several paths, a constant."""
+
+import pytest
+
+from pflow.flow.places import NotThere
+from pflow.flow.sources import Constant, PathSource, TemplateSource, parse_source
+
+STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("text", "x"),
+        ("a.b[0]", 1),
+        ("a.b[-1].c", "é"),
+        ("a/b/4/c", "é"),
+        ("json.n.m[0]", 7),
+        ("dollar", "${text}"),
+        ("template:$text", "x"),
+        ("template:${a.b}", [1, 2.5, True, None, {"c": "é"}]),
+        ("template:${a.b[0]}", 1),
+        ("template:${a.b[2]}", True),
+        ("template:${a.b[3]}", None),
+        ("template:x${a.b[1]}", "x2.5"),
+        ("template:x${a.b[2]}", "xtrue"),
+        ("template:x${a.b[3]}", "x"),
+        ("template:x${a.b[4]}", 'x{"c":"é"}'),
+        ("template:$$text $text", "$text x"),
+        ("template:$dollar", "${text}"),
+        ("template:${dollar}${text}", "${text}x"),
+        ("template:", ""),
+    ],
+)
+def test_what_a_mapping_names_is_found(written, value):
+    found = parse_source(written).find(STORE)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("written", "paths", "origin"),
+    [
+        ("a.b[0]", [("a", "b", 0)], "a.b[0]"),
+        ("a/b.c", [("a", "b.c")], 'a["b.c"]'),
+        ("template:$text and ${a.b} and $text", [("text",), ("a", "b")], "template of text, a.b"),
+        ("template:plain", [], "template"),
+        (["a.b", "text"], [("a", "b"), ("text",)], "a.b or text"),
+    ],
+)
+def test_a_source_tells_which_places_it_may_look_at(written, paths, origin):
+    source = parse_source(written)
+    assert (list(source.paths), source.origin) == (paths, origin)
+
+
+@pytest.mark.parametrize("written", ["gone", "a.gone", "a.b[5]", "text.x", "template:${a.gone}", ["gone", "a.gone"]])
+def test_what_is_missing_is_66_and_a_key_error(written):
+    with pytest.raises(NotThere) as caught:
+        parse_source(written).find(STORE)
+    assert caught.value.exit == 66
+    assert isinstance(caught.value, KeyError)
+
+
+@pytest.mark.parametrize("written", ["", "a..b", "a[x]", ["a", "b["]])
+def test_what_is_no_path_is_refused(written):
+    with pytest.raises(ValueError):
+        parse_source(written)
+
+
+def test_of_several_places_the_one_written_last_counts():
+    source = parse_source(["draft", "fix", "gone"])
+    source.written_at = {("draft",): 5, ("fix",): 3, ("gone",): 9}.__getitem__
+    assert source.find({"draft": "d", "fix": "f"}) == "d"
+    assert source.find({"fix": "f"}) == "f"
+    assert source.places({"draft": "d", "fix": "f"}) == (("draft",),)
+
+
+def test_of_several_places_the_first_counts_where_nobody_knows_when():
+    assert parse_source(["draft", "fix"]).find({"draft": "d", "fix": "f"}) == "d"
+
+
+def test_several_places_of_which_none_is_there_name_the_first():
+    with pytest.raises(NotThere, match="'draft'"):
+        parse_source(["draft", "fix"]).find({})
+
+
+def test_a_template_stands_inside_lists_and_objects():
+    source = TemplateSource({"k": ["$text", {"deep": "${a.b[0]}"}], "n": 1})
+    assert source.find(STORE) == {"k": ["x", {"deep": 1}], "n": 1}
+    assert list(source.paths) == [("text",), ("a", "b", 0)]
+
+
+def test_a_reference_of_a_template_may_stand_for_another_place():
+    source = TemplateSource("<$text>", {("text",): PathSource(("a", "b", 0))})
+    assert source.find(STORE) == "<1>"
+    assert source.paths == (("a", "b", 0),)
+
+
+def test_a_template_of_several_places_looks_at_the_latest():
+    inner = parse_source(["draft", "fix"])
+    inner.written_at = {("draft",): 1, ("fix",): 2}.__getitem__
+    source = TemplateSource("<$it>", {("it",): inner})
+    assert source.find({"draft": "d", "fix": "f"}) == "<f>"
+    assert source.places({"draft": "d", "fix": "f"}) == (("fix",),)
+    assert not source.is_fixed
+
+
+def test_a_template_in_an_objects_key_is_refused():
+    with pytest.raises(ValueError, match="key of an object"):
+        TemplateSource({"$text": 1})
+
+
+def test_a_constant_looks_at_nothing():
+    source = Constant([1], "nodes[0].inputs.x")
+    assert (source.find({}), source.paths, source.origin) == ([1], (), "nodes[0].inputs.x")

@@ -1,0 +1,226 @@
+"""A flow as a node: its inputs are its reads, its outputs its writes, its steps' params its params."""
+
+import json
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.flow import Batch, Flow, Step
+from pflow.flow.kinds import find_kind, forget_kinds
+from pflow.flow.subflow import FlowKind, saved_flow
+from pflow.flow.wiring import wire
+from pflow.interface import UNDECLARED
+
+NODES = {
+    "ask": """
+    - Reads: shared["prompt"]: str [pipe]  # what to ask
+    - Reads: shared["tone"]: str = "dry" [flag t]  # how
+    - Writes: shared["response"]: str [pipe]  # the answer
+    - Writes: shared["usage"]: dict{input: int}  # what it took
+    - Params: model: str = "small"  # which model
+    - Params: schema: any = null [verbatim]  # the answer's
+    - Params: key: str = null [secret]  # who asks
+    - Effects: network""",
+    "save": """
+    - Reads: shared["content"]: any [pipe]  # what
+    - Reads: shared["path"]: path [explicit]  # where
+    - Effects: writes files""",
+}
+TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
+
+
+@pytest.fixture(autouse=True)
+def flows(tmp_path, monkeypatch):
+    """The directory that flows are written to; saved ones go below it."""
+    (tmp_path / "nodes").mkdir()
+    for name, items in NODES.items():
+        (tmp_path / "nodes" / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "nodes"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "pflow" / "flows").mkdir(parents=True)
+    forget_kinds()
+    yield tmp_path
+    forget_kinds()
+
+
+def put(file, *nodes, **members):
+    file.write_text(json.dumps({"nodes": list(nodes), **members}))
+    return str(file)
+
+
+DRAFT = {"id": "draft", "type": "ask", "params": {"model": "big"}}
+SAVE = {"id": "save", "type": "save", "inputs": {"path": "out.md"}}
+
+
+def interface(flows, *nodes, **members):
+    """The interface of a flow, in a file of its own."""
+    number = len(list(flows.iterdir()))
+    return find_kind(put(flows / f"it-{number}.pflow.json", *nodes, **members)).interface
+
+
+def test_a_flow_goes_by_its_file_or_by_the_name_that_it_is_saved_under(flows):
+    file = put(flows / "pflow" / "flows" / "fix.pflow.json", DRAFT)
+    saved = find_kind("flow:fix")
+    assert (type(saved), saved.origin, saved.file) == (FlowKind, "flow", file)
+    assert saved_flow("fix") == file
+    assert find_kind("pflow/flows/fix.pflow.json", str(flows)).file == file
+    assert find_kind(file).file == file
+
+
+@pytest.mark.parametrize("name", ["nope", "", "../flows/fix", "/etc/passwd"])
+def test_what_is_no_saved_flow_is_none(flows, name):
+    put(flows / "pflow" / "flows" / "fix.pflow.json", DRAFT)
+    assert saved_flow(name) is None
+    assert find_kind(f"flow:{name}") is None
+
+
+def test_without_a_data_directory_nothing_is_saved(monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert saved_flow("fix") is None
+    monkeypatch.setenv("XDG_DATA_HOME", "")
+    monkeypatch.setenv("HOME", "")
+    assert saved_flow("fix") is None
+
+
+def test_without_declared_inputs_what_no_step_writes_is_read(flows):
+    reads = interface(flows, DRAFT).reads
+    assert list(reads) == ["prompt", "tone"]
+    assert reads["prompt"].default is UNDECLARED
+    assert (reads["prompt"].marks, str(reads["prompt"].type), reads["prompt"].doc) == ({"pipe"}, "str", "what to ask")
+    assert not reads["tone"].required
+    assert reads["tone"].flags == ["t"]
+
+
+def test_declared_inputs_are_what_it_reads(flows):
+    inputs = {"topic": {"type": "str", "description": "on what"}, "count": {"type": "int", "default": 3}}
+    found = interface(
+        flows, DRAFT, inputs=inputs, mappings={"draft": {"input_mappings": {"prompt": "template:$count on $topic"}}}
+    )
+    assert [(item.name, str(item.type), item.default) for item in found.reads.values()] == [
+        ("topic", "str", UNDECLARED),
+        ("count", "int", 3),
+    ]
+    assert found.reads["topic"].doc == "on what"
+    assert not found.open
+
+
+def test_an_explicit_read_of_one_step_is_an_explicit_read_of_the_flow(flows):
+    path = interface(flows, DRAFT, {"id": "save", "type": "save"}).reads["path"]
+    assert (path.marks, path.required, str(path.type)) == ({"explicit"}, True, "path")
+
+
+def test_declared_outputs_are_what_it_writes(flows):
+    found = interface(flows, DRAFT, outputs={"answer": "draft.response", "tokens": "draft.usage.input"})
+    assert {item.name: str(item.type) for item in found.writes.values()} == {"answer": "str", "tokens": "int"}
+    assert found.pipe_write is None
+    assert interface(flows, DRAFT, outputs={"answer": "draft.response"}).pipe_write.name == "answer"
+
+
+def test_without_declared_outputs_every_root_of_its_store_is_written(flows):
+    found = interface(flows, DRAFT, SAVE)
+    assert {item.name: str(item.type) for item in found.writes.values()} == {
+        "response": "str",
+        "usage": "dict{input: int}",
+    }
+    assert found.pipe_write.name == "response"
+
+
+def test_the_params_of_its_steps_are_its_params_by_step(flows):
+    params = interface(flows, DRAFT, SAVE).params
+    assert list(params) == ["draft.model", "draft.schema", "draft.key"]
+    assert (params["draft.model"].default, params["draft.model"].doc) == (None, "which model")
+
+
+def test_what_a_param_is_marked_with_it_keeps(flows):
+    params = interface(flows, DRAFT).params
+    assert params["draft.key"].marks == {"secret"}
+    assert params["draft.schema"].marks == {"verbatim"}
+
+
+def test_the_effects_of_its_steps_are_its_effects(flows):
+    assert set(interface(flows, DRAFT, SAVE).effects) == {"network", "writes files"}
+
+
+def test_its_description_says_what_it_is(flows):
+    assert interface(flows, DRAFT, description="Draft it").summary == "Draft it"
+
+
+def test_a_flow_with_an_open_step_and_no_inputs_is_open(flows):
+    assert interface(flows, {"id": "x", "type": "nope"}).open
+    assert not interface(flows, {"id": "x", "type": "nope"}, inputs={"a": {"type": "str"}}).open
+
+
+def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
+    file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
+    outer = Flow(
+        [Step("one", file, params={"draft.model": "big"}), Step("two", "ask", input_mappings={"prompt": "one.answer"})],
+        [],
+    )
+    plan = wire(outer)
+    assert plan.steps["one"].targets == {"answer": ("one", "answer")}
+    assert plan.inputs["prompt"].required
+    assert [reference.trouble for reference in plan.references] == ["'one' does not run before 'two'"]
+
+
+def test_a_batch_may_run_a_flow(flows):
+    file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
+    plan = wire(Flow([Step("each", file, batch=Batch("topics", "prompt"))], []))
+    assert list(plan.steps["each"].sources["prompt"].paths) == [("prompt",)]
+    assert "topics" in plan.inputs
+
+
+def test_a_path_begins_where_its_flow_is(flows):
+    (flows / "sub" / "deep").mkdir(parents=True)
+    put(flows / "sub" / "deep" / "inner.pflow.json", DRAFT)
+    put(flows / "sub" / "middle.pflow.json", {"id": "in", "type": "deep/inner.pflow.json"})
+    kind = find_kind("sub/middle.pflow.json", str(flows))
+    assert kind.plan.steps["in"].kind.file == str(flows / "sub" / "deep" / "inner.pflow.json")
+    assert "prompt" in kind.interface.reads
+
+
+@pytest.mark.parametrize("ring", [["a"], ["a", "b"], ["a", "b", "c"]])
+def test_a_flow_that_holds_itself_says_by_which_way(flows, ring):
+    for name, after in zip(ring, [*ring[1:], ring[0]], strict=True):
+        put(flows / f"{name}.pflow.json", {"id": "x", "type": f"./{after}.pflow.json"})
+    with pytest.raises(PflowError) as caught:
+        _ = find_kind("./a.pflow.json", str(flows)).interface
+    way = " → ".join(f"{name}.pflow.json" for name in [*ring, ring[0]])
+    assert caught.value.message.endswith(f"it holds itself: {way}")
+    assert caught.value.exit == 65
+
+
+def test_flows_may_be_nested_a_hundred_deep(flows):
+    put(flows / "f0.pflow.json", DRAFT)
+    for depth in range(1, 101):
+        put(flows / f"f{depth}.pflow.json", {"id": "x", "type": f"./f{depth - 1}.pflow.json"})
+    found = find_kind("./f100.pflow.json", str(flows)).interface
+    assert "prompt" in found.reads
+    assert found.pipe_write is not None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "", '{"nodes": [{"id": 5}]}'])
+def test_a_file_that_holds_no_flow_is_an_error(flows, text):
+    (flows / "bad.pflow.json").write_text(text)
+    with pytest.raises(PflowError):
+        _ = find_kind("./bad.pflow.json", str(flows)).interface
+
+
+def test_a_step_whose_flow_does_not_load_says_why(flows):
+    (flows / "bad.pflow.json").write_text("{")
+    wired = wire(Flow([Step("x", str(flows / "bad.pflow.json"))], [])).steps["x"]
+    assert wired.kind is None
+    assert "bad.pflow.json" in wired.fault
+
+
+def test_a_flow_is_no_class(flows):
+    with pytest.raises(PflowError, match="as a class"):
+        find_kind(put(flows / "it.pflow.json", DRAFT)).node_class()
+
+
+def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):
+    file = put(flows / "it.pflow.json", DRAFT)
+    assert "prompt" in find_kind(file).interface.reads
+    put(flows / "it.pflow.json", SAVE)
+    forget_kinds()
+    assert list(find_kind(file).interface.reads) == ["content"]

@@ -1,0 +1,416 @@
+"""Wiring: where each read comes from, where each write goes, what the flow needs."""
+
+from itertools import pairwise
+
+import pytest
+
+from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.flow.wiring import wire
+
+NODES = {
+    "fetch": """
+    - Reads: shared["issue_number"]: int [flag issue]  # the issue
+    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
+    - Writes: shared["raw"]: bytes [pipe]  # as it came
+    - Params: token: str = null [secret]  # who asks""",
+    "ask": """
+    - Reads: shared["prompt"]: str [pipe]  # what to ask
+    - Reads: shared["tone"]: str = "dry"  # how
+    - Writes: shared["response"]: str [pipe]  # the answer
+    - Params: temperature: float = 0.5  # how freely""",
+    "split": """
+    - Reads: shared["text"]: str [pipe]  # what to split
+    - Writes: shared["parts"]: list[str] [pipe]  # the parts""",
+    "save": """
+    - Reads: shared["content"]: any [pipe]  # what
+    - Reads: shared["path"]: path [explicit]  # where
+    - Reads: shared["note"]: str = null [own] [verbatim]  # a remark""",
+    "join": """
+    - Reads: shared["parts"]: list[str] [pipe]  # what to join
+    - Writes: shared["joined"]: str [pipe]  # all of it""",
+    "early": '\n    - Writes: shared["late"]: str',
+}
+TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
+
+
+@pytest.fixture(autouse=True)
+def nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    for name, items in NODES.items():
+        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
+    (tmp_path / "open_one.py").write_text('import pocketflow\nclass OpenOne(pocketflow.Node):\n    """Prose."""\n')
+    forget_kinds()
+    yield
+    forget_kinds()
+
+
+def plan(*steps, edges=None, **members):
+    """The plan of a flow of these steps: a chain, or with these edges (`a-b`, `a-b:action`)."""
+    for at, step in enumerate(steps):
+        step.place = f"nodes[{at}]"
+    pairs = [(one.id, other.id, "default") for one, other in pairwise(steps)]
+    if edges is not None:
+        parted = [edge.partition(":") for edge in edges]
+        pairs = [(*ends.split("-"), action or "default") for ends, _, action in parted]
+    flow = Flow(list(steps), [Edge(*pair) for pair in pairs])
+    for name, value in members.items():
+        setattr(flow, name, value)
+    return wire(flow)
+
+
+def places(plan, step, key):
+    """The places that a read looks at; None where it takes the store's key of its name."""
+    source = plan.steps[step].sources.get(key)
+    return None if source is None else list(source.paths)
+
+
+def troubles(plan):
+    return [(each.trouble, each.remedy) for each in plan.references if each.trouble]
+
+
+def test_a_read_takes_the_key_of_its_name_without_any_source():
+    found = plan(
+        Step("split", "split"), Step("ask", "ask", output_mappings={"response": "text"}), Step("again", "split")
+    )
+    assert places(found, "again", "text") is None
+    assert found.steps["again"].targets == {}
+    assert found.steps["ask"].targets == {"response": ("text",)}
+
+
+def test_a_bare_required_read_of_the_first_step_is_an_input():
+    needed = plan(Step("fetch", "fetch")).inputs["issue_number"]
+    assert (needed.required, needed.flag, str(needed.type), needed.doc) == (True, "--issue", "int", "the issue")
+    assert (needed.declared, needed.readers, needed.step) == (False, [("fetch", "issue_number")], None)
+
+
+def test_a_read_with_a_default_is_an_input_that_nobody_must_give():
+    found = plan(Step("ask", "ask"))
+    assert (found.inputs["prompt"].required, found.inputs["tone"].required) == (True, False)
+
+
+def test_a_param_of_its_name_stands_in_for_a_read():
+    assert not plan(Step("ask", "ask", params={"prompt": "hi"})).inputs["prompt"].required
+
+
+def test_an_explicit_read_is_an_input_of_its_step_alone():
+    found = plan(Step("one", "save"), Step("two", "save"))
+    assert [(name, given.step, given.path) for name, given in found.inputs.items() if given.step] == [
+        ("path", "one", ("path",)),
+        ("two.path", "two", ("path",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "step", [Step("save", "save", inputs={"path": "x"}), Step("save", "save", input_mappings={"path": "where"})]
+)
+def test_an_explicit_read_that_something_gives_is_no_input_of_its_own(step):
+    assert "path" not in plan(step).inputs
+
+
+def test_a_path_with_a_steps_id_moves_that_write_under_it():
+    found = plan(Step("a", "ask"), Step("b", "ask", input_mappings={"prompt": "a.response"}))
+    assert found.steps["a"].targets == {"response": ("a", "response")}
+    assert places(found, "b", "prompt") == [("a", "response")]
+    assert found.steps["b"].targets == {}
+
+
+def test_a_moved_write_is_found_by_its_name_where_it_went():
+    found = plan(
+        Step("a", "split"),
+        Step("b", "ask", input_mappings={"prompt": "a.parts[0]"}),
+        Step("c", "join"),
+        Step("d", "save", inputs={"path": "$parts"}),
+    )
+    assert places(found, "c", "parts") == places(found, "d", "path") == [("a", "parts")]
+    assert found.steps["c"].soft == {"parts"}
+    assert "parts" not in found.inputs
+
+
+def test_a_write_that_a_step_maps_is_not_found_by_the_nodes_own_name():
+    found = plan(Step("a", "split", output_mappings={"parts": "elsewhere"}), Step("c", "join"))
+    assert places(found, "c", "parts") is None
+    assert found.inputs["parts"].required
+
+
+def test_a_steps_own_mapping_stays_and_its_id_then_means_that_target():
+    found = plan(
+        Step("a", "ask", output_mappings={"response": "analysis"}),
+        Step("b", "ask", input_mappings={"prompt": "a.response"}),
+        Step("c", "ask", input_mappings={"prompt": "analysis"}),
+    )
+    assert found.steps["a"].targets == {"response": ("analysis",)}
+    assert places(found, "b", "prompt") == places(found, "c", "prompt") == [("analysis",)]
+    assert troubles(found) == []
+
+
+def test_a_path_goes_on_below_a_write():
+    found = plan(Step("f", "fetch"), Step("a", "ask", input_mappings={"prompt": "f.issue_data.labels[0]"}))
+    (reference,) = found.references
+    assert reference.places == (("f", "issue_data", "labels", 0),)
+    assert str(found.type_of(reference)) == "str"
+    assert [(write.step, write.key) for write in reference.writes] == [("f", "issue_data")]
+
+
+def test_a_template_has_a_source_for_each_of_its_paths():
+    found = plan(
+        Step("f", "fetch"),
+        Step("a", "ask", input_mappings={"prompt": "template:${f.issue_data.title} for $who"}),
+    )
+    source = found.steps["a"].sources["prompt"]
+    assert isinstance(source, TemplateSource)
+    assert source.paths == (("f", "issue_data", "title"), ("who",))
+    assert found.inputs["who"].required
+    assert found.inputs["who"].readers == [("a", "prompt")]
+
+
+def test_inputs_are_constants_or_templates_and_verbatim_ones_never_templates():
+    found = plan(
+        Step("a", "ask", inputs={"prompt": "costs $$5", "tone": "$mood"}),
+        Step("s", "save", inputs={"path": "f", "note": "costs $5, $path"}),
+    )
+    sources = {**found.steps["a"].sources, **found.steps["s"].sources}
+    assert isinstance(sources["prompt"], Constant)
+    assert sources["prompt"].value == "costs $5"
+    assert isinstance(sources["tone"], TemplateSource)
+    assert (type(sources["note"]), sources["note"].value) == (Constant, "costs $5, $path")
+
+
+def test_an_input_of_a_step_comes_before_its_mapping():
+    found = plan(Step("a", "ask", inputs={"prompt": "given"}, input_mappings={"prompt": "mapped"}))
+    assert found.steps["a"].sources["prompt"].find({"mapped": "no"}) == "given"
+
+
+def test_params_may_be_templates_too():
+    found = plan(Step("f", "fetch"), Step("a", "ask", params={"temperature": "${f.issue_data.title}"}))
+    assert found.steps["a"].params["temperature"].paths == (("f", "issue_data", "title"),)
+    assert found.steps["f"].targets == {"issue_data": ("f", "issue_data")}
+
+
+def test_a_mapping_to_what_nothing_writes_is_an_input_under_the_reads_flags():
+    needed = plan(Step("f", "fetch", input_mappings={"issue_number": "number"})).inputs["number"]
+    assert (str(needed.type), needed.required) == ("int", True)
+    assert needed.flags == ["issue_number", "issue"]
+    assert needed.flag == "--issue"
+
+
+def test_two_reads_of_one_source_are_one_input():
+    found = plan(
+        Step("a", "ask", input_mappings={"prompt": "topic"}), Step("b", "split", input_mappings={"text": "topic"})
+    )
+    assert found.inputs["topic"].readers == [("a", "prompt"), ("b", "text")]
+
+
+def test_declared_inputs_are_all_there_are():
+    inputs = {"topic": Input("topic", type="str", description="of what", default="x", has_default=True)}
+    found = plan(
+        Step("a", "ask", input_mappings={"prompt": "topic"}),
+        Step("b", "split", input_mappings={"text": "nope"}),
+        inputs=inputs,
+    )
+    given = found.inputs["topic"]
+    assert (given.declared, given.required, given.default, given.doc) == (True, False, "x", "of what")
+    assert list(found.inputs) == ["topic"]
+    assert troubles(found)[0][0] == "nothing writes 'nope'"
+
+
+@pytest.mark.parametrize(
+    ("path", "trouble", "remedy"),
+    [
+        ("later.response", "'later' does not run before 'a'", "an edge that leads from 'later' to 'a'"),
+        ("f.nope", "no 'nope' in f; it has issue_data, raw", ""),
+        ("f.issue_dat", "no 'issue_dat' in f; it has issue_data, raw (did you mean issue_data?)", ""),
+        ("ff.raw", "", ""),
+        ("fetchh.raw", "nothing writes 'fetchh.raw'", "did you mean fetch?"),
+        ("f", "'f' is a step; it writes f.issue_data, f.raw", ""),
+        ("response", "'a' writes 'response', and does not run before", ""),
+        ("late", "'early' writes 'late', and does not run before", ""),
+    ],
+)
+def test_a_path_that_leads_nowhere_says_so(path, trouble, remedy):
+    found = plan(
+        Step("f", "fetch"),
+        Step("fetch", "fetch"),
+        Step("a", "ask", input_mappings={"prompt": path}),
+        Step("later", "ask"),
+        Step("early", "early"),
+    )
+    assert troubles(found) == ([(trouble, remedy)] if trouble else [])
+
+
+def test_what_is_there_by_its_very_name_comes_before_what_is_near():
+    found = plan(
+        Step("draft", "ask"), Step("draft2", "ask"), Step("c", "split", input_mappings={"text": "template:$draft"})
+    )
+    assert troubles(found) == [("'draft' is a step; it writes draft.response", "")]
+
+
+def test_a_key_that_a_step_writes_can_be_read_whole_though_its_id_is_the_same():
+    found = plan(Step("raw", "fetch"), Step("b", "split", input_mappings={"text": "raw"}))
+    assert places(found, "b", "text") == [("raw",)]
+    assert troubles(found) == []
+
+
+def test_alternatives_take_the_place_of_each():
+    found = plan(
+        Step("a", "ask"), Step("b", "ask"), Step("c", "split", input_mappings={"text": ["a.response", "b.response"]}),
+        edges=["a-c", "a-b:bad", "b-c"],
+    )  # fmt: skip
+    source = found.steps["c"].sources["text"]
+    assert isinstance(source, AlternativeSource)
+    assert source.paths == (("a", "response"), ("b", "response"))
+
+
+def test_two_paths_to_one_place_are_one():
+    found = plan(
+        Step("a", "ask", output_mappings={"response": "x"}),
+        Step("b", "ask", output_mappings={"response": "x"}),
+        Step("c", "split", input_mappings={"text": ["a.response", "b.response"]}),
+    )
+    assert isinstance(found.steps["c"].sources["text"], PathSource)
+    assert places(found, "c", "text") == [("x",)]
+
+
+def test_of_alternative_branches_both_writes_reach_the_step_where_they_join():
+    found = plan(
+        Step("s", "split"), Step("a", "ask"), Step("b", "ask"),
+        Step("c", "save", input_mappings={"content": "response"}),
+        edges=["s-a", "s-b:bad", "a-c", "b-c"],
+    )  # fmt: skip
+    (reference,) = found.references
+    assert [write.step for write in reference.writes] == ["a", "b"]
+
+
+def test_in_a_loop_a_step_may_read_what_a_later_one_wrote():
+    found = plan(
+        Step("a", "ask", input_mappings={"prompt": "template:${b.parts}"}), Step("b", "split"),
+        edges=["a-b", "b-a:again"],
+    )  # fmt: skip
+    assert troubles(found) == []
+    assert places(found, "a", "prompt") == [("b", "parts")]
+
+
+def test_the_first_steps_unfilled_pipe_read_takes_the_pipe():
+    found = plan(Step("a", "ask"), Step("b", "split"))
+    assert found.first_read == ("a", "prompt")
+    assert found.inputs["prompt"].pipe
+    assert plan(Step("a", "ask", inputs={"prompt": "hi"})).first_read is None
+    assert plan(Step("f", "fetch")).first_read is None
+
+
+def test_an_input_that_is_marked_so_takes_the_pipe_instead():
+    inputs = {"topic": Input("topic", pipe=True), "prompt": Input("prompt")}
+    found = plan(Step("a", "ask"), inputs=inputs)
+    assert found.first_read is None
+    assert [name for name, given in found.inputs.items() if given.pipe] == ["topic"]
+
+
+def test_stdin_is_always_there_to_be_mapped():
+    found = plan(Step("f", "fetch"), Step("a", "ask", input_mappings={"prompt": "stdin"}))
+    assert [reference.input for reference in found.references] == ["stdin"]
+    assert "stdin" not in found.inputs
+
+
+def test_a_data_flag_is_stored_under_its_key_or_with_a_step_that_moved_whole():
+    plain = plan(Step("a", "ask", inputs={"prompt": "hi"})).steps["a"]
+    moved = plan(Step("a", "ask", inputs={"prompt": "hi"}), Step("b", "split", input_mappings={"text": "a.response"}))
+    assert (plain.is_moved, plain.data_place("prompt")) == (False, ("prompt",))
+    assert (moved.steps["a"].is_moved, moved.steps["a"].data_place("prompt")) == (True, ("a", "prompt"))
+
+
+def test_a_later_step_reads_an_earlier_ones_data_flag_by_name():
+    found = plan(Step("a", "ask", inputs={"tone": "warm", "prompt": "x"}), Step("b", "ask", params={"prompt": "y"}))
+    assert places(found, "b", "tone") is None
+    assert "tone" not in found.inputs
+
+
+def test_a_batch_has_the_type_of_what_it_runs_over():
+    found = plan(Step("s", "split"), Step("each", "ask", batch=Batch("s.parts", "prompt")))
+    wired = found.steps["each"]
+    assert (str(wired.over_type), str(wired.item_type)) == ("list[str]", "str")
+    assert wired.over.paths == (("s", "parts"),)
+    assert places(found, "each", "prompt") == [("prompt",)]
+    assert "prompt" not in found.inputs
+
+
+def test_a_batchs_item_is_there_for_mappings_and_templates():
+    found = plan(
+        Step("s", "split"),
+        Step(
+            "each", "ask", batch=Batch("s.parts", "part"), input_mappings={"prompt": "template:About $part: ${part.x}"}
+        ),
+    )
+    items = [reference for reference in found.references if reference.is_item]
+    assert [reference.path for reference in items] == [("part",), ("part", "x")]
+    assert str(found.type_of(items[0])) == "str"
+    assert "part" not in found.inputs
+
+
+def test_what_a_batch_writes_is_a_list_of_what_the_node_writes():
+    found = plan(
+        Step("s", "split"),
+        Step("each", "ask", batch=Batch("s.parts", "prompt")),
+        Step("save", "save", inputs={"path": "f"}, input_mappings={"content": "each.response"}),
+    )
+    (reference,) = [each for each in found.references if each.step == "save"]
+    assert str(found.type_of(reference)) == "list[str]"
+
+
+@pytest.mark.parametrize("path", ["each.errors", "each.error.message"])
+def test_what_the_engine_writes_under_a_step_can_be_read(path):
+    found = plan(
+        Step("s", "split"),
+        Step("each", "ask", batch=Batch("s.parts", "prompt", on_error="keep")),
+        Step("save", "save", inputs={"path": "f"}, input_mappings={"content": path}),
+    )
+    assert troubles(found) == []
+
+
+def test_outputs_are_read_at_the_end():
+    found = plan(Step("a", "ask"), outputs={"answer": "a.response", "said": "template:<${a.response}>"})
+    assert found.steps["a"].targets == {"response": ("a", "response")}
+    assert found.outputs["answer"].find({"a": {"response": "x"}}) == "x"
+    assert found.outputs["said"].find({"a": {"response": "x"}}) == "<x>"
+    assert str(found.output_type("answer")) == "str"
+
+
+def test_an_output_that_nothing_writes_is_in_trouble():
+    assert troubles(plan(Step("a", "ask"), outputs={"answer": "a.nope"})) != []
+    assert troubles(plan(Step("a", "ask"), outputs={"answer": "whatever"})) != []
+
+
+def test_the_pipe_carries_the_only_output_else_the_last_steps_pipe_write():
+    save = Step("save", "save", inputs={"path": "f"})
+    assert plan(Step("a", "ask"), save).carried == ("response",)
+    assert plan(Step("a", "ask"), save, outputs={"it": "a.response"}).carried == ("it",)
+    assert plan(Step("a", "ask"), save, outputs={"it": "a.response", "as_well": "response"}).carried is None
+    assert plan(save).carried is None
+
+
+def test_an_open_node_may_write_whatever_is_read_after_it():
+    found = plan(Step("o", "open-one"), Step("a", "ask"), Step("b", "split", input_mappings={"text": "o.anything"}))
+    assert not found.inputs["prompt"].required
+    assert troubles(found) == []
+    assert places(found, "b", "text") == [("anything",)]
+
+
+def test_a_node_that_is_not_there_is_open_and_has_no_kind(tmp_path):
+    (tmp_path / "broken.py").write_text("class (")
+    forget_kinds()
+    found = plan(Step("x", "no-such-node"), Step("y", "broken"))
+    assert (found.steps["x"].kind, found.steps["x"].fault, found.steps["x"].interface.open) == (None, "", True)
+    assert found.steps["y"].kind is None
+    assert "broken.py" in found.steps["y"].fault
+
+
+@pytest.mark.parametrize("written", ["a..b", "template:${a", "a[x]"])
+def test_a_mapping_that_does_not_parse_is_left_to_the_rules(written):
+    assert "a" in plan(Step("a", "ask", input_mappings={"prompt": written}, output_mappings={"response": "a..b"})).steps
+
+
+def test_a_secret_of_a_read_is_a_secret_of_the_input_that_gives_it(tmp_path):
+    items = '\n    - Reads: shared["key"]: str [secret]  # the key'
+    (tmp_path / "login.py").write_text(TEXT.format(name="Login", items=items))
+    forget_kinds()
+    assert plan(Step("login", "login")).inputs["key"].secret
