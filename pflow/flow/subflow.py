@@ -107,7 +107,7 @@ def interface_of_plan(plan: Plan) -> Interface:
     if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
         interface.writes[str(carried[0])].marks.add("pipe")
     interface.effects = tuple(dict.fromkeys(each for wired in plan.steps.values() for each in wired.interface.effects))
-    for wired in plan.steps.values():
+    for wired in (each for each in plan.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)

@@ -55,8 +55,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         context.journal = []
         context.warn = warnings.append
         if context.recorder is not None:
-            lane = f"{self.fork.source}/{start}"
-            context.recorder = Recorder(take, prefix=context.recorder.prefix, lane=lane)
+            prefix = context.recorder.prefix
+            context.recorder = Recorder(take, prefix=prefix, lane=f"{prefix}{self.fork.source}/{start}")
         try:
             branch = next(each for each in self.fork.branches if start in each)
             engine.walk(shared, engine.nodes[start], engine.nodes.get(self.fork.meet or ""), branch)

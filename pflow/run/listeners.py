@@ -39,8 +39,9 @@ class Listeners:
         self.recorder: Recorder | None = None
 
     def begin(self, snapshot: Snapshot) -> None:
+        parent = self.document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(self.document)
-        self._open_log(snapshot)
+        self._open_log(snapshot, parent)
         self._add_person()
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
             from pflow.stage.events import write_lines
@@ -53,7 +54,7 @@ class Listeners:
         for each in self.takers:
             each(lines)
 
-    def _open_log(self, snapshot: Snapshot) -> None:
+    def _open_log(self, snapshot: Snapshot, parent: str | None) -> None:
         from pflow.run.log import RunLog, runs_directory
 
         if runs_directory() is None:
@@ -63,7 +64,7 @@ class Listeners:
         digest = flow_hash(self.plan)
         span = self.document.header.get("traceparent")
         steps = len(self.plan.steps)
-        self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span)
+        self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span, parent=parent)
         if self.log is not None:
             self.log.write_snapshot(snapshot.as_json(digest))
             self.takers.append(self.log.line)

@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# The runs of the driver: their logs, `pflow runs`, and `pflow trace` of a run (DESIGN.md, sections 7 and 10).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup() {
+    here='XDG_STATE_HOME=$PWD; export XDG_STATE_HOME; echo hi >a; '
+    copy="pflow run 'read-file --path=a => write-file --path=o' -q"
+    fails="pflow run 'read-file --path=nope => write-file --path=o' -q 2>/dev/null"
+}
+
+@test "pflow runs lists each run, newest first, and how it ended" {
+    in_shells "$here"'pflow runs; echo $?; pflow runs --json'
+    expect 0 $'0\n[]' 'there are no runs yet'
+    in_shells "$here $copy; $fails"'; pflow runs | sed "s/^[0-9A-Z]\{26\}  [-0-9]* [:0-9]*  *[0-9.]* m\{0,1\}s  //"; pflow runs -n 1 | wc -l'
+    expect 0 $'failed 66   flow\ndone        flow\n1'
+}
+
+@test "pflow runs --json tells the same to programs" {
+    need jq
+    in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.status, .exit, .name, (.ms | type), (.began > 1e9)]"'
+    expect 0 $'["failed",66,"flow","number",true]\n["done",0,"flow","number",true]'
+}
+
+@test "pflow trace shows the last run, where nothing comes through stdin" {
+    in_shells "$here $copy"'; pflow trace </dev/null | sed "s/  [0-9.]* m*s$//; s/ after .*//; s/run [0-9A-Z]*/run ID/"'
+    expect 0 $'[1] read-file (read-file)\n    ← reads: path given\n    → writes: content
+
+[2] write-file (write-file)\n    ← reads: path given, content from content
+
+run ID (flow): done'
+}
+
+@test "a run is named by its id, by how that begins, or by how long ago it was" {
+    in_shells "$here $copy; $fails"'; id=$(pflow runs -n 1 | cut -c 1-26)
+        for word in "$id" "${id%?}" last @1; do pflow trace $word | tail -n 1 | cut -d " " -f 4,5; done; pflow trace @2 | tail -n 1 | cut -d " " -f 4'
+    expect 0 $'failed with\nfailed with\nfailed with\nfailed with\ndone'
+    in_shells "$here $copy"'; pflow trace @2; echo $?; pflow trace lsat'
+    expect 66 66 "cannot find the run 'lsat'; did you mean last?"
+    in_shells 'XDG_STATE_HOME=$PWD pflow trace </dev/null'
+    expect 66 '' 'there is none yet'
+}
+
+@test "a document on stdin is traced, and the run where one is named" {
+    in_shells "$here $copy"'; pflow-set -n a=1 | pflow-shell --command=true | pflow trace | head -n 1 | cut -c 1-11; pflow-set -n a=1 | pflow trace last | head -n 1 | cut -c 1-15'
+    expect 0 $'[1] shell (\n[1] read-file ('
+}
+
+@test "--json, --chrome and --otlp are JSON, of a run and of a document" {
+    need jq
+    in_shells "$here $copy"'
+        pflow trace last --json | jq -c "[.execution_trace[] | {node, read_keys, write_keys}]"
+        pflow trace last --chrome | jq -c "[.traceEvents[] | select(.ph == \"X\") | .name]"
+        pflow trace last --otlp | jq -c "[.resourceSpans[].scopeSpans[].spans[] | .name]"
+        for form in json chrome otlp; do pflow-shell -n --command=true | pflow trace --$form | jq -e . >/dev/null && echo $form; done'
+    expect 0 '[{"node":"read-file","read_keys":[],"write_keys":["content"]},{"node":"write-file","read_keys":["content"],"write_keys":[]}]
+["flow","read-file","write-file"]
+["flow","read-file","write-file"]
+json
+chrome
+otlp'
+}
+
+@test "--store adds what the store holds at the end, and of a document the values" {
+    in_shells "$here $copy"'; pflow trace last --store | tail -n 3; pflow-set -n a=1 | pflow trace --store'
+    expect 0 $'the store\n    path: str, 1 character\n    content: str, 3 characters\nno step has run\n\nthe store\n    a: str, 1 character: "1"'
+    in_shells "$here $copy"'; pflow trace last --store --otlp'
+    expect 2 '' 'cannot put the store into --otlp'
+}
+
+@test "a document that failed ends with its code, and a run that failed does not" {
+    in_shells "$here $fails"'; pflow-read-file -n --path=nope 2>/dev/null | pflow trace >/dev/null; echo $?; pflow trace last >/dev/null; echo $?'
+    expect 0 $'66\n0'
+}
+
+@test "what is kept of a run is for its owner alone, whatever the umask" {
+    in_shells "umask 0; $here $copy"'; find pflow -exec stat -c "%a %n" {} + | sed "s/[0-9A-Z]\{26\}/ID/" | sort'
+    expect 0 '600 pflow/runs/.grown
+600 pflow/runs/ID/flow.pflow.json
+600 pflow/runs/ID/lock
+600 pflow/runs/ID/snapshot.json
+600 pflow/runs/ID/trace.jsonl
+700 pflow
+700 pflow/runs
+700 pflow/runs/ID'
+}
+
+@test "a run that cannot be logged runs all the same" {
+    in_shells "$here"'XDG_STATE_HOME=$PWD/a; '"$copy"'; echo $?; cat o'
+    expect 0 $'0\nhi' 'pflow run: warning: cannot keep a log of this run'
+    in_shells "unset HOME XDG_STATE_HOME; echo hi >a; $copy; cat o; pflow runs"
+    expect 0 hi 'there are no runs yet'
+}
+
+@test "a run that is killed has no end, and is running while one of its children is" {
+    in_shells "$here"'mkfifo f
+        pflow run "shell --command='"'cat f'"'" -n -q & run=$!
+        until [ "$(pflow trace last 2>/dev/null | grep -c " running for ")" = 2 ]; do sleep 0.02; done
+        kill -9 $run; wait $run 2>/dev/null; pflow runs | cut -c 61-67
+        : >f; until pflow runs | grep -q killed; do sleep 0.02; done; pflow trace last | sed -n "s/.*  did/did/p"'
+    expect 0 $'running\ndid not end'
+}
+
+@test "a log that is torn anywhere is read, and never mended" {
+    in_shells "$here $copy"'; cd pflow/runs/*; cp trace.jsonl whole
+        for size in 0 1 100 300 500 700; do
+            head -c $size whole >trace.jsonl; printf "x\n{\"v\":1" >>trace.jsonl; cp trace.jsonl before
+            pflow trace last >out 2>err || echo $?; pflow runs | grep -c killed; cmp before trace.jsonl; grep -l Traceback out err
+        done; true'
+    expect 0 $'1\n1\n1\n1\n1\n1'
+}
+
+@test "only the snapshot of a run holds values" {
+    in_shells "$here"'pflow run "read-file --path=a => shell:s --command='"'cat; : secret-1'"' --args=secret-2 => write-file --path=secret-3" -q
+        cd pflow/runs/*; grep -l -e secret -e hi trace.jsonl lock; pflow trace last --otlp | grep -c secret'
+    expect 1 0
+}
+
+@test "pflow runs and trace end silently where nobody reads" {
+    in_shells "$here $copy"'; for command in runs "trace last" "trace last --json"; do
+            mkfifo f; exec 3<>f 4>f 3>&-; pflow $command >&4; echo $?; exec 4>&-; rm f; done'
+    expect 0 $'141\n141\n141'
+    [ -z "$stderr" ]
+}

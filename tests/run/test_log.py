@@ -1,0 +1,281 @@
+"""The log of a run: what is written of it, for whose eyes, and that nothing about it can fail the run."""
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from pflow.run import log as module
+from pflow.run.log import GROWN, RunLog, describe, runs_directory
+from pflow.run.runs import find_run
+from pflow.stage.document import new_run_id
+
+IDS = [new_run_id() for _ in range(3)]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "pflow" / "runs"
+
+
+def open_log(id: str = IDS[0], **more: str) -> RunLog:
+    log = RunLog.open(id, "fix-issue", '{"pflow": 1}', "ab" * 32, 3, **more)
+    assert log is not None
+    return log
+
+
+def lines(place, id: str = IDS[0]) -> list[dict]:
+    return [json.loads(line) for line in (place / id / "trace.jsonl").read_text().splitlines()]
+
+
+def modes(place) -> dict[str, int]:
+    """The mode of everything that lies in a folder, and of the folder."""
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in [place, *place.rglob("*")]}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_what_is_written_of_a_run_is_for_its_owner_alone(place, umask):
+    before = os.umask(umask)
+    try:
+        log = open_log()
+        log.write_snapshot({})
+        log.finish(0)
+    finally:
+        os.umask(before)
+    folders = {"state": 0o700, "pflow": 0o700, "runs": 0o700, IDS[0]: 0o700}
+    files = dict.fromkeys(("flow.pflow.json", "snapshot.json", "trace.jsonl", "lock", GROWN), 0o600)
+    assert modes(place.parent.parent) == folders | files
+
+
+def test_a_run_begins_with_what_is_known_of_it(place):
+    open_log(traceparent="00-" + "a" * 32 + "-" + "b" * 16 + "-01")
+    (first,) = lines(place)
+    assert first.pop("time") > 1e9
+    assert first.pop("by").startswith("pflow-shell ")
+    assert first == {
+        "v": 1,
+        "event": "run",
+        "run": IDS[0],
+        "pid": os.getpid(),
+        "name": "fix-issue",
+        "flow_hash": "ab" * 32,
+        "steps": 3,
+        "traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01",
+    }
+    assert (place / IDS[0] / "flow.pflow.json").read_text() == '{"pflow": 1}'
+
+
+def test_the_flow_is_made_into_text_only_where_it_is_kept(place, monkeypatch):
+    def make() -> bytes:
+        made.append(1)
+        return b"{}"
+
+    made: list[int] = []
+    RunLog.open(IDS[0], "", make, "", 0)
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    RunLog.open(IDS[1], "", make, "", 0)
+    assert made == [1]
+
+
+def test_lines_and_events_stand_in_the_order_in_which_they_came(place):
+    log = open_log()
+    log.line(b'{"event":"end","n":1}\n{"event":"start","n":2}\n')
+    log.event({"event": "end", "step": "a"})
+    log.finish(66, error={"step": "a", "exit": 66}, store={"text": describe("abc")})
+    _, one, two, three, last = lines(place)
+    assert (one["n"], two["n"], three["step"]) == (1, 2, "a")
+    assert (last["event"], last["exit"], last["error"]) == ("finish", 66, {"step": "a", "exit": 66})
+    assert last["store"] == {"text": {"type": "str", "size": 3}}
+    assert last["ms"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ("é", {"type": "str", "size": 1}),
+        (b"\xff\x00", {"type": "bytes", "size": 2}),
+        ([1, 2], {"type": "list", "size": 2}),
+        ({}, {"type": "dict", "size": 0}),
+        (1, {"type": "int"}),
+        (1.0, {"type": "float"}),
+        (True, {"type": "bool"}),
+        (None, {"type": "null"}),
+    ],
+)
+def test_a_value_is_described_without_telling_it(value, shape):
+    assert describe(value) == shape
+
+
+def test_a_later_snapshot_takes_the_place_of_an_earlier_one(place):
+    log = open_log()
+    for version in (1, 2):
+        log.write_snapshot({"cli_injections": {"version": version, "data": b"\xff"}})
+    kept = json.loads((place / IDS[0] / "snapshot.json").read_text())
+    assert kept == {"cli_injections": {"version": 2, "data": {"$bytes": "/w=="}}}
+    assert {path.name for path in (place / IDS[0]).iterdir()} == {
+        *("flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"),
+    }
+
+
+def test_a_snapshot_that_is_no_json_is_a_warning(place, capfd):
+    open_log().write_snapshot({"cli_injections": {"n": float("nan")}})
+    assert "pflow run: warning: cannot keep the snapshot of this run" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "directory"),
+    [
+        ({"XDG_STATE_HOME": "/state"}, "/state/pflow/runs"),
+        ({"HOME": "/home"}, "/home/.local/state/pflow/runs"),
+        ({"HOME": "/home", "XDG_STATE_HOME": ""}, "/home/.local/state/pflow/runs"),
+        ({"HOME": "/home", "XDG_STATE_HOME": "state"}, None),
+        ({"HOME": "home"}, None),
+        ({}, None),
+    ],
+)
+def test_runs_are_kept_under_the_state_directory(monkeypatch, environment, directory):
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert runs_directory() == directory
+
+
+def test_where_the_environment_names_no_place_nothing_is_kept_and_nothing_said(monkeypatch, capfd):
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert RunLog.open(IDS[0], "", "{}", "", 0) is None
+    assert capfd.readouterr().err == ""
+
+
+def test_a_place_that_cannot_be_written_is_one_warning(tmp_path, monkeypatch, capfd):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert RunLog.open(IDS[0], "", "{}", "", 0) is None
+    told = capfd.readouterr().err
+    assert told.startswith("pflow run: warning: cannot keep a log of this run in ")
+    assert told.count("\n") == 1
+
+
+def test_an_id_that_there_is_already_is_left_as_it_is(place, capfd):
+    open_log()
+    before = lines(place)
+    assert RunLog.open(IDS[0], "other", "{}", "", 0) is None
+    assert lines(place) == before
+    assert "File exists" in capfd.readouterr().err
+
+
+def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkeypatch, capfd):
+    log = open_log()
+
+    def write(fd: int, data: bytes) -> int:
+        if fd != 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return really_write(fd, data)
+
+    really_write = os.write
+    monkeypatch.setattr(os, "write", write)
+    for _ in range(3):
+        log.line(b"{}\n")
+    log.event({"event": "end"})
+    log.finish(0)
+    monkeypatch.undo()
+    told = capfd.readouterr().err
+    assert "cannot go on with the log" in told
+    assert told.count("\n") == 1
+
+
+def test_a_node_that_closes_what_is_not_its_own_fails_no_run(place, capfd):
+    log = open_log()
+    for fd in (log.lock, log._trace):
+        os.close(fd)
+    log.line(b"{}\n")
+    log.finish(0)
+    assert "cannot go on with the log" in capfd.readouterr().err
+
+
+def test_an_event_that_is_no_json_is_a_warning(place, capfd):
+    log = open_log()
+    log.event({"event": "end", "step": "a", "message": "\udcff"})
+    log.event({"event": "end", "step": "b"})
+    assert [line.get("step") for line in lines(place)] == [None, "b"]
+    assert "warning: cannot log" in capfd.readouterr().err
+
+
+def test_a_write_that_takes_a_part_is_gone_on_with(place, monkeypatch):
+    log = open_log()
+    really_write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: really_write(fd, data[:5]))
+    log.event({"event": "end", "step": "a"})
+    monkeypatch.undo()
+    assert lines(place)[-1]["step"] == "a"
+
+
+def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place):
+    log = open_log()
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
+    log.event({"event": "start", "step": "a"})
+    os.close(log.lock)
+    assert find_run(IDS[0]).status == "running"
+    child.communicate()
+    assert find_run(IDS[0]).status == "killed"
+
+
+KILLED = """
+import os, signal
+from pflow.run.log import RunLog
+log = RunLog.open({id!r}, "name", "{{}}", "", 1)
+for visit in range(3):
+    log.event({{"event": "end", "step": "a", "visit": visit}})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_written_before_kill_9_is_there(place):
+    ended = subprocess.run([sys.executable, "-c", KILLED.format(id=IDS[0])], check=False)
+    assert ended.returncode == -9
+    assert [line.get("visit") for line in lines(place)] == [None, 0, 1, 2]
+
+
+def test_a_forked_child_writes_into_the_same_log(place):
+    log = open_log()
+    child = os.fork()
+    if not child:
+        log.event({"event": "end", "step": "child"})
+        os._exit(0)
+    os.waitpid(child, 0)
+    log.event({"event": "end", "step": "parent"})
+    assert [line.get("step") for line in lines(place)] == [None, "child", "parent"]
+
+
+@pytest.fixture
+def pruned(monkeypatch):
+    """The places that were pruned."""
+    import pflow.run.prune
+
+    places: list[str] = []
+    monkeypatch.setattr(pflow.run.prune, "prune", places.append)
+    return places
+
+
+def test_only_the_first_run_of_a_day_prunes(place, pruned):
+    for id in IDS[:2]:
+        open_log(id).finish(0)
+    assert pruned == []
+    os.utime(place / GROWN, (1, 1))
+    open_log(IDS[2]).finish(0)
+    assert pruned == [str(place)]
+
+
+def test_runs_that_take_much_room_are_pruned_sooner(place, pruned, monkeypatch):
+    monkeypatch.setattr(module, "_MANY_UNITS", 4)
+    for id in IDS[:2]:
+        log = open_log(id)
+        log.write_snapshot({"cli_injections": {"text": "x" * (1 << 17)}})
+        log.finish(0)
+        assert pruned == ([] if id == IDS[0] else [str(place)])
+    assert (place / GROWN).stat().st_size == 0

@@ -1,0 +1,361 @@
+"""Finding runs and reading their logs, whole or torn, and pruning them."""
+
+import json
+import os
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.errors import MISSING, PflowError
+from pflow.run.log import RunLog
+from pflow.run.prune import prune
+from pflow.run.runs import Events, Run, find_run, list_runs, number_of, parse_event, time_of
+from pflow.run.trace.read import trace_of_run
+from pflow.stage.document import new_run_id
+
+OLD, NEW = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    place = tmp_path / "pflow" / "runs"
+    place.mkdir(parents=True)
+    return place
+
+
+def event(kind: str, time: float = 100.0, **more: object) -> bytes:
+    return json.dumps({"v": 1, "event": kind, "time": time, **more}).encode() + b"\n"
+
+
+LOG = (
+    event("run", 100.0, run=OLD, name="fix-issue", flow_hash="ab", steps=2)
+    + event("start", 101.0, step="a", node="shell", visit=1)
+    + event("end", 102.0, step="a", node="shell", visit=1, reads={"x": ["y"]}, writes={"z": ["a.z"]}, ms=900.0)
+    + event("start", 103.0, step="b", node="llm", visit=1)
+    + event("end", 104.0, step="b", node="llm", visit=1, reads={}, writes={}, ms=1000.0, exit=66, message="no")
+    + event("finish", 105.0, exit=66, ms=5000.0, error={"step": "b", "exit": 66}, store={})
+)
+
+
+def keep(place, id: str, log: bytes) -> None:
+    (place / id).mkdir()
+    (place / id / "trace.jsonl").write_bytes(log)
+    (place / id / "lock").write_bytes(b"")
+
+
+def test_runs_are_listed_newest_first(place):
+    for id in (NEW, OLD):
+        keep(place, id, LOG)
+    assert [run.id for run in list_runs()] == [NEW, OLD]
+    assert [run.id for run in list_runs(1)] == [NEW]
+
+
+def test_what_is_no_run_is_not_listed(place):
+    (place / "notes").mkdir()
+    (place / NEW).mkdir()
+    (place / OLD).write_text("a file")
+    (place / ".grown").write_text("")
+    assert list_runs() == []
+
+
+def test_without_a_place_there_are_no_runs(monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert list_runs() == []
+
+
+UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "exit", "ms"),
+    [
+        (LOG, "failed", 66, 5000.0),
+        (LOG.replace(b'"exit": 66, "ms": 5000', b'"exit": 0, "ms": 5000'), "done", 0, 5000.0),
+        (UNFINISHED, "killed", None, 4000.0),
+        (LOG[:-1], "killed", None, 4000.0),
+        (UNFINISHED + event("finish", exit="0"), "killed", None, 0.0),
+        (UNFINISHED + event("finish", exit=True), "killed", None, 0.0),
+        (LOG + event("start", 106.0, step="b", node="llm", visit=1), "killed", None, 6000.0),
+        (LOG + b"of another\n", "failed", 66, 5000.0),
+        (event("run", 100.0), "killed", None, 0.0),
+        (LOG.replace(b'"ms": 5000.0', b'"ms": -1'), "failed", 66, 5000.0),
+    ],
+)
+def test_a_run_ended_as_its_last_event_says(place, log, status, exit, ms):
+    keep(place, OLD, log)
+    run = find_run(OLD)
+    assert (run.status, run.exit, run.ms) == (status, exit, ms)
+
+
+def test_the_end_of_a_long_log_is_found_however_long_its_last_line(place):
+    store = {f"key{number}": {"type": "str", "size": 1} for number in range(20_000)}
+    keep(place, OLD, UNFINISHED * 200 + event("finish", 105.0, exit=3, ms=1, store=store))
+    assert find_run(OLD).exit == 3
+
+
+def test_a_run_goes_on_while_its_lock_is_held(place):
+    log = RunLog.open(NEW, "long", "{}", "", 1)
+    assert log is not None
+    assert (find_run().status, find_run().ms) == ("running", None)
+    log.finish(0)
+    assert find_run().status == "done"
+
+
+def test_a_run_without_a_head_is_known_by_its_id(place):
+    keep(place, OLD, b"torn" + LOG[100:])
+    run = find_run(OLD)
+    assert (run.name, run.begun, run.status) == ("", time_of(OLD), "failed")
+
+
+@pytest.mark.parametrize(
+    ("word", "id"),
+    [
+        ("last", NEW),
+        ("@1", NEW),
+        ("@2", OLD),
+        (OLD, OLD),
+        (OLD.lower(), OLD),
+        ("01A", OLD),
+        ("01b", NEW),
+    ],
+)
+def test_a_run_is_found_by_its_id_by_how_that_begins_and_by_its_place(place, word, id):
+    for each in (NEW, OLD):
+        keep(place, each, LOG)
+    assert find_run(word).id == id
+
+
+@pytest.mark.parametrize(
+    ("word", "message", "hint"),
+    [
+        ("01", "cannot tell which run '01' is: 2 begin so", f"{NEW}, {OLD}"),
+        ("@3", "cannot find the run '@3'", "pflow runs lists them"),
+        ("@0", "cannot find the run '@0'", "pflow runs lists them"),
+        ("@²", "cannot find the run '@²'", "pflow runs lists them"),
+        ("", "cannot find the run ''", "pflow runs lists them"),
+        ("lats", "cannot find the run 'lats'", "did you mean last?"),
+        (OLD[:-1] + "Z", f"cannot find the run '{OLD[:-1]}Z'", f"did you mean {OLD}?"),
+        ("../" + OLD, f"cannot find the run '../{OLD}'", f"did you mean {OLD}?"),
+    ],
+)
+def test_a_run_that_is_not_there_is_66_with_the_nearest(place, word, message, hint):
+    for each in (NEW, OLD):
+        keep(place, each, LOG)
+    with pytest.raises(PflowError) as raised:
+        find_run(word)
+    assert (raised.value.message, raised.value.hint, raised.value.exit) == (message, hint, MISSING)
+
+
+def test_where_there_is_no_run_yet_that_is_said(place):
+    with pytest.raises(PflowError, match="there is none yet"):
+        find_run()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\0\0\0",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"v":2,"event":"end","time":1}',
+        b'{"v":1,"event":1,"time":1}',
+        b'{"v":1,"event":"end"}',
+        b'{"v":1,"event":"end","time":"now"}',
+        b'{"v":1,"event":"end","time":true}',
+        b'{"v":1,"event":"end","time":-1}',
+        b'{"v":1,"event":"end","time":1e300}',
+        b'{"v":1,"event":"end","time":NaN}',
+        b'{"v":1,"event":"end","time":1} x',
+        b"[" * 100_000,
+    ],
+)
+def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
+    assert parse_event(line) is None
+    events = Events(event("run") + line + b"\n" + event("finish"))
+    assert [each["event"] for each in events] == ["run", "finish"]
+    assert events.warnings == ["line 2 of the log is no event, and is left out"]
+
+
+def test_many_warnings_are_few():
+    events = Events(b"x\n" * 9 + b"torn")
+    assert events.warnings == [
+        "line 1 of the log is no event, and is left out",
+        "line 2 of the log is no event, and is left out",
+        "line 3 of the log is no event, and is left out",
+        "6 more lines of the log are left out",
+        "the last line of the log is torn, and is left out",
+    ]
+
+
+def test_a_log_that_is_gone_is_told(place):
+    keep(place, OLD, LOG)
+    run = find_run(OLD)
+    (place / OLD / "trace.jsonl").unlink()
+    with pytest.raises(PflowError, match="cannot read the log") as raised:
+        run.events()
+    assert raised.value.exit == MISSING
+
+
+def test_flow_and_snapshot_are_read_where_they_are_whole(place):
+    keep(place, OLD, LOG)
+    (place / OLD / "flow.pflow.json").write_text('{"pflow": 1}')
+    (place / OLD / "snapshot.json").write_text('{"flow_ha')
+    run = find_run(OLD)
+    assert (run.flow(), run.snapshot()) == ({"pflow": 1}, None)
+
+
+def ended(place, log: bytes) -> set[str]:
+    """The steps that a log says have ended."""
+    (place / OLD / "trace.jsonl").write_bytes(log)
+    run = Run(str(place / OLD))
+    trace = trace_of_run(run, run.events())
+    return {visit.step for visit in trace.visits if visit.state in ("done", "failed")}
+
+
+def steps_ended_in(lines: bytes) -> set[str]:
+    events = [json.loads(line) for line in lines.split(b"\n")[:-1]]
+    return {each["step"] for each in events if each["event"] == "end"}
+
+
+def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_say(place):
+    keep(place, OLD, b"")
+    for length in range(len(LOG) + 1):
+        assert ended(place, LOG[:length]) == steps_ended_in(LOG[:length])
+        assert (find_run(OLD).status == "failed") is (length == len(LOG))
+
+
+@given(data=st.data())
+def test_whatever_a_log_holds_it_is_read_and_no_more_steps_ended(tmp_path_factory, data):
+    place = tmp_path_factory.mktemp("runs")
+    keep(place, OLD, b"")
+    at = data.draw(st.integers(0, len(LOG)))
+    length = data.draw(st.integers(0, 30))
+    log = LOG[:at] + data.draw(st.binary(max_size=20)) + LOG[at + length :]
+    assert ended(place, log[: data.draw(st.integers(0, len(log)))]) <= {"a", "b"}
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 1 << 63) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "v": st.just(1),
+                "event": st.sampled_from(["run", "start", "end", "finish", "x"]),
+                "time": st.floats(0, 1e9),
+            },
+            optional={
+                name: ODD | st.sampled_from(["a", "a/b", 1])
+                for name in (
+                    *("step", "node", "visit", "lane", "version", "reads", "writes", "ms", "action", "exit", "message"),
+                    *(
+                        "tokens",
+                        "model",
+                        "cost",
+                        "tries",
+                        "items",
+                        "error",
+                        "store",
+                        "name",
+                        "flow_hash",
+                        "traceparent",
+                    ),
+                )
+            },
+        ),
+        max_size=6,
+    )
+)
+def test_events_with_odd_members_can_be_shown_in_every_form(tmp_path_factory, events):
+    from pflow.run.trace import chrome, otlp, text
+    from pflow.run.trace import json as as_json
+
+    place = tmp_path_factory.mktemp("runs")
+    keep(place, OLD, "".join(json.dumps(event) + "\n" for event in events).encode())
+    run = Run(str(place / OLD))
+    trace = trace_of_run(run, run.events())
+    for form in (text, as_json, chrome, otlp):
+        assert isinstance(form.write(trace, now=2e9, with_store=True), bytes)
+
+
+@pytest.mark.parametrize("id", ["", "x", OLD[:-1], OLD + "0", "8" + OLD[1:], OLD.lower(), OLD[:-1] + "U", "é" * 26])
+def test_what_is_no_ulid_has_no_number(id):
+    assert number_of(id) is None
+    assert time_of(id) == 0
+
+
+def test_an_id_tells_when_it_was_made():
+    assert time_of("01ARYZ6S41TSV4RRFFQ69G5FAV") == 1469918176.385
+    assert number_of("7" + "Z" * 25) == (1 << 128) - 1
+
+
+DAY = 86_400
+
+
+def id_of(age: float) -> str:
+    """The id of a run that began so many days ago."""
+    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    number = int((time.time() - age * DAY) * 1000)
+    return "".join(digits[number >> shift & 31] for shift in range(45, -1, -5)) + "0" * 16
+
+
+def test_runs_are_pruned_after_so_many_days(place):
+    ages = {age: id_of(age) for age in (0, 29, 31, 400)}
+    for id in ages.values():
+        keep(place, id, LOG)
+    prune(str(place))
+    assert [run.id for run in list_runs()] == [ages[0], ages[29]]
+
+
+def test_the_oldest_are_pruned_until_the_rest_has_room(place):
+    ids = [id_of(age) for age in (1, 2, 3, 4)]
+    for id in ids:
+        keep(place, id, b"x" * 100_000)
+    prune(str(place), size=250_000)
+    assert [run.id for run in list_runs()] == ids[:2]
+
+
+def test_the_newest_run_stays_however_old_and_large(place):
+    keep(place, OLD, LOG)
+    prune(str(place), size=0)
+    assert [run.id for run in list_runs()] == [OLD]
+
+
+def test_a_run_that_goes_on_is_never_pruned(place):
+    log = RunLog.open(OLD, "", "{}", "", 1)
+    assert log is not None
+    keep(place, NEW, LOG)
+    keep(place, new_run_id(), LOG)
+    prune(str(place))
+    assert [run.id for run in list_runs()][1:] == [OLD]
+    log.finish(0)
+    prune(str(place))
+    assert len(list_runs()) == 1
+
+
+def test_pruning_takes_whole_runs_and_nothing_else(place):
+    keep(place, new_run_id(), LOG)
+    keep(place, OLD, LOG)
+    (place / OLD / "store").mkdir()
+    (place / OLD / "store" / "key").write_text("x")
+    os.symlink(place / "notes", place / OLD / "link")
+    (place / "notes").mkdir()
+    (place / "notes" / "note").write_text("mine")
+    prune(str(place))
+    assert not (place / OLD).exists()
+    assert (place / "notes" / "note").read_text() == "mine"
+
+
+def test_pruning_where_there_is_nothing_is_nothing(tmp_path):
+    prune(str(tmp_path / "nope"))
+    assert not (tmp_path / "nope").exists()

@@ -1,0 +1,461 @@
+"""The trace: from a run's events and from a document's header, as text, JSON, a timeline and spans."""
+
+import json
+
+import pytest
+
+from pflow.run.runs import Events, Run
+from pflow.run.trace import chrome, otlp, text
+from pflow.run.trace import json as as_json
+from pflow.run.trace.document import trace_of_document
+from pflow.run.trace.ids import parent_span, run_span, trace_id
+from pflow.run.trace.read import trace_of_run
+from pflow.run.trace.trace import Trace
+from pflow.stage.document import Document
+
+ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+@pytest.fixture
+def directory(tmp_path):
+    directory = tmp_path / ID
+    directory.mkdir()
+    return directory
+
+
+def traced(directory, *events: dict) -> Trace:
+    """The trace of a run with these events, a second apart where they do not say when."""
+    lines = [json.dumps({"v": 1, "time": 100.0 + number, **event}) + "\n" for number, event in enumerate(events)]
+    log = directory / "trace.jsonl"
+    log.write_text("".join(lines))
+    run = Run(str(directory))
+    return trace_of_run(run, Events(log.read_bytes()))
+
+
+RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32, "steps": 2, "by": "pflow-shell 0.1.0"}
+
+
+def start(step: str, node: str = "llm", visit: int = 1, **more: object) -> dict:
+    return {"event": "start", "step": step, "node": node, "visit": visit, **more}
+
+
+def end(step: str, node: str = "llm", visit: int = 1, ms: float = 12.3, **more: object) -> dict:
+    return {"event": "end", "step": step, "node": node, "version": "1.0.0", "visit": visit, "ms": ms, **more}
+
+
+def finish(exit: int = 0, **more: object) -> dict:
+    return {"event": "finish", "exit": exit, "ms": 5000.0, "store": {}, **more}
+
+
+def shown(trace: Trace, **more: object) -> str:
+    return text.write(trace, **{"now": 110.0, "with_store": False, **more}).decode()
+
+
+END = f"run {ID} (fix-issue): done after 5.0 s\n"
+
+
+def test_a_step_is_shown_as_seed_001_does(directory):
+    trace = traced(
+        directory,
+        RUN,
+        start("fetcher", "github-get-issue"),
+        end("fetcher", "github-get-issue", reads={"repo": []}, writes={"issue_data": ["fetcher.issue_data"]}),
+        start("analyzer"),
+        end(
+            "analyzer",
+            ms=1234.5,
+            reads={"prompt": ["fetcher.issue_data.body"], "model": []},
+            writes={"response": ["analyzer.response"]},
+        ),
+        finish(),
+    )
+    assert shown(trace) == (
+        "[1] fetcher (github-get-issue)  12 ms\n"
+        "    ← reads: repo given\n"
+        "    → writes: fetcher.issue_data\n"
+        "\n"
+        "[2] analyzer (llm)  1.2 s\n"
+        "    ← reads: prompt from fetcher.issue_data.body, model given\n"
+        "    → writes: analyzer.response\n"
+        "\n" + END
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, "12 ms"),
+        ({"tokens": {"in": 3, "out": 0}}, "12 ms, 3 tokens in + 0 tokens out"),
+        ({"model": "m", "cost": 0.0012}, "12 ms, m, $0.0012"),
+        ({"cost": 0.0}, "12 ms, $0"),
+        ({"tries": 2}, "12 ms, 2 tries"),
+        ({"items": {"done": 10, "failed": 0}}, "12 ms, 10 items"),
+        ({"items": {"done": 9, "failed": 1}}, "12 ms, 9 of 10 items"),
+        ({"items": "odd", "tokens": 7, "cost": "much"}, "12 ms"),
+        ({"visit": 3}, "12 ms, visit 3"),
+        ({"lane": "fork/b"}, "12 ms, in branch fork/b"),
+        ({"action": "retry"}, "12 ms, action retry"),
+        ({"exit": 66}, "12 ms, exit 66"),
+    ],
+)
+def test_what_a_step_took_and_how_it_ended_stands_behind_it(directory, more, told):
+    trace = traced(directory, RUN, start("a", **{"visit": 1, **more}), end("a", **more), finish())
+    assert shown(trace) == f"[1] a (llm)  {told}\n\n{END}"
+
+
+def test_the_steps_of_a_subflow_stand_in_it(directory):
+    trace = traced(
+        directory,
+        *(RUN, start("outer", "flow:sub"), start("outer/inner"), end("outer/inner", writes={"x": ["x"]})),
+        *(start("outer/in"), start("outer/in/most"), end("outer/in/most"), end("outer/in"), end("outer", "flow:sub")),
+        finish(),
+    )
+    assert shown(trace) == (
+        "[1] outer (flow:sub)  12 ms\n\n"
+        "    [2] outer/inner (llm)  12 ms\n        → writes: x\n\n"
+        "    [3] outer/in (llm)  12 ms\n\n"
+        "        [4] outer/in/most (llm)  12 ms\n\n" + END
+    )
+
+
+def test_a_failed_step_says_why_once(directory):
+    caught = end("a", exit=66, message="no such file")
+    trace = traced(directory, RUN, start("a"), caught, start("b"), end("b", exit=1, message="no"), finish())
+    assert "[1] a (llm)  12 ms, exit 66\n    ✗ no such file\n" in shown(trace)
+    error = {"step": "b", "node": "llm", "exit": 1, "message": "no"}
+    trace = traced(directory, RUN, start("b"), end("b", exit=1, message="no"), finish(1, error=error))
+    assert shown(trace) == (
+        f"[1] b (llm)  12 ms, exit 1\n\nfailed: b (exit 1): no\n\nrun {ID} (fix-issue): failed with 1 after 5.0 s\n"
+    )
+
+
+def test_visits_of_a_loop_and_of_branches_are_told_apart(directory):
+    trace = traced(
+        directory,
+        *(RUN, start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
+        *(start("b", lane="a/b"), start("c", lane="a/c"), end("c", lane="a/c", exit=3), end("b", lane="a/b")),
+        finish(),
+    )
+    found = [(visit.number, visit.step, visit.visit, visit.lane, visit.state) for visit in trace.visits]
+    assert found == [
+        (1, "a", 1, "", "done"),
+        (2, "a", 2, "", "done"),
+        (3, "b", 1, "a/b", "done"),
+        (4, "c", 1, "a/c", "failed"),
+    ]
+    assert [visit.write_keys for visit in trace.visits] == [["first"], [], [], []]
+
+
+def test_visits_that_are_alike_end_in_the_order_in_which_they_began(directory):
+    one, two = (end("a/b", writes={"x": [place]}) for place in ("one", "two"))
+    trace = traced(directory, RUN, start("a"), start("a/b"), start("a/b"), one, two, end("a"), finish())
+    assert [visit.write_keys for visit in trace.visits] == [[], ["one"], ["two"]]
+
+
+def test_an_end_whose_start_is_torn_is_a_visit_too(directory):
+    trace = traced(directory, RUN, end("a", ms=500.0), finish())
+    assert [(visit.step, visit.begun, visit.state) for visit in trace.visits] == [("a", 100.5, "done")]
+
+
+def test_a_run_without_an_end_was_killed_and_so_was_its_step(directory):
+    trace = traced(directory, RUN, start("a"), end("a"), start("b"))
+    assert (
+        shown(trace) == f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\nrun {ID} (fix-issue): killed after 3.0 s\n"
+    )
+
+
+def test_a_run_that_goes_on_is_shown_as_far_as_it_is(directory):
+    import fcntl
+
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        trace = traced(directory, RUN, start("a"), end("a"), start("b"))
+    assert "[2] b (llm)  running for 7.0 s\n" in shown(trace)
+    assert shown(trace, with_store=True).endswith(
+        f"run {ID} (fix-issue): running for 10.0 s\n\nthe store is known when the run has ended\n"
+    )
+    spans = spans_of(trace)
+    assert [span["name"] for span in spans] == ["a"]
+    assert durations(trace) == {"fix-issue": 10e6, "a": 12300.0, "b": 7e6}
+
+
+def test_a_terminal_is_told_nothing_by_names(directory):
+    trace = traced(directory, RUN | {"name": "\x1b[31m"}, start("a\nb", "\x9b"), end("a\nb", "\x9b"), finish())
+    assert shown(trace).startswith("[1] a\\nb (\\x9b)  12 ms\n")
+    assert "\x1b" not in shown(trace)
+
+
+def test_the_final_store_is_shown_by_keys_types_and_sizes(directory):
+    store = {
+        "text": {"type": "str", "size": 1234},
+        "one": {"type": "list", "size": 1},
+        "number": {"type": "int"},
+        "odd": 1,
+        "odder": {"type": {}, "size": "x"},
+    }
+    trace = traced(directory, RUN, finish(store=store))
+    assert shown(trace, with_store=True) == (
+        END + "\nthe store\n    text: str, 1,234 characters\n    one: list, 1 item\n    number: int\n    odder: {}\n"
+    )
+    assert shown(traced(directory, RUN, finish()), with_store=True) == END + "\nthe store is empty\n"
+
+
+SEED_002 = [
+    RUN,
+    start("fetch", "yt-transcript"),
+    end("fetch", "yt-transcript", reads={"url": ["video_url"]}, writes={"transcript": ["raw_transcript"]}),
+    start("summarise", "summarise-text"),
+    end("summarise", "summarise-text", reads={"text": ["raw_transcript"]}, writes={"summary": ["article_summary"]}),
+    finish(store={"article_summary": {"type": "str", "size": 9}}),
+]
+
+
+def test_json_has_the_execution_trace_of_seed_002(directory):
+    snapshot = {"flow_hash": "ab", "config_overrides": {"summarise": {"temperature": 0.9}}, "cli_injections": {}}
+    (directory / "snapshot.json").write_text(json.dumps(snapshot))
+    document = json.loads(as_json.write(traced(directory, *SEED_002), now=110.0, with_store=True))
+    assert [
+        {name: entry[name] for name in ("node", "read_keys", "write_keys")} for entry in document["execution_trace"]
+    ] == [
+        {"node": "yt-transcript", "read_keys": ["video_url"], "write_keys": ["raw_transcript"]},
+        {"node": "summarise-text", "read_keys": ["raw_transcript"], "write_keys": ["article_summary"]},
+    ]
+    assert document["snapshot"] == snapshot
+    assert document["store"] == {"article_summary": {"type": "str", "size": 9}}
+    assert document["flow"] == {"name": "fix-issue", "hash": "ab" * 32}
+    assert (document["run"], document["status"], document["exit"], document["ms"]) == (ID, "done", 0, 5000.0)
+    assert [event["event"] for event in document["events"]] == ["run", "start", "end", "start", "end", "finish"]
+
+
+def test_json_tells_all_of_a_visit(directory):
+    trace = traced(
+        directory,
+        *(RUN, start("a", "flow:x"), start("a/b", lane="f/b")),
+        end("a/b", lane="f/b", reads={"x": ["p", "q"], "y": ["p"], "z": []}, tries=2, exit=3, message="no"),
+        *(end("a", "flow:x"), finish(3, error={"step": "a"})),
+    )
+    document = json.loads(as_json.write(trace, now=110.0, with_store=False))
+    assert document["execution_trace"][1] == {
+        "node": "llm",
+        "read_keys": ["p", "q"],
+        "write_keys": [],
+        "step": "a/b",
+        "number": 2,
+        "visit": 1,
+        "state": "failed",
+        "began": 102.0,
+        "ms": 12.3,
+        "version": "1.0.0",
+        "reads": {"x": ["p", "q"], "y": ["p"], "z": []},
+        "writes": {},
+        "lane": "f/b",
+        "outer": 1,
+        "tries": 2,
+        "exit": 3,
+        "message": "no",
+    }
+    assert document["error"] == {"step": "a"}
+    assert "store" not in document
+
+
+def durations(trace: Trace) -> dict[str, float]:
+    events = json.loads(chrome.write(trace, now=110.0, with_store=False))["traceEvents"]
+    return {event["name"]: event["dur"] for event in events if event["ph"] == "X"}
+
+
+def test_a_timeline_has_the_flow_and_a_track_for_each_lane(directory):
+    trace = traced(
+        directory,
+        *(RUN, start("a"), end("a", ms=1000.0, reads={"x": ["y"]}), start("b", lane="a/b"), start("c", lane="a/c")),
+        *(end("b", lane="a/b", ms=250.5), end("c", lane="a/c"), finish()),
+    )
+    timeline = json.loads(chrome.write(trace, now=0.0, with_store=False))
+    names = {event["tid"]: event["args"]["name"] for event in timeline["traceEvents"] if event["name"] == "thread_name"}
+    assert names == {1: "fix-issue", 2: "a/b", 3: "a/c"}
+    drawn = [event for event in timeline["traceEvents"] if event["ph"] == "X"]
+    assert [(each["name"], each["cat"], each["tid"], each["ts"], each["dur"]) for each in drawn] == [
+        ("fix-issue", "flow", 1, 0.0, 7e6),
+        ("a", "llm", 1, 1e6, 1e6),
+        ("b", "llm", 2, 3e6, 250500.0),
+        ("c", "llm", 3, 4e6, 12300.0),
+    ]
+    assert drawn[1]["args"]["reads"] == {"x": "y"}
+    assert {event["pid"] for event in timeline["traceEvents"]} == {1}
+
+
+def test_in_a_timeline_nothing_sticks_out_of_what_it_is_in(directory):
+    trace = traced(
+        directory,
+        *(RUN, start("a"), start("a/b"), end("a/b", ms=99_000.0), end("a", ms=2000.0), finish(time=104.0)),
+    )
+    assert durations(trace) == {"fix-issue": 4e6, "a": 2e6, "a/b": 1e6}
+    early = traced(directory, RUN, start("a", time=50.0), end("a", time=51.0), finish())
+    assert durations(early)["a"] == 12300.0
+
+
+def spans_of(trace: Trace) -> list[dict]:
+    lines = otlp.write(trace, now=110.0, with_store=False).decode().splitlines()
+    return [span for line in lines for span in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+
+
+def attributes(span: dict) -> dict[str, object]:
+    return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
+
+
+def test_a_run_and_each_visit_of_a_step_are_spans(directory):
+    run, outer, inner = spans_of(
+        traced(
+            directory,
+            *(RUN, start("a", "flow:x"), start("a/b", visit=2)),
+            end(
+                "a/b",
+                visit=2,
+                exit=66,
+                message="no",
+                tokens={"in": 3, "out": 4},
+                model="m",
+                reads={"x": ["y"]},
+                cost=0.5,
+            ),
+            *(end("a", "flow:x", ms=2000.0), finish()),
+        )
+    )
+    assert {len(span["traceId"]) for span in (run, outer, inner)} == {32}
+    assert len({span["spanId"] for span in (run, outer, inner)}) == 3
+    assert len(inner["spanId"]) == 16
+    assert "parentSpanId" not in run
+    assert (outer["parentSpanId"], inner["parentSpanId"]) == (run["spanId"], outer["spanId"])
+    assert (outer["startTimeUnixNano"], outer["endTimeUnixNano"]) == ("101000000000", "103000000000")
+    assert (run["startTimeUnixNano"], run["endTimeUnixNano"]) == ("100000000000", "105000000000")
+    assert [span["status"] for span in (run, inner)] == [{"code": 1}, {"code": 2, "message": "no"}]
+    assert attributes(run) == {"pflow.run": ID, "pflow.flow_hash": "ab" * 32, "pflow.exit": "0"}
+    assert attributes(inner) == {
+        "pflow.node": "llm",
+        "pflow.version": "1.0.0",
+        "pflow.visit": "2",
+        "pflow.exit": "66",
+        "pflow.cost": 0.5,
+        "pflow.reads": {"values": [{"stringValue": "y"}]},
+        "gen_ai.response.model": "m",
+        "gen_ai.usage.input_tokens": "3",
+        "gen_ai.usage.output_tokens": "4",
+    }
+
+
+def test_what_was_killed_is_an_error_in_its_span(directory):
+    run, cut = spans_of(traced(directory, RUN, start("a")))
+    assert run["status"] == cut["status"] == {"code": 2, "message": "it did not end"}
+
+
+def test_the_spans_of_a_long_run_are_some_lines(directory):
+    visits = [event for visit in range(1, 601) for event in (start("a", visit=visit), end("a", visit=visit))]
+    trace = traced(directory, RUN, *visits, finish())
+    assert len(otlp.write(trace, now=0.0, with_store=False).splitlines()) == 2
+    assert len(spans_of(trace)) == 601
+
+
+TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
+TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
+
+
+def test_a_run_that_another_trace_began_is_a_span_of_it(directory):
+    spans = {"traceparent": f"00-{TRACE}-{OWN}-01", "parent": TRACEPARENT}
+    run, visit = spans_of(traced(directory, RUN | spans, start("a"), end("a"), finish()))
+    assert {run["traceId"], visit["traceId"]} == {TRACE}
+    assert (run["spanId"], run["parentSpanId"], visit["parentSpanId"]) == (OWN, PARENT, OWN)
+
+
+BITS = "01563e3ab5d3d6764c61efb99302bd5b"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "x", TRACEPARENT.upper(), f"00-{'0' * 32}-{PARENT}-01", f"00-{TRACE}-{'0' * 16}-01", "00-a-b-01"]
+)
+def test_a_traceparent_that_is_none_is_let_be(wrong):
+    assert (trace_id(ID, wrong), run_span(ID, wrong), parent_span(wrong)) == (BITS, BITS[16:], "")
+
+
+def test_the_ids_of_a_run_are_the_bits_of_its_own():
+    assert (trace_id(ID, ""), run_span(ID, "")) == (BITS, BITS[16:])
+    assert len(trace_id("no ulid", "")) == 32
+
+
+def piped(**header: object) -> Trace:
+    document = Document({"v": 1, "run": ID, **header})
+    document.set("text", "héllo")
+    document.set("data", b"\xff")
+    return trace_of_document(document, with_store=True)
+
+
+STEPS = [
+    {"id": "first", "node": "shell", "version": "1.0.0", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
+    {"id": "llm", "node": "llm", "reads": {"prompt": "--prompt (first.stdout, a.b)"}, "writes": {"r": "response"}},
+]
+
+
+def test_a_document_shows_its_stages_as_they_tell_them():
+    assert shown(piped(steps=STEPS)) == (
+        "[1] first (shell)  5 ms\n    ← reads: command from --command, input from stdin\n\n"
+        "[2] llm (llm)\n    ← reads: prompt from --prompt (first.stdout, a.b)\n    → writes: response\n"
+    )
+    assert shown(piped()) == "no step has run\n"
+
+
+def test_a_document_that_failed_says_so():
+    error = {"step": "llm", "node": "llm", "exit": 69, "message": "no"}
+    trace = piped(steps=[*STEPS[:1], {**STEPS[1], "exit": 69}], error=error)
+    assert shown(trace).endswith("    → writes: response\n\nfailed: llm (exit 69): no\n")
+    assert trace.exit == 69
+
+
+@pytest.mark.parametrize(
+    ("origin", "places"),
+    [
+        ("stdin", ["stdin"]),
+        ("a.b[0]", ["a.b[0]"]),
+        ("--path", []),
+        ("--prompt (a.b)", ["a.b"]),
+        ('--prompt (a["x, y"], b)', ['a["x, y"]', "b"]),
+        (["a", "b"], ["a", "b"]),
+    ],
+)
+def test_the_places_that_a_stage_read_are_found_in_what_it_says(origin, places):
+    (visit,) = piped(steps=[{"id": "a", "node": "b", "reads": {"x": origin}}]).visits
+    assert visit.read_keys == places
+
+
+def test_a_document_has_every_form():
+    trace = piped(steps=STEPS, by="pflow-shell 0.1.0", traceparent=TRACEPARENT)
+    document = json.loads(as_json.write(trace, now=0.0, with_store=True))
+    assert document["store"]["text"] == {"type": "str", "size": 5, "value": "héllo"}
+    assert document["store"]["data"] == {"type": "bytes", "size": 1, "value": {"$bytes": "/w=="}}
+    assert [entry["read_keys"] for entry in document["execution_trace"]] == [["stdin"], ["first.stdout", "a.b"]]
+    assert (document["flow"], document["status"], document["events"]) == (None, "done", STEPS)
+    assert durations(trace) == {"pipe": 5000.0, "first": 5000.0, "llm": 0.0}
+    assert [span["name"] for span in spans_of(trace)] == ["pipe", "first", "llm"]
+    assert {span["traceId"] for span in spans_of(trace)} == {TRACE}
+
+
+def test_the_store_of_a_document_is_shown_with_its_values():
+    shows = shown(piped(steps=[]), with_store=True)
+    assert shows.endswith(
+        '\nthe store\n    text: str, 5 characters: "héllo"\n    data: bytes, 1 byte: {"$bytes":"/w=="}\n'
+    )
+
+
+def test_a_long_value_is_cut_in_the_text():
+    document = Document({"v": 1})
+    document.set("text", "x" * 5000)
+    shows = shown(trace_of_document(document, with_store=True), with_store=True)
+    assert shows.endswith("x…\n")
+    assert len(shows) < 1200
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{}, {"id": []}, {"ms": "x", "reads": [], "writes": 7}, {"reads": {"a": 1}, "writes": {"b": None}}, {"exit": {}}],
+)
+def test_odd_entries_of_a_header_are_shown_somehow(step):
+    trace = piped(steps=[step, 7])
+    for form in (text, as_json, chrome, otlp):
+        assert form.write(trace, now=0.0, with_store=True)
