@@ -68,9 +68,15 @@ def pick_class(module: Any, name: str) -> type:
 def own_directories() -> list[str]:
     """Where a user's own nodes are: the directories of PFLOW_NODES, then pflow/nodes under XDG_DATA_HOME."""
     listed = [each for each in os.environ.get("PFLOW_NODES", "").split(os.pathsep) if each]
+    own = data_directory("nodes")
+    return [*listed, own] if own else listed
+
+
+def data_directory(name: str) -> str | None:
+    """A directory of pflow's under XDG_DATA_HOME; None where the environment names no place."""
     home = os.environ.get("HOME", "")
     data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
-    return [*listed, os.path.join(data, "pflow", "nodes")] if os.path.isabs(data) else listed
+    return os.path.join(data, "pflow", name) if os.path.isabs(data) else None
 
 
 def find_own(name: str) -> str | None:

@@ -88,5 +88,5 @@ def in_words(error: BaseException) -> str:
     """What a file of Python that does not load raises."""
     if isinstance(error, SystemExit):
         return f"it calls exit({error.code})"
-    place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+    place = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     return f"{type(error).__name__}: {getattr(error, 'msg', error)}{place}"

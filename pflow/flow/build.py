@@ -98,9 +98,12 @@ def _edges(document: Document, ids: list[str]) -> list[Edge]:
     if "edges" not in document:
         return chain(ids)
     written = [edge or {} for edge in document["edges"]]
-    whole = [edge for edge in written if "from" in edge and "to" in edge]
-    edges = [Edge(edge["from"], edge["to"], edge.get("action", "default")) for edge in whole]
-    return edges if len(whole) == len(written) else edges + _bridges(edges, ids)
+    edges = [
+        Edge(edge["from"], edge["to"], edge.get("action", "default"), f"edges[{number}]")
+        for number, edge in enumerate(written)
+        if "from" in edge and "to" in edge
+    ]
+    return edges if len(edges) == len(written) else edges + _bridges(edges, ids)
 
 
 def chain(ids: list[str]) -> list[Edge]:

@@ -44,14 +44,15 @@ class Batch:
 
 
 class Edge:
-    """From one step to another, when the first returns the action."""
+    """From one step to another, when the first returns the action. `place` is where it stands in the file."""
 
-    __slots__ = ("action", "source", "target")
+    __slots__ = ("action", "place", "source", "target")
 
-    def __init__(self, source: str, target: str, action: str = "default") -> None:
+    def __init__(self, source: str, target: str, action: str = "default", place: str = "edges") -> None:
         self.source = source
         self.target = target
         self.action = action
+        self.place = place
 
 
 class Step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, exit_code
 from pflow.registry import bundled_names, own_directories
 from pflow.source import plain
 
@@ -35,7 +35,12 @@ class Kind:
     def interface(self) -> Interface:
         """What it reads, writes and takes. Raises PflowError (65) where its file does not say it rightly."""
         if self._interface is None:
-            self._interface = self._read_interface()
+            try:
+                self._interface = self._read_interface()
+            except OSError as error:
+                raise PflowError(
+                    f"cannot read the node '{self.file}': {error.strerror}", exit=exit_code(error)
+                ) from None
         return self._interface
 
     def _read_interface(self) -> Interface:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.flow.plan import Write
-from pflow.paths import meet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Reaching:
             writes = names.get(path[:length])
             if writes:
                 return [(write.target + path[length:], write) for write in writes.values()]
-        below = [writes for name, writes in names.items() if len(name) > len(path) and meet(name, path)]
+        below = [writes for name, writes in names.items() if len(name) > len(path) and name[: len(path)] == path]
         return [(path, write) for writes in below for write in writes.values()]
 
 

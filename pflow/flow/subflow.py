@@ -8,6 +8,7 @@ import sys
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.kinds import FLOW, Kind
 from pflow.interface import Interface, Item
+from pflow.registry import data_directory
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _DEEP = 20_000
 """Python's limit on calls within calls, for flows within flows: each level takes some twenty."""
 
+_SUFFIX = ".pflow.json"
 _being_loaded: list[str] = []
 _plans: dict[str, Plan] = {}
 
@@ -56,12 +58,20 @@ def find_flow(type: str, directory: str) -> FlowKind | None:
 
 def saved_flow(name: str) -> str | None:
     """The file of a saved flow; None where there is none of that name."""
-    home = os.environ.get("HOME", "")
-    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
-    if not os.path.isabs(data) or "/" in name or not name:
+    folder = data_directory("flows")
+    if folder is None or "/" in name or not name:
         return None
-    file = os.path.join(data, "pflow", "flows", name + ".pflow.json")
+    file = os.path.join(folder, name + _SUFFIX)
     return file if os.path.isfile(file) else None
+
+
+def saved_flows() -> list[str]:
+    """The names of all saved flows."""
+    try:
+        files = sorted(os.listdir(data_directory("flows") or "/dev/null"))
+    except OSError:
+        return []
+    return [file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX) and file != _SUFFIX]
 
 
 def _load(file: str) -> Plan:

@@ -38,11 +38,21 @@ def find_file(word: str) -> str | None:
     if word.startswith("flow:"):
         file = saved_flow(word.removeprefix("flow:"))
         if file is None:
-            raise PflowError(f"cannot find the saved flow '{word.removeprefix('flow:')}'", exit=NOT_FOUND)
+            raise _no_saved_flow(word.removeprefix("flow:"))
         return file
     if "\n" not in word and "\0" not in word and os.path.isfile(word):
         return word
     return saved_flow(word)
+
+
+def _no_saved_flow(name: str) -> PflowError:
+    import difflib
+
+    from pflow.flow.subflow import saved_flows
+
+    near = difflib.get_close_matches(name, saved_flows(), 2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow nodes lists them"
+    return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 
 
 def _looks_like_file(word: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from pflow.commands._click import run_click
 from pflow.commands.nodes import command
 from pflow.errors import PflowError
-from pflow.flow.explaining.catalogue import saved_flows
+from pflow.flow.subflow import saved_flows
 from pflow.flow.kinds import forget_kinds
 
 OWN = '''

@@ -27,7 +27,8 @@ def members_of(thing):
     if not isinstance(thing, Flow | Step | Edge | Input | Batch):
         return (type(thing), thing)
     names = getattr(type(thing), "__slots__", None) or vars(thing)
-    return {name: members_of(getattr(thing, name)) for name in names}
+    read_from = {"place"} if isinstance(thing, Edge) else set()
+    return {name: members_of(getattr(thing, name)) for name in names if name not in read_from}
 
 
 def same(one, other):

@@ -6,6 +6,7 @@ import os
 
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.kinds import BUNDLED, find_kind, list_kinds, no_such_kind
+from pflow.flow.subflow import saved_flows
 from pflow.jsontext import decode
 from pflow.source import in_words
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.kinds import Kind
-
-_SUFFIX = ".pflow.json"
-
 
 class _Stated:
     """What a node's class states beside its interface."""
@@ -30,17 +28,6 @@ def everything() -> list[Kind]:
     """Every node, then every saved flow."""
     flows = [find_kind(f"flow:{name}") for name in saved_flows()]
     return [*list_kinds(), *(kind for kind in flows if kind is not None)]
-
-
-def saved_flows() -> list[str]:
-    """The names of the flows that are saved under XDG_DATA_HOME."""
-    home = os.environ.get("HOME", "")
-    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
-    try:
-        files = sorted(os.listdir(os.path.join(data, "pflow", "flows"))) if os.path.isabs(data) else []
-    except OSError:
-        return []
-    return [file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX) and file != _SUFFIX]
 
 
 def find(name: str) -> Kind:

@@ -1,0 +1,144 @@
+"""pflow check: what is wrong with a flow, before anything runs."""
+
+from __future__ import annotations
+
+import click
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pflow.flow.findings import Finding
+    from pflow.flow.flow import Flow
+
+_FORMS = {
+    "pflow": "pflow form",
+    "bindings": "the form of input_bindings, output_bindings and config",
+    "keys": "the form of input_key and output_key",
+    "pipe": "pipe syntax",
+}
+
+
+class _Command(click.Command):
+    """A command whose help ends with the rules."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from pflow.flow.rules import RULES
+
+        rules = [f"  {rule.id}  {rule.title} ({rule.otherwise})\n" for rule in RULES.values()]
+        formatter.write("\nRules:\n  PF00  every part has the right shape (error)\n" + "".join(rules))
+
+
+@click.command(
+    cls=_Command,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+    },
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: file, dialect, steps, findings.")
+@click.option("--strict", is_flag=True, help="Take warnings for errors.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of a flow's file; no flow is needed.")
+@click.argument("flow", nargs=-1, type=click.UNPROCESSED)
+def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool) -> int:
+    """Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
+
+    Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
+    where one is an error.
+
+    \b
+    pflow check fix-issue.pflow.json
+    pflow check --json --strict fix-issue.pflow.json
+    pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
+    """
+    if schema:
+        return _print_schema()
+    from pflow.errors import BAD_DATA, USAGE, PflowError
+    from pflow.flow.findings import SHAPE
+    from pflow.flow.findings import Finding as Found
+    from pflow.flow.take import take_flow
+
+    if not flow:
+        raise PflowError("cannot check: no flow is named", hint="pflow check FLOW; --help tells more", exit=USAGE)
+    try:
+        loaded = take_flow(flow)
+    except PflowError as error:
+        if as_json and error.exit == BAD_DATA:
+            _print_json(_name_of(flow), None, [Found(SHAPE, "", error.message, error.hint)])
+        raise
+    findings = _check(loaded.flow, loaded.findings)
+    (_print_json if as_json else _print_lines)(_name_of(flow), loaded.flow, findings)
+    return BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
+
+
+def _check(flow: Flow, findings: Sequence[Finding]) -> list[Finding]:
+    """Every finding; what was doubtful in pipe syntax stands at no place."""
+    from pflow.flow.findings import Finding as Found
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    doubts = [Found("PF14", "words", each, is_warning=True) for each in flow.warnings]
+    return [*doubts, *check(wire(flow), findings)]
+
+
+def _name_of(words: Sequence[str]) -> str:
+    """What the findings call the flow: its file, or how it was given."""
+    from pflow.flow.take import find_file
+
+    if len(words) != 1:
+        return "pipe"
+    return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
+
+
+def _print_lines(name: str, flow: Flow, findings: Sequence[Finding]) -> None:
+    from pflow.stage.stdout import write_pieces
+
+    if findings:
+        write_pieces(1, [_shown(f"{name}: {each}").encode() + b"\n" for each in findings])
+        write_pieces(2, [f"pflow check: {_counted(findings)}\n".encode()])
+        return
+    steps = _count(len(flow.steps), "step")
+    write_pieces(1, [_shown(f"{name}: {steps}, {_FORMS[flow.dialect]}: no findings").encode() + b"\n"])
+
+
+def _shown(text: str) -> str:
+    """A text as one line that can be printed."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\n", "\\n")
+
+
+def _counted(findings: Sequence[Finding]) -> str:
+    warnings = sum(each.is_warning for each in findings)
+    counts = ((len(findings) - warnings, "error"), (warnings, "warning"))
+    return ", ".join(_count(number, what) for number, what in counts if number)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _print_json(name: str, flow: Flow | None, findings: Sequence[Finding]) -> None:
+    from pflow.jsontext import encode
+    from pflow.stage.stdout import write_pieces
+
+    document = {
+        "file": _shown(name),
+        "dialect": flow.dialect if flow else None,
+        "steps": len(flow.steps) if flow else None,
+        "findings": [_as_json(each) for each in findings],
+    }
+    write_pieces(1, [encode(document), b"\n"])
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in finding.as_json().items()}
+
+
+def _print_schema() -> int:
+    import json
+
+    from pflow.flow.ir import schema
+    from pflow.stage.stdout import write_pieces
+
+    write_pieces(1, [json.dumps(schema(), indent=2, ensure_ascii=False).encode(), b"\n"])
+    return 0

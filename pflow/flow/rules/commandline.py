@@ -1,0 +1,33 @@
+"""PF07 in the flow itself: what is given from outside cannot stand where a step writes."""
+
+from __future__ import annotations
+
+from pflow.flow.findings import Finding
+from pflow.paths import write_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.flow.plan import PlanInput
+    from pflow.flow.rules.view import View
+
+PF07 = "PF07"
+
+
+def check_injection(view: View) -> Iterator[Finding]:
+    for name, given in view.plan.inputs.items():
+        if given.declared and name != "stdin":
+            yield from _check_input(view, name, given)
+
+
+def _check_input(view: View, name: str, given: PlanInput) -> Iterator[Finding]:
+    """An input that a step writes is of no use, unless a step before takes it; below a text nothing can be written."""
+    is_taken = bool(given.readers) or any(reference.input == name for reference in view.plan.references)
+    for wired in view.steps.values():
+        for target in [wired.place_of(key) for key in dict.fromkeys([*wired.interface.writes, *wired.targets])]:
+            is_below = len(target) > 1 and given.type.name not in ("dict", "any")
+            if target[0] == name and (is_below or not is_taken):
+                message = f"'{wired.id}' writes '{write_path(target)}', where the input '{name}' stands"
+                yield Finding(PF07, f"inputs.{name}", message, "call the input something else, or leave it out")
+                return

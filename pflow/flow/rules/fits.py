@@ -1,0 +1,75 @@
+"""Which types fit which: whether what is of one type can be taken by a read or param of another."""
+
+from __future__ import annotations
+
+from pflow.errors import PflowError
+from pflow.types import Type
+from pflow.values import fit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.interface import Item
+
+NO, MAYBE, YES = 0, 1, 2
+
+_TAKEN = {
+    "str": ("str", "int", "float", "bool", "path", "bytes", "list", "dict", "choice"),
+    "int": ("int",),
+    "float": ("int", "float"),
+    "bool": ("bool",),
+    "path": ("str", "path", "bytes", "choice"),
+    "bytes": ("str", "path", "bytes", "choice"),
+    "list": ("list",),
+    "dict": ("dict",),
+    "choice": ("str", "path"),
+}
+"""For each type, those of which every value fits (a choice: of which a value may), by pflow.values.fit."""
+
+_ALL_TAKING = ("any", "str")
+
+
+def fits(there: Type, wanted: Type) -> int:
+    """Whether what is of one type fits another: NO, MAYBE (some values do), YES (or only the value will tell)."""
+    if wanted.name == "any":
+        return YES
+    if there.name == "any":
+        return YES if wanted.name in _ALL_TAKING else MAYBE
+    if there.choices and wanted.choices:
+        common = set(there.choices) & set(wanted.choices)
+        return YES if len(common) == len(set(there.choices)) else MAYBE if common else NO
+    if there.name == "float" and wanted.name == "int":
+        return MAYBE
+    if there.name not in _TAKEN[wanted.name]:
+        return NO
+    return fits(there.items, wanted.items) if there.items and wanted.items else YES
+
+
+def template_fits(there: Type, wanted: Type) -> int:
+    """Whether one whole reference in a template fits: text is read as a flag's text, a list takes a single item."""
+    if there.name in ("str", "choice", "any") and not (there.choices and wanted.choices):
+        return YES
+    if wanted.name == "list" and there.name != "list":
+        return template_fits(there, wanted.items or Type("any"))
+    return fits(there, wanted)
+
+
+def misfit(item: Item, value: Any) -> str:
+    """Why a value that stands in a flow does not fit a read or param; nothing where it does. A null may be unset."""
+    if value is None and item.default is None:
+        return ""
+    try:
+        fit(item.type, value)
+    except ValueError as error:
+        return str(error)
+    except PflowError as error:
+        return error.message
+    return ""
+
+
+def named(type: Type) -> str:
+    """A type in words: `an int`, `a list[str]`, `plain or fancy`."""
+    if type.choices:
+        return " or ".join(type.choices)
+    return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"

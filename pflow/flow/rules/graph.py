@@ -1,0 +1,132 @@
+"""PF12: ids are unique, edges name known steps, every step is reached, loops have a way out, forks are closed."""
+
+from __future__ import annotations
+
+from pflow.flow.findings import Finding
+from pflow.flow.kinds import FLOW
+from pflow.flow.rules.names import guess, is_step_name, joined, listed, meant
+from pflow.flow.rules.view import is_known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.flow.graph import Fork
+    from pflow.flow.plan import Wired
+    from pflow.flow.rules.view import View
+
+PF12 = "PF12"
+_ALWAYS = "error"
+"""The action that any step may end with: it failed."""
+
+
+def check_graph(view: View) -> Iterator[Finding]:
+    if not view.flow.steps:
+        yield Finding(PF12, "nodes", "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
+    yield from _check_ids(view)
+    yield from check_edges(view)
+    for id in view.flow.stray_mappings:
+        yield Finding(PF12, f"mappings.{id}", f"no step is called '{id}'", guess(id, view.steps))
+    yield from _check_reach(view)
+    yield from _check_loops(view)
+    yield from _check_forks(view)
+    yield from _check_actions(view)
+
+
+def _check_ids(view: View) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for step in view.flow.steps:
+        if step.id in first:
+            remedy = f"rename one: {first[step.id]} is called so too"
+            yield Finding(PF12, f"{step.place}.id", f"two steps are called '{step.id}'", remedy)
+        elif not is_step_name(step.id):
+            remedy = "letters, digits, _ and -, with a letter first"
+            yield Finding(PF12, f"{step.place}.id", f"'{step.id}' is no name for a step", remedy)
+        first.setdefault(step.id, step.place)
+
+
+def check_edges(view: View) -> Iterator[Finding]:
+    for edge in view.flow.edges:
+        for end, id in (("from", edge.source), ("to", edge.target)):
+            if id in view.slips:
+                remedy = f"did you mean {view.slips[id]}?" if view.slips[id] else f"there is {listed(view.steps)}"
+                yield Finding(PF12, f"{edge.place}.{end}", f"no step is called '{id}'", remedy)
+
+
+def _check_reach(view: View) -> Iterator[Finding]:
+    """One finding for each step that is not reached, but none for those that only it leads to."""
+    seen = set(view.ways.reached)
+    left = [id for id in view.steps if id not in seen]
+    starts = [id for id in left if all(each in seen for each in view.graph.before[id])]
+    for id in [*starts, *left]:
+        if id not in seen:
+            seen.update(view.graph.reach(id))
+            remedy = f"an edge to '{id}', from a step that is reached"
+            yield Finding(PF12, view.steps[id].step.place, f"no edge leads to '{id}'", remedy)
+
+
+def _check_loops(view: View) -> Iterator[Finding]:
+    for loop in view.ways.loops:
+        steps = set(loop)
+        if steps.isdisjoint(view.doubled) and not any(_may_leave(view, view.steps[id], steps) for id in loop):
+            way = " → ".join([*loop[:8], "…"] if len(loop) > 8 else [*loop, loop[0]])
+            remedy = "an edge out of it, for an action of one of its steps"
+            yield Finding(PF12, view.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
+
+
+def _may_leave(view: View, wired: Wired, loop: set[str]) -> bool:
+    """Whether the flow can go on elsewhere after a step of a loop, or end there."""
+    edges = view.graph.next[wired.id]
+    leaves = any(target not in loop for target in view.graph.after(wired.id))
+    return leaves or not _has_actions(wired) or any(action not in edges for action in _own_actions(wired))
+
+
+def _has_actions(wired: Wired) -> bool:
+    """Whether it is known which actions a step returns; a flow's are those of its last step."""
+    return is_known(wired) and wired.kind is not None and wired.kind.origin != FLOW
+
+
+def _own_actions(wired: Wired) -> list[str]:
+    return [action for action in wired.interface.actions if action != _ALWAYS]
+
+
+def _check_forks(view: View) -> Iterator[Finding]:
+    """One finding for forks that share steps: what opens the one opens the other."""
+    told: set[str] = set()
+    for fork, crossing in view.ways.forks:
+        steps = {fork.source}.union(*fork.branches)
+        if crossing and steps.isdisjoint(view.doubled | told):
+            told |= steps
+            yield _open_fork(view, fork, *crossing[0])
+
+
+def _open_fork(view: View, fork: Fork, source: str, target: str) -> Finding:
+    place = next(edge.place for edge in view.flow.edges if (edge.source, edge.target) == (source, target))
+    leaves = any(source in branch and target not in branch for branch in fork.branches)
+    crosses = "leaves" if leaves else "enters"
+    message = f"the edge from '{source}' to '{target}' {crosses} a branch of the fork at '{fork.source}'"
+    where = f"only '{fork.meet}', where they meet, may follow" if fork.meet else "they must meet at one step, or none"
+    return Finding(PF12, place, message, f"branches begin at {joined(fork.starts)}; {where}")
+
+
+def _check_actions(view: View) -> Iterator[Finding]:
+    """Warn of edges that are never taken, and of actions that end the flow while others go on."""
+    for edge in view.flow.edges:
+        wired = view.steps.get(edge.source)
+        if wired and _has_actions(wired) and edge.action not in (*wired.interface.actions, _ALWAYS):
+            message = f"'{wired.id}' never returns '{edge.action}'"
+            remedy = guess(edge.action, wired.interface.actions)
+            yield Finding(PF12, f"{edge.place}.action", message, remedy, is_warning=True)
+    for wired in view.steps.values():
+        if _has_actions(wired) and wired.id not in view.doubled:
+            yield from _check_ends(wired, view.graph.next[wired.id])
+
+
+def _check_ends(wired: Wired, edges: dict[str, list[str]]) -> Iterator[Finding]:
+    own = _own_actions(wired)
+    misspelt = {meant(action, own) for action in edges if action not in own}
+    ending = [action for action in own if action not in edges and action not in misspelt]
+    if ending and any(action in edges for action in own):
+        message = f"the flow ends where '{wired.id}' returns {joined(ending)}: no edge has that action"
+        remedy = f'{{"from": "{wired.id}", "to": …, "action": "{ending[0]}"}}'
+        yield Finding(PF12, wired.step.place, message, remedy, is_warning=True)

@@ -1,0 +1,107 @@
+"""PF15: what a read is mapped from, or takes by its name, is of a type that fits."""
+
+from __future__ import annotations
+
+from pflow.flow.findings import Finding
+from pflow.flow.rules.fits import MAYBE, NO, fits, named, template_fits
+from pflow.flow.rules.view import is_known
+from pflow.flow.written import MAPPING, OVER
+from pflow.paths import write_path
+from pflow.templates import is_reference
+from pflow.types import parse_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.flow.plan import Reference, Wired
+    from pflow.flow.rules.view import View
+    from pflow.interface import Item
+    from pflow.types import Type
+
+PF15 = "PF15"
+_BATCHABLE = ("list", "dict", "any")
+
+
+def check_mapped_types(view: View) -> Iterator[Finding]:
+    yield from _check_declared(view)
+    for reference in view.plan.references:
+        if not reference.trouble and reference.step:
+            yield from _check_reference(view, reference, view.steps[reference.step])
+    for wired in view.steps.values():
+        if is_known(wired):
+            for key, item in wired.interface.reads.items():
+                if item.type.name not in ("any", "str") and _is_by_name(wired, key, item):
+                    yield from _check_by_name(view, wired, key, item)
+
+
+def _check_declared(view: View) -> Iterator[Finding]:
+    """Hold the types of the flow's inputs to the grammar, and to the reads that take them by name."""
+    for name, given in view.flow.inputs.items():
+        try:
+            end = parse_type(given.type)[1]
+            fault = f"'{given.type[end:]}' follows the type" if given.type[end:] else ""
+        except ValueError as error:
+            fault = str(error)
+        if fault:
+            yield Finding(PF15, f"inputs.{name}.type", fault, "list[str], dict{title: str} and a|b are types too")
+            continue
+        there = view.plan.inputs[name].type
+        for id, key in view.plan.inputs[name].readers:
+            wired = view.steps[id]
+            item = wired.interface.reads.get(key)
+            if item and key == name and _is_by_name(wired, key, item) and fits(there, item.type) == NO:
+                message = f"'{id}' reads '{key}' as {named(item.type)}, and the input is {named(there)}"
+                yield Finding(PF15, f"inputs.{name}.type", message, f'"type": "{item.type}"')
+
+
+def _is_by_name(wired: Wired, key: str, item: Item) -> bool:
+    """Whether a read takes the store's key of its name."""
+    is_wired = key in wired.sources and key not in wired.soft
+    return not is_wired and "explicit" not in item.marks
+
+
+def _check_by_name(view: View, wired: Wired, key: str, item: Item) -> Iterator[Finding]:
+    writers = view.writers(key, wired.id)
+    write = writers[0].interface.writes.get(key) if len(writers) == 1 else None
+    if write is None or writers[0].step.batch is not None or key in writers[0].step.output_mappings:
+        return
+    if fits(write.type, item.type) != NO:
+        return
+    message = (
+        f"'{wired.id}' reads '{key}' as {named(item.type)}, and '{writers[0].id}' writes it as {named(write.type)}"
+    )
+    remedy = f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": …}}}}}}'
+    yield Finding(PF15, wired.step.place, message, remedy)
+
+
+def _check_reference(view: View, reference: Reference, wired: Wired) -> Iterator[Finding]:
+    there = view.plan.type_of(reference)
+    if reference.role == OVER:
+        if there.name not in _BATCHABLE:
+            message = f"a batch runs over a list or an object, and '{write_path(reference.path)}' is {named(there)}"
+            yield Finding(PF15, reference.place, message, "the path of a list or an object")
+        return
+    item = wired.interface.reads.get(reference.key)
+    if reference.role != MAPPING or item is None:
+        return
+    part = view.part_at(reference)
+    if part.is_template and not is_reference(part.written):
+        return
+    outcome = (template_fits if part.is_template else fits)(there, item.type)
+    if outcome == NO:
+        yield _misfit(reference, there, item)
+    elif outcome == MAYBE and _is_declared(reference):
+        yield _misfit(reference, there, item, is_warning=True)
+
+
+def _misfit(reference: Reference, there: Type, item: Item, *, is_warning: bool = False) -> Finding:
+    may = "may be" if is_warning else "is"
+    message = f"'{reference.key}' wants {named(item.type)}, and '{write_path(reference.path)}' {may} {named(there)}"
+    remedy = f"it fails where that is no {item.type}" if is_warning else f"map it from {named(item.type)}"
+    return Finding(PF15, reference.place, message, remedy, is_warning=is_warning)
+
+
+def _is_declared(reference: Reference) -> bool:
+    """Whether a node says what it writes there, be it `any`."""
+    return bool(reference.writes) and all(write.item is not None for write in reference.writes)

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# pflow check: every mistake in a flow at once, and nothing run (DESIGN.md, section 6).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "a flow without findings is one line, whichever form it is in" {
+    cat >flow.json <<'END'
+{"nodes": [{"id": "read", "type": "read-file", "inputs": {"path": "a"}},
+           {"id": "save", "type": "write-file", "inputs": {"path": "b"}}]}
+END
+    run --separate-stderr pflow check flow.json
+    expect 0 'flow.json: 2 steps, pflow form: no findings'
+    [ -z "$stderr" ]
+    run --separate-stderr pflow check - <flow.json
+    expect 0 'stdin: 2 steps, pflow form: no findings'
+    run --separate-stderr pflow check 'read-file --path=a => write-file --path=b'
+    expect 0 'pipe: 2 steps, pipe syntax: no findings'
+    run --separate-stderr pflow check read-file --path=a :: write-file --path=b
+    expect 0 'pipe: 2 steps, pipe syntax: no findings'
+    [ ! -e b ]
+}
+
+@test "a saved flow is checked by its name" {
+    mkdir -p .local/share/pflow/flows
+    echo '{"nodes": [{"type": "lmm"}]}' >.local/share/pflow/flows/mine.pflow.json
+    run --separate-stderr pflow check mine
+    expect 65 '-' 'pflow check: 1 error'
+    [[ $output == *"mine.pflow.json: nodes[0].type: PF11: there is no node 'lmm'; did you mean llm?" ]]
+    run -127 --separate-stderr pflow check flow:mien
+    expect 127 '' 'mien'
+}
+
+@test "each finding is a line with its place, its rule and what to do" {
+    cat >flow.json <<'END'
+{"nodes": [{"id": "read", "type": "read-file", "inputs": {"path": "$file"}, "retries": "3"},
+           {"id": "ask", "type": "llm", "params": {"modle": "m"}, "inputs": {"prompt": "${raed.content} ${x"}},
+           {"id": "save", "type": "write-file"}],
+ "edges": [{"from": "read", "to": "ask"}, {"from": "ask", "to": "svae"}],
+ "mappings": {"save": {"input_mappings": {"content": "ask.usage.tokens"}}}}
+END
+    run --separate-stderr pflow check flow.json
+    expect 65 "flow.json: nodes[0].retries: PF00: it is a str (\"3\"), not an int; write 3, without quotes
+flow.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?
+flow.json: nodes[1].inputs.prompt: PF14: nothing writes 'raed.content'; did you mean read?
+flow.json: nodes[1].inputs.prompt: PF14: warning: '\${x' is no reference, so it stays as it is; \${name} is one; \$\$ is a dollar
+flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?
+flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage; it has model, input, output, cost" \
+        'pflow check: 5 errors, 1 warning'
+}
+
+@test "--json is one document with the same findings" {
+    need jq
+    echo '{"nodes": [{"id": "a", "type": "llm"}, {"id": "a", "type": "llm"}]}' >flow.json
+    run --separate-stderr sh -c 'pflow check --json flow.json | jq -c "[.file, .dialect, .steps, .findings[].place, .findings[].rule]"'
+    expect 0 '["flow.json","pflow",2,"nodes[1].id","PF12"]'
+}
+
+@test "JSON that does not parse is 65 with line and column" {
+    printf '{"nodes": [\n  {"id" "a"}\n]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 65 '' 'line 2, column 9'
+    run --separate-stderr pflow check --json flow.json
+    expect 65 '-' 'line 2, column 9'
+    [[ $output == *'"rule":"PF00"'*'line 2, column 9'* ]]
+}
+
+@test "warnings alone are 0, and 65 with --strict" {
+    echo '{"nodes": [{"type": "llm", "inputs": {"prompt": "${"}}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 0 '-' 'pflow check: 1 warning'
+    run --separate-stderr pflow check --strict flow.json
+    expect 65
+}
+
+@test "a user's own node is read, and neither imported nor run" {
+    mkdir nodes
+    export PFLOW_NODES=$PWD/nodes
+    printf 'open("ran", "w")\nclass Mine:\n    pass\n' >nodes/mine.py
+    printf '#!/bin/sh\n# Interface:\n# - Reads: shared["n"]: int\ntouch ran\n' >nodes/pflow-own
+    chmod +x nodes/pflow-own
+    echo '{"nodes": [{"type": "mine"}, {"type": "own", "inputs": {"n": "many"}}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 65 '-' 'pflow check: 2 errors'
+    [[ $output == *"nodes[0].type: PF09: 'mine' is no node"*"nodes[1].inputs.n: PF13: 'n' does not fit: it is a str, not int"* ]]
+    [ ! -e ran ]
+}
+
+@test "--schema prints the JSON schema of a flow" {
+    need jq
+    run --separate-stderr sh -c 'pflow check --schema | jq -c ".properties | [has(\"nodes\"), has(\"mappings\")]"'
+    expect 0 '[true,true]'
+}
+
+@test "a flow that is not there is 66, and none at all is 2" {
+    run --separate-stderr pflow check none.json
+    expect 66 '' "cannot find the flow 'none.json'"
+    run --separate-stderr pflow check
+    expect 2 '' 'no flow is named'
+}

@@ -1,0 +1,146 @@
+"""pflow check: what it prints, and how it ends."""
+
+import json
+import os
+
+import pytest
+
+from pflow.commands._click import run_click
+from pflow.commands.check import command
+from pflow.errors import PflowError
+from pflow.flow.rules import RULES
+
+GOOD = {"nodes": [{"id": "read", "type": "read-file"}]}
+DOUBTFUL = {"nodes": [{"id": "ask", "type": "llm", "inputs": {"prompt": "${a"}}]}
+WRONG = {"nodes": [{"id": "read", "type": "raed-file"}, {"id": "read", "type": "llm", "params": {"modle": "m"}}]}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def check(here, capfd):
+    """Run the command on a flow in a file: its exit code, stdout and stderr."""
+
+    def run(flow, *flags, file="f.json"):
+        text = flow if isinstance(flow, str) else json.dumps(flow)
+        (here / file).write_text(text)
+        code = run_click(command, "check", [*flags, file])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+def test_a_flow_without_findings_is_a_line_that_says_its_form(check):
+    assert check(GOOD) == (0, "f.json: 1 step, pflow form: no findings\n", "")
+
+
+@pytest.mark.parametrize(
+    ("node", "form"),
+    [
+        ({"type": "read-file", "input_bindings": {"path": "file"}}, "the form of input_bindings"),
+        ({"type": "llm", "params": {"input_key": "a", "output_key": "b"}}, "the form of input_key and output_key"),
+    ],
+)
+def test_the_form_that_was_read_is_named(check, node, form):
+    code, out, _ = check({"nodes": [node]})
+    assert code == 0
+    assert form in out
+
+
+def test_each_finding_is_a_line_and_the_last_words_count_them(check):
+    code, out, err = check(WRONG)
+    assert code == 65
+    assert out == (
+        "f.json: nodes[0].type: PF11: there is no node 'raed-file'; did you mean read-file?\n"
+        "f.json: nodes[1].id: PF12: two steps are called 'read'; rename one: nodes[0] is called so too\n"
+        "f.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?\n"
+    )
+    assert err == "pflow check: 3 errors\n"
+
+
+def test_warnings_alone_end_well_unless_they_are_to_count(check):
+    code, out, err = check(DOUBTFUL)
+    assert (code, err) == (0, "pflow check: 1 warning\n")
+    assert "PF14: warning: '${a' is no reference" in out
+    assert check(DOUBTFUL, "--strict")[0] == 65
+    assert check(GOOD, "--strict")[0] == 0
+
+
+def test_json_is_one_document(check):
+    code, out, err = check(WRONG, "--json")
+    document = json.loads(out)
+    assert (code, err, out.count("\n")) == (65, "", 1)
+    assert (document["file"], document["dialect"], document["steps"]) == ("f.json", "pflow", 2)
+    assert document["findings"][0] == {
+        "rule": "PF11",
+        "level": "error",
+        "place": "nodes[0].type",
+        "message": "there is no node 'raed-file'",
+        "remedy": "did you mean read-file?",
+    }
+    assert json.loads(check(GOOD, "--json")[1])["findings"] == []
+
+
+def test_json_that_does_not_parse_is_told_with_line_and_column(check, capfd):
+    with pytest.raises(PflowError, match="line 2, column 1") as error:
+        check('{"nodes": [\n')
+    assert error.value.exit == 65
+    with pytest.raises(PflowError, match="line 2, column 1"):
+        check('{"nodes": [\n', "--json")
+    (finding,) = json.loads(capfd.readouterr().out)["findings"]
+    assert finding["rule"] == "PF00"
+    assert "line 2, column 1" in finding["message"]
+
+
+def test_pipe_syntax_is_checked_as_it_compiles(capfd):
+    words = ["read-file", "--path=a", "::", "write-file", "--path=b"]
+    assert run_click(command, "check", words) == 0
+    assert capfd.readouterr().out == "pipe: 2 steps, pipe syntax: no findings\n"
+    assert run_click(command, "check", ["--json", "read-file --path=a => writ-file --path=b"]) == 65
+    (finding,) = json.loads(capfd.readouterr().out)["findings"]
+    assert (finding["rule"], finding["remedy"]) == ("PF11", "did you mean write-file?")
+
+
+def test_what_cannot_be_printed_as_it_is_stays_in_its_line(check):
+    odd = {"nodes": [{"id": "a\nb", "type": "llm"}], "outputs": {"é": "llm.response"}}
+    code, out, _ = check(odd)
+    assert code == 65
+    assert "'a\\nb' is no name for a step" in out
+    assert out.count("\n") == 3
+    name = os.fsdecode(b"\xff.json")
+    _, out, _ = check(GOOD, file=name)
+    assert out == "\\udcff.json: 1 step, pflow form: no findings\n"
+    assert json.loads(check(GOOD, "--json", file=name)[1])["file"] == "\\udcff.json"
+
+
+def test_the_schema_needs_no_flow(capfd):
+    assert run_click(command, "check", ["--schema"]) == 0
+    schema = json.loads(capfd.readouterr().out)
+    assert {"nodes", "edges", "mappings"} <= schema["properties"].keys()
+
+
+def test_the_help_lists_every_rule(capfd):
+    assert run_click(command, "check", ["--help"]) == 0
+    text = capfd.readouterr().out
+    assert all(f"{rule.id}  {rule.title}" in text for rule in RULES.values())
+
+
+@pytest.mark.parametrize(("words", "exit"), [([], 2), (["none.pflow.json"], 66), (["flow:none"], 127)])
+def test_a_flow_that_is_not_there_is_told(words, exit):
+    with pytest.raises(PflowError) as error:
+        run_click(command, "check", words)
+    assert error.value.exit == exit
+
+
+def test_no_code_of_a_users_own_is_imported(check, here, monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(here))
+    (here / "mine.py").write_text("raise SystemExit('imported')\nclass Mine(Base):\n    pass\n")
+    code, out, _ = check({"nodes": [{"type": "mine"}]})
+    assert code == 0
+    assert "PF11: warning: it is not known what 'mine' reads and writes" in out

@@ -1,0 +1,174 @@
+"""The table of rules, and what holds for all: every finding at once, in order, one for each mistake."""
+
+import json
+import re
+
+import pytest
+
+from pflow.flow.findings import SHAPE
+from pflow.flow.load import load_text
+from pflow.flow.rules import RULES
+from pflow.flow.rules.order import in_order
+from tests.flow.checked import Finding, flow, found, told
+
+NUMBER = {"issue_number": {"type": "int"}}
+
+
+def test_there_are_sixteen_rules():
+    assert list(RULES) == [f"PF{number:02}" for number in range(1, 17)]
+    assert all(rule.title and rule.otherwise for rule in RULES.values())
+
+
+def test_a_rule_without_a_check_is_about_the_command_line():
+    assert [id for id, rule in RULES.items() if not rule.checks] == ["PF01", "PF02", "PF04"]
+
+
+MISTAKES = """
+{
+  "pflow": 1,
+  "descripton": "1: a misspelt member",
+  "inputs": {
+    "file": {"type": "paht"},
+    "maxWords": {"type": "int"},
+    "least": {"type": "int", "default": "many"}
+  },
+  "outputs": {"summary": "sumarize.answer"},
+  "nodes": [
+    {"id": "load", "type": "laod", "inputs": {"path": "$file"}},
+    {"id": "fetch", "type": "fetch", "version": "2.0", "params": {"token": "hush"}, "inputs": {"issue_number": 1}},
+    {"id": "summarize", "type": "ask", "params": {"temprature": 0.5}, "inputs": {"prompt": "sum it up"}},
+    {"id": "polish", "type": "ask", "params": {"temperature": "hot"}, "inputs": {"prompt": "${sumarize.answer}"}},
+    {"id": "polish", "type": "anything"},
+    {"id": "2nd", "type": "anything"},
+    {"id": "count", "type": "count", "inputs": {"item": ["a"]}, "params": {"least": 1}, "retries": "3"},
+    {"id": "lost", "type": "anything"},
+    {"id": "loop", "type": "ask", "inputs": {"prompt": "${fetch.issue_data.titel}"}},
+    {"id": "save", "type": "save", "inputs": {"content": "${a b}"}}
+  ],
+  "edges": [
+    {"from": "load", "to": "fetch"},
+    {"from": "fetch", "to": "sumarize"},
+    {"from": "summarize", "to": "polish"},
+    {"from": "polish", "to": "2nd"},
+    {"from": "2nd", "to": "count"},
+    {"from": "count", "to": "loop"},
+    {"from": "loop", "to": "loop", "action": "again"},
+    {"from": "loop", "to": "save"}
+  ],
+  "mappings": {
+    "summarize": {"output_mappings": {"answer": "Summary"}},
+    "loop": {"input_mappings": {"text": "fetch..issue_data"}, "output_mappings": {"answer": "stdin.answer"}},
+    "cuont": {"input_mappings": {}}
+  }
+}
+"""
+
+EACH = """
+PF00 descripton
+PF00 inputs.file.type
+PF00 nodes[6].retries
+PF10? inputs.maxWords
+PF13 inputs.least.default
+PF14 outputs.summary
+PF11 nodes[0].type
+PF11 nodes[1].version
+PF13 nodes[1].params.token
+PF13 nodes[2].params.temprature
+PF13 nodes[3].params.temperature
+PF14 nodes[3].inputs.prompt
+PF12 nodes[4].id
+PF11? nodes[4].type
+PF12 nodes[5].id
+PF13 nodes[6].inputs.item
+PF12 nodes[7]
+PF14 nodes[8].inputs.prompt
+PF08 nodes[9]
+PF14? nodes[9].inputs.content
+PF12 edges[1].to
+PF12? edges[6].action
+PF10? mappings.summarize.output_mappings.answer
+PF14 mappings.loop.input_mappings.text
+PF05 mappings.loop.output_mappings.answer
+PF12 mappings.cuont
+"""
+
+
+def test_each_mistake_in_a_file_is_one_finding():
+    assert found(json.loads(MISTAKES)) == EACH.split("\n")[1:-1]
+    assert load_text(MISTAKES, "mistakes.pflow.json").findings
+
+
+def test_every_finding_says_what_is_wrong_and_what_to_do():
+    for line in told(json.loads(MISTAKES)):
+        assert re.fullmatch(r"[^ ]+: PF\d\d: (warning: )?\S.*; \S.*", line), line
+        assert not re.search(r"\b[A-Z][a-z]+ \w+ed\b|\.$", line)
+
+
+def test_a_flow_that_is_right_has_no_findings():
+    source = {"prompt": "template:Fix this:\n${fetch.issue_data.title}"}
+    mappings = {"fix": {"input_mappings": source, "output_mappings": {"answer": "fix.answer"}}}
+    document = flow("fetch", "fix:ask", inputs=NUMBER, outputs={"fix": "fix.answer"}, mappings=mappings)
+    assert found({"pflow": 1, "name": "fix-issue", **document}) == []
+
+
+def test_findings_are_in_the_order_of_the_file_wrong_shapes_first():
+    places = [
+        "mappings.b.output_mappings.x",
+        "edges[10].to",
+        "edges[9].to",
+        "nodes[1].inputs.x",
+        "nodes[1].params.x",
+        "nodes[1].id",
+        "nodes[1]",
+        "nodes[0]/nodes[3].id",
+        "outputs.o",
+        "inputs.second",
+        "inputs.first.type",
+    ]
+    shape = Finding(SHAPE, "nodes[7].x", "of another shape")
+    document = flow("a:ask", "b:ask", inputs={"first": {}, "second": {}}, outputs={"o": "a.answer"})
+    loaded = load_text(json.dumps(document), "flow.json").flow
+    ordered = in_order(loaded, [*(Finding("PF99", place, "wrong") for place in places), shape])
+    assert [each.place for each in ordered] == ["nodes[7].x", *reversed(places)]
+
+
+def test_at_one_place_the_rules_decide_the_order_and_nothing_is_said_twice():
+    loaded = load_text(json.dumps(flow("a:ask")), "flow.json").flow
+    several = [Finding(rule, "nodes[0]", "wrong") for rule in ("PF12", "PF03", "PF12")]
+    assert [each.rule for each in in_order(loaded, several)] == ["PF03", "PF12"]
+
+
+INNER = json.dumps(flow({"id": "a", "type": "ask", "params": {"modle": 1}, "inputs": {"prompt": "${x"}}))
+
+
+def test_the_errors_of_a_subflow_are_found_once_at_their_place_in_it():
+    document = flow("fetch", {"id": "b", "type": "inner.pflow.json"}, {"id": "c", "type": "inner.pflow.json"})
+    assert found(document, {"inner.pflow.json": INNER}) == ["PF13 nodes[1]/nodes[0].params.modle", "PF16? nodes[2]"]
+
+
+def test_a_subflow_that_holds_itself_is_told():
+    document = flow({"id": "a", "type": "self.pflow.json"})
+    (finding,) = told(document, {"self.pflow.json": json.dumps(document)})
+    assert "it holds itself: self.pflow.json → self.pflow.json" in finding
+
+
+def test_the_params_of_a_subflow_are_those_of_its_steps():
+    inner = {"inner.pflow.json": json.dumps(flow("a:ask"))}
+    node = {"id": "b", "type": "inner.pflow.json", "inputs": {"prompt": "p"}}
+    assert found(flow({**node, "params": {"a.model": "m"}}), inner) == []
+    assert found(flow({**node, "params": {"a.modle": "m"}}), inner) == ["PF13 nodes[0].params.a.modle"]
+
+
+def test_a_finding_about_a_flow_in_an_older_form_stands_where_that_has_it():
+    node = {"id": "a", "type": "ask", "input_bindings": {"promt": "x"}, "output_bindings": {"answer": "stdin"}}
+    assert found(flow({**node, "config": {"temperature": "hot"}})) == [
+        "PF13 nodes[0].config.temperature",
+        "PF13 nodes[0].input_bindings.promt",
+        "PF05 nodes[0].output_bindings.answer",
+    ]
+
+
+@pytest.mark.parametrize("steps", [300])
+def test_a_long_flow_is_held_to_every_rule(steps):
+    nodes = [{"id": f"s{n}", "type": "ask", "inputs": {"prompt": f"more: ${{s{n - 1}.answer}}"}} for n in range(steps)]
+    assert found(flow(*nodes)) == ["PF14 nodes[0].inputs.prompt"]
