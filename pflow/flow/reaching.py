@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.chained import Before, Chain
 from pflow.flow.plan import Write
 
 TYPE_CHECKING = False
@@ -10,8 +11,9 @@ if TYPE_CHECKING:
     from pflow.paths import Path
 
     Writes = dict[tuple[str, str], Write]
-    Names = dict[Path, Writes]
+    Names = dict[Path, Writes] | Before
     """For each path that a place goes by, the writes that can stand there."""
+    Merged = dict[Path, Writes]
 
 
 class Reaching:
@@ -22,20 +24,43 @@ class Reaching:
         self.at: dict[str, Names] = {id: {} for id in plan.steps}
         self.end: Names = {}
         self._made = {id: list(_writes_of(wired)) for id, wired in plan.steps.items()}
-        self._follow()
+        order = plan.graph.order()
+        self.order = {id: place for place, id in enumerate(order)}
+        self.is_chain = self._is_chain(order)
+        if self.is_chain:
+            self._follow_chain(order)
+        else:
+            self._follow(order)
 
-    def _follow(self) -> None:
-        order = self.plan.graph.order()
+    def _is_chain(self, order: list[str]) -> bool:
+        """Whether the steps stand in a row, each led to by the one before it alone."""
+        graph = self.plan.graph
+        led_to = all(graph.before[id] == ([order[place - 1]] if place else []) for place, id in enumerate(order))
+        return led_to and all(len(graph.after(id)) < 2 for id in order)
+
+    def _follow_chain(self, order: list[str]) -> None:
+        """Steps in a row: to keep what reaches each would take memory that grows with their square."""
+        chain = Chain()
+        for place, id in enumerate(order):
+            self.at[id] = Before(chain, place)
+            for name, write in self._made[id]:
+                chain.add(name, place, write)
+        self.end = Before(chain, len(order))
+
+    def _follow(self, order: list[str]) -> None:
         place = {id: n for n, id in enumerate(order)}
         has_loops = any(
             place[before] >= place[id] for id in order for before in self.plan.graph.before[id] if before in place
         )
-        after: dict[str, Names] = {}
+        after: dict[str, Merged] = {}
+        before: dict[str, Merged] = {}
         size = -1
         while True:
             for id in order:
-                self.at[id] = _merged([after[each] for each in self.plan.graph.before[id] if each in after])
-                after[id] = self._past(id)
+                self.at[id] = before[id] = _merged(
+                    [after[each] for each in self.plan.graph.before[id] if each in after]
+                )
+                after[id] = self._past(id, before[id])
             total = sum(len(writes) for names in after.values() for writes in names.values()) if has_loops else size
             if total == size:
                 break
@@ -44,9 +69,9 @@ class Reaching:
             list(after.values()) if has_loops else [after[id] for id in order if not self.plan.graph.after(id)]
         )
 
-    def _past(self, id: str) -> Names:
+    def _past(self, id: str, before: Merged) -> Merged:
         """What stands when the step has ended: its own writes in place of older ones of their names."""
-        names = dict(self.at[id])
+        names = dict(before)
         for name, write in self._made[id]:
             own = {(write.step, write.key): write}
             names[name] = {**names.get(name, {}), **own} if write.is_data else own
@@ -58,14 +83,17 @@ class Reaching:
             writes = names.get(path[:length])
             if writes:
                 return [(write.target + path[length:], write) for write in writes.values()]
-        below = [writes for name, writes in names.items() if len(name) > len(path) and name[: len(path)] == path]
+        if isinstance(names, Before):
+            below = list(names.below(path))
+        else:
+            below = [writes for name, writes in names.items() if len(name) > len(path) and name[: len(path)] == path]
         return [(path, write) for writes in below for write in writes.values()]
 
 
-def _merged(several: list[Names]) -> Names:
+def _merged(several: list[Merged]) -> Merged:
     if len(several) == 1:
         return several[0]
-    merged: Names = {}
+    merged: Merged = {}
     for names in several:
         for name, writes in names.items():
             merged[name] = {**merged[name], **writes} if name in merged else writes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pflow.flow.chained import Earlier
 from pflow.flow.naming import nearest
 from pflow.flow.plan import Write
 from pflow.paths import missing, write_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from pflow.flow.plan import Plan, Reference, Wired
     from pflow.flow.reaching import Names, Reaching
     from pflow.paths import Path
@@ -71,8 +74,10 @@ class Resolver:
 
         return any(meet(path, target) for wired in self.plan.steps.values() for target in wired.targets.values())
 
-    def before(self, id: str) -> set[str]:
+    def before(self, id: str) -> Container[str]:
         """The steps that may have run when this one begins."""
+        if self.reaching.is_chain:
+            return Earlier(self.reaching.order, self.reaching.order.get(id, 0))
         if id not in self._ancestors:
             seen: set[str] = set()
             todo = list(self.plan.graph.before[id])

@@ -40,6 +40,7 @@ class _Wiring:
         self._set_targets()
         self.reaching = Reaching(self.plan)
         self.resolver = Resolver(self.plan, self.reaching)
+        self.open_steps = [id for id, each in self.plan.steps.items() if each.interface.open and not each.targets]
         self._declare_inputs()
         for wired in self.plan.steps.values():
             self._set_sources(wired)
@@ -138,7 +139,7 @@ class _Wiring:
 
     def _has_open_before(self, wired: Wired) -> bool:
         before = self.resolver.before(wired.id)
-        return any(self.plan.steps[id].interface.open and not self.plan.steps[id].targets for id in before)
+        return any(id in before for id in self.open_steps)
 
     def _input(self, name: str, item: Item | None) -> PlanInput:
         if name not in self.plan.inputs:
