@@ -5,7 +5,41 @@ from __future__ import annotations
 import click
 
 from pflow.errors import USAGE, PflowError
+from pflow.flow.pipe.scan import is_sign
 from pflow.stage.stdout import write_pieces
+
+
+class FlowCommand(click.Command):
+    """A command whose words are a flow: its options stand on either side of a file, and before pipe syntax."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._flow_last(args))
+
+    def _flow_last(self, words: list[str]) -> list[str]:
+        """The options first, then `--` and the words of the flow, whose flags are its steps' own."""
+        options, rest = self._split(words)
+        if any(map(is_sign, rest)):
+            return [*options, "--", *rest]
+        more, others = self._split(rest[1:])
+        return [*options, *more, "--", *rest[:1], *others]
+
+    def _split(self, words: list[str]) -> tuple[list[str], list[str]]:
+        """The options at the beginning, each with its value, and the rest."""
+        valued = {name for option in self.params if _takes_value(option) for name in option.opts}
+        options: list[str] = []
+        rest = words[::-1]
+        while rest and rest[-1].startswith("-") and len(rest[-1]) > 1:
+            word = rest.pop()
+            if word == "--":
+                break
+            options.append(word)
+            if word in valued and rest:
+                options.append(rest.pop())
+        return options, rest[::-1]
+
+
+def _takes_value(option: click.Parameter) -> bool:
+    return isinstance(option, click.Option) and not option.is_flag
 
 
 def run_click(command: click.Command, name: str, words: list[str]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pflow.commands._click import FlowCommand
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,7 @@ _FORMS = {
 }
 
 
-class _Command(click.Command):
+class _Command(FlowCommand):
     """A command whose help ends with the rules."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -31,11 +33,7 @@ class _Command(click.Command):
 
 @click.command(
     cls=_Command,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    },
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: file, dialect, steps, findings.")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
@@ -94,12 +92,12 @@ def _name_of(words: Sequence[str]) -> str:
 def _print_lines(name: str, flow: Flow, findings: Sequence[Finding]) -> None:
     from pflow.stage.stdout import write_pieces
 
+    about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:
         write_pieces(1, [_shown(f"{name}: {each}").encode() + b"\n" for each in findings])
-        write_pieces(2, [f"pflow check: {_counted(findings)}\n".encode()])
+        write_pieces(2, [f"pflow check: {_counted(findings)} ({about})\n".encode()])
         return
-    steps = _count(len(flow.steps), "step")
-    write_pieces(1, [_shown(f"{name}: {steps}, {_FORMS[flow.dialect]}: no findings").encode() + b"\n"])
+    write_pieces(1, [_shown(f"{name}: {about}: no findings").encode() + b"\n"])
 
 
 def _shown(text: str) -> str:

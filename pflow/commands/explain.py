@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pflow.commands._click import FlowCommand
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -11,14 +13,8 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.plan import Plan
 
-_SETTINGS = {
-    "help_option_names": ["-h", "--help"],
-    "ignore_unknown_options": True,
-    "allow_interspersed_args": False,
-}
 
-
-@click.command(context_settings=_SETTINGS)
+@click.command(cls=FlowCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--graph", "as_graph", is_flag=True, help="Draw the flow's steps and edges instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")

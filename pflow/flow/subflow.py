@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.plan import Plan
 
-_DEEP = 20_000
-"""Python's limit on calls within calls, for flows within flows: each level takes some twenty."""
+_CALLS, _CALLS_A_LEVEL = 1_000, 60
+"""Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
 
 _SUFFIX = ".pflow.json"
 _being_loaded: list[str] = []
@@ -81,8 +81,8 @@ def _load(file: str) -> Plan:
     if file in _being_loaded:
         way = " → ".join(os.path.basename(each) for each in [*_being_loaded[_being_loaded.index(file) :], file])
         raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))
     _being_loaded.append(file)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(_being_loaded)))
     try:
         plan = wire(load_file(file).usable())
     finally:

@@ -98,3 +98,14 @@ flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage;
     run --separate-stderr pflow check
     expect 2 '' 'no flow is named'
 }
+
+@test "options stand on either side of a file, and the form that was read is said" {
+    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"true"}}]}' >flow.json
+    in_shells "pflow check ../flow.json --json | jq -r .dialect; pflow check --json ../flow.json | jq -r .steps"
+    expect 0 $'pflow\n1'
+    in_shells "pflow check ../flow.json --jsn"
+    expect 2 '' "No such option '--jsn'"
+    echo '{"nodes":[{"id":"a","type":"mine","input_bindings":{"x":"y"}}]}' >old.json
+    in_shells "pflow check ../old.json"
+    expect 65 - "(1 step, the form of input_bindings, output_bindings and config)"
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# The command lines of the seeds, as a shell takes them: as they are printed, and as they are meant.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+setup() { export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/stand_ins SHELLS='dash bash'; }
+
+# A code block of a paper: the lines between its fences, without those that are comments.
+block() {
+    awk -v wanted="$2" '/^```/ { if (!inside) n++; inside = !inside; next } inside && n == wanted && !/^#/' \
+        "$BATS_TEST_DIRNAME/../seeds/papers/$1.md"
+}
+
+@test "as they are printed, a shell takes => and >> for redirections, and pflow says so" {
+    while read -r paper number file; do
+        script=$(block "$paper" "$number" | grep -v '^pflow "')
+        in_shells "$script
+            echo \$?; ls"
+        [[ $output == 2$'\n'*"$file"* ]] || expect 0 "2 and $file"
+        [[ $stderr == *"the shell took '"[\>=]">"*"for a redirection into the file '$file'"* ]] || expect 0 "said of $file"
+        [ "$(wc -l <<<"$stderr")" -eq 1 ] || expect 0 "one line for $file"
+    done <<'LINES'
+002 5 summarise-text
+002 11 summarise-text
+003 8 llm
+003 19 write-file
+003 22 write-file
+003 25 github-add-comment
+003 26 export-dashboard
+003 28 summarise-text
+LINES
+}
+
+@test "with :: for the sign, the lines run without quotes" {
+    in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: summarise-text --temperature=0.9 | pflow-get summary'
+    expect 0 'Summary: The video discusses...'
+    export SHELLS=dash
+    in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: llm --prompt="Summarize this transcript" --temperature=0.9 | pflow-get response'
+    expect 0 $'Summarize this transcript\n\nVideo transcript content of https://youtu.be/abc123 in en'
+    in_shells 'echo some data >data.txt; pflow read-file --path=data.txt :: llm --prompt="Summarize this data" :: write-file --path=summary.md -q; cat summary.md'
+    expect 0 $'Summarize this data\n\nsome data'
+}
+
+@test "a line with a quoted sign runs, and so does one that is quoted whole" {
+    in_shells '
+        pflow yt-transcript --url=u ">>" summarise-text --temperature=0.9 | pflow-get url; echo
+        pflow yt-transcript --url=u "=>" summarise-text | pflow-get url; echo
+        pflow yt-transcript --url=u "|" summarise-text | pflow-get url; echo
+        pflow "yt-transcript --url=u => summarise-text" | pflow-get url; echo
+        pflow "yt-transcript --url=u >> summarise-text" | pflow-get url; echo
+        pflow "yt-transcript --url=u | summarise-text" | pflow-get url'
+    expect 0 $'u\nu\nu\nu\nu\nu'
+}
+
+@test "a plain shell pipe of the same nodes carries the same value" {
+    in_shells '
+        pflow yt-transcript -n --url=u | pflow summarise-text --temperature=0.9 -r; echo
+        pflow run -r "yt-transcript --url=u => summarise-text --temperature=0.9"'
+    expect 0 $'Summary: The video discusses...\nSummary: The video discusses...'
+}
+
+@test "the scenarios of one stage" {
+    printf 'some notes\n' >notes.txt
+    in_shells 'pflow yt-transcript --url=https://youtu.be/abc | pflow-get url'
+    expect 0 https://youtu.be/abc
+    in_shells 'pflow summarise-text --temperature=0.9 -q </dev/null'
+    expect 66 '' --text
+    in_shells 'cat ../notes.txt | pflow summarise-text | pflow-get stdin summary'
+    expect 0 $'some notes\n\nSummary: The video discusses...'
+    export SHELLS=dash
+    in_shells 'cat ../notes.txt | pflow llm --prompt="Summarize this" | pflow-get response'
+    expect 0 $'Summarize this\n\nsome notes'
+    in_shells 'pflow llm --temperature=0.9 -q'
+    expect 66 '' --prompt
+}
+
+@test "the chain of templates works on the store that comes in" {
+    block 001 3 | grep -v '^github-get-issue' >chain
+    export SHELLS=dash
+    in_shells 'pflow-set -n issue="Touch events" | pflow run ../chain | pflow-get code_report; echo; cat commits'
+    expect 0 $'done: ...This is the issue: Touch events\nWrite commit message for: done: ...This is the issue: Touch events' \
+        "nothing writes '\$commit_message'"
+}

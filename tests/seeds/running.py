@@ -1,0 +1,99 @@
+"""A directory in which the installed pflow runs, and what a run of it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.seeds.blocks import HERE
+
+
+class Ran:
+    """What a command printed and its exit code; `store` is the store that it printed, `header` the member before."""
+
+    def __init__(self, ran: subprocess.CompletedProcess[str]) -> None:
+        self.code = ran.returncode
+        self.out = ran.stdout
+        self.err = ran.stderr
+
+    @property
+    def store(self) -> dict[str, Any]:
+        assert self.code == 0, self.err
+        return {key: value for key, value in json.loads(self.out).items() if key != "$pflow"}
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return json.loads(self.out)["$pflow"]
+
+
+class Place:
+    """A directory, and the environment of the commands in it."""
+
+    def __init__(self, directory: Path, llm_user_path: Path) -> None:
+        self.directory = directory / "here"
+        self.directory.mkdir()
+        self.home = directory
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("PFLOW_", "XDG_"))},
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(directory),
+            "LLM_USER_PATH": str(llm_user_path),
+            "PFLOW_MODEL": "echo",
+            "NO_PROXY": "127.0.0.1",
+        }
+
+    def use(self, *sets: str) -> Place:
+        """Take the nodes from these directories of nodes/."""
+        self.environment["PFLOW_NODES"] = ":".join(str(HERE / "nodes" / name) for name in sets)
+        return self
+
+    def write(self, name: str, content: Any) -> str:
+        """Write a file, a text as it is and anything else as JSON; its name."""
+        (self.directory / name).write_text(content if isinstance(content, str) else json.dumps(content))
+        return name
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_text()
+
+    def pflow(self, *words: str, stdin: str | None = None) -> Ran:
+        return self._run(["pflow", *words], stdin)
+
+    def run(self, flow: Any, *flags: str, stdin: str | None = None) -> Ran:
+        """Run a flow that is IR."""
+        return self.pflow("run", self.write("flow.pflow.json", flow), *flags, stdin=stdin)
+
+    def sh(self, script: str) -> Ran:
+        return self._run(["sh", "-c", script], None)
+
+    def _run(self, words: list[str], stdin: str | None) -> Ran:
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        ran = subprocess.run(
+            words,
+            cwd=self.directory,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **given,
+        )
+        return Ran(ran)
+
+    def trace(self) -> dict[str, Any]:
+        """The last run, as `pflow trace --json` prints it."""
+        ran = self.pflow("trace", "last", "--json")
+        assert ran.code == 0, ran.err
+        return json.loads(ran.out)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the last run changed; its flow's hash aside."""
+        return {name: value for name, value in self.trace()["snapshot"].items() if name != "flow_hash"}
+
+    def trace_lines(self) -> list[str]:
+        """The last run's trace as it is printed, without what it took."""
+        lines = self.pflow("trace", "last").out.split("\n")
+        return [line.partition("  ")[0] if line.startswith("[") else line for line in lines]
