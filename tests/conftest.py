@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 if importlib.util.find_spec("pflow") is None:
@@ -11,3 +12,11 @@ if importlib.util.find_spec("pflow") is None:
 
 settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")
+
+
+@pytest.fixture(autouse=True)
+def recursion_limit():
+    """Flows within flows raise Python's limit; the next test begins with its own."""
+    limit = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(limit)

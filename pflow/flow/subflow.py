@@ -96,7 +96,7 @@ def _load(file: str) -> Plan:
 def interface_of_plan(plan: Plan) -> Interface:
     """A flow's interface, as if it were a node's."""
     interface = Interface()
-    interface.open = any(wired.interface.open for wired in plan.steps.values()) and not plan.flow.inputs
+    interface.open = has_open_steps(plan) and not (plan.flow.inputs and plan.flow.outputs)
     interface.summary = plan.flow.description
     for given in plan.inputs.values():
         item = Item("read", given.name, given.type)
@@ -123,6 +123,10 @@ def interface_of_plan(plan: Plan) -> Interface:
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)
             interface.params[param.name] = param
     return interface
+
+
+def has_open_steps(plan: Plan) -> bool:
+    return any(wired.interface.open for wired in plan.steps.values())
 
 
 def _outputs(plan: Plan) -> dict[str, Type]:

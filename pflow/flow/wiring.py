@@ -131,7 +131,7 @@ class _Wiring:
         needed = self._input(name, item)
         if wired is None:
             return
-        if not (item is not None and not item.required) and not self._has_open_before(wired):
+        if not self._has_open_before(wired):  # what a mapping leads to must be there, though the read be optional
             needed.required = needed.required or not needed.declared
         needed.readers.append((wired.id, part.key))
         if is_whole:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.subflow import FlowKind
+from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.interface import fresh
 from pflow.node import pocketflow
 
@@ -94,6 +94,9 @@ def outputs_of(plan: Plan, store: dict[str, Any]) -> dict[str, Any]:
     from pflow.errors import MISSING, PflowError
 
     if not plan.flow.outputs:
+        if has_open_steps(plan):  # who knows what they write
+            own = {given.path[0] for given in plan.inputs.values()}
+            return {key: value for key, value in store.items() if key not in own}
         roots = {str(wired.place_of(key)[0]) for wired in plan.steps.values() for key in _keys(wired)}
         return {key: store[key] for key in store if key in roots}
     found = {}

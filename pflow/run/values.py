@@ -103,6 +103,8 @@ class Values:
         self.others = [finder for finder in self.finders if not _is_straight(finder)]
         self.stored = [key for key in inputs if _is_stored(interface.reads.get(key))]
         self.fallbacks: dict[str, Any] = {}
+        self.stand_ins: list[Finder] = []
+        """Params with templates that stand in for reads."""
         self.by_name = [item for key, item in interface.reads.items() if key not in sources]
         self.hidden = {item.name for item in self.by_name if "explicit" in item.marks}
         self.typed = [
@@ -118,13 +120,13 @@ class Values:
         for item in interface.reads.values():
             self._set_fallback(item)
         self.watched = {key for key in interface.writes if key in interface.reads}
-
-        self.is_fixed = all(finder.places is not None for finder in [*self.finders, *self.param_finders])
+        wired_finders = [*self.finders, *self.param_finders, *self.stand_ins]
+        self.is_fixed = all(finder.places is not None for finder in wired_finders)
 
     @property
     def is_plain(self) -> bool:
         """Whether every value is the store's own, by its name and of whatever type."""
-        return not (self.finders or self.param_finders or self.hidden or self.typed or self.fallbacks)
+        return not (self.finders or self.param_finders or self.hidden or self.typed or self.fallbacks or self.stand_ins)
 
     def _settle_params(self, overrides: Mapping[str, Any]) -> None:
         """Params that stand fast; what has a template is found when the step runs."""
@@ -157,7 +159,9 @@ class Values:
         source = self.wired.params.get(item.name)
         if isinstance(source, Constant):
             self.fallbacks[item.name] = Finder(item.name, source, item, is_soft=False, is_given=True).source.find({})
-        elif source is None and not item.required and item.default is not None:
+        elif source is not None:
+            self.stand_ins.append(Finder(item.name, source, item, is_soft=False, is_given=False))
+        elif not item.required and item.default is not None:
             self.fallbacks[item.name] = fresh(item.default)
 
     def find(self, shared: Any, found: dict[str, Any]) -> None:
@@ -172,6 +176,9 @@ class Values:
             found[key] = value if exact is None or value.__class__ is exact else finder.fitted(value)
         for finder in self.others:
             self._find_other(finder, shared, found)
+        for finder in self.stand_ins:
+            if finder.key not in found and (finder.key in self.hidden or finder.key not in shared):
+                found[finder.key] = finder.find(shared)
         for key, exact, item in self.typed:
             if key in shared and shared[key].__class__ is not exact:
                 self._fit_by_name(key, item, shared, found)
@@ -200,7 +207,7 @@ class Values:
     def origins(self, shared: Any) -> Origins:
         """Where the value of each read, and of each `params.NAME`, comes from."""
         found: Origins = {key: (write_path((key,)),) for key, _, _ in self.typed if key in shared}
-        found |= {finder.key: finder.origins(shared) for finder in self.finders}
+        found |= {finder.key: finder.origins(shared) for finder in [*self.stand_ins, *self.finders]}
         return found | {f"params.{finder.key}": finder.origins(shared) for finder in self.param_finders}
 
     def find_params(self, shared: Any) -> dict[str, Any]:

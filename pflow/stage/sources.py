@@ -87,7 +87,15 @@ class Sources:
         return inputs
 
     def _find_undeclared(self, inputs: Inputs) -> None:
-        """Flags of a node without an interface: what each is, data or param, only the node knows; it gets both."""
+        """Flags of a node without an interface: what each is, data or param, only the node knows; it gets both.
+
+        Its --map-in names whatever key it may read.
+        """
+        for name, path in self.flags.map_in.items():
+            try:
+                inputs.values[name], inputs.origins[name] = self.look_up(path), write_path(path)
+            except Pretended:
+                continue
         for name, given in self.flags.data.items():
             inputs.origins[name] = given.flag
             try:

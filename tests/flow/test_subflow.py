@@ -146,9 +146,10 @@ def test_its_description_says_what_it_is(flows):
     assert interface(flows, DRAFT, description="Draft it").summary == "Draft it"
 
 
-def test_a_flow_with_an_open_step_and_no_inputs_is_open(flows):
+def test_a_flow_with_an_open_step_is_open_unless_it_declares_inputs_and_outputs(flows):
     assert interface(flows, {"id": "x", "type": "nope"}).open
-    assert not interface(flows, {"id": "x", "type": "nope"}, inputs={"a": {"type": "str"}}).open
+    closed = {"inputs": {"a": {"type": "str"}}, "outputs": {"b": "x.b"}}
+    assert not interface(flows, {"id": "x", "type": "nope"}, **closed).open
 
 
 def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):

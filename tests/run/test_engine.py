@@ -394,3 +394,23 @@ def test_an_error_edge_out_of_a_fork_ends_the_other_branches_and_goes_on_there(t
     ran = run({"nodes": nodes, "edges": edges, "mappings": {"report": {"input_mappings": {"value": "b.error.exit"}}}})
     assert ran.error is None
     assert ran.store == {"n": 1, "b": {"error": {"exit": 69, "message": "cannot do it"}}, "echoed": 69}
+
+
+def test_a_param_with_a_template_stands_in_for_a_read():
+    assert run({"nodes": [{"id": "e", "type": "echo", "params": {"value": "<$w>"}}]}, {"w": 1}).store["echoed"] == "<1>"
+    store = {"w": 1, "value": "own"}
+    assert run({"nodes": [{"id": "e", "type": "echo", "params": {"value": "<$w>"}}]}, store).store["echoed"] == "own"
+
+
+def test_what_a_mapping_leads_to_must_be_there():
+    ir = {"nodes": [{"id": "c", "type": "count"}], "mappings": {"c": {"input_mappings": {"n": "start"}}}}
+    assert plan_of(ir).inputs["start"].required
+    assert run(ir).error.exit == 66
+
+
+def test_a_subflow_of_nodes_without_an_interface_gives_what_they_wrote(tmp_path, nodes):
+    body = "from pocketflow import Node\n\n\nclass Prose(Node):\n    def post(self, shared, prepared, result):\n"
+    (nodes / "prose.py").write_text(body + '        shared["said"] = shared["word"] + "!"\n')
+    write_flow(tmp_path / "inner.pflow.json", {"inputs": {"word": {"type": "str"}}, "nodes": [{"id": "prose"}]})
+    outer = {"nodes": [{"id": "sub", "type": "./inner.pflow.json", "inputs": {"word": "hey"}}]}
+    assert run(outer, directory=str(tmp_path)).store == {"word": "hey", "said": "hey!"}

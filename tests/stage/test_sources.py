@@ -322,3 +322,8 @@ def test_a_flag_that_nobody_declared_may_wait_for_a_dry_stage_too():
     inputs = find(Interface(), ["--a=$x", "--b=1"], {}, dry=["x"])
     assert inputs.values == inputs.params == {"b": "1"}
     assert inputs.origins == {"a": "--a", "b": "--b"}
+
+
+def test_map_in_reaches_a_node_without_an_interface():
+    inputs = find(Interface(), ["--map-in=video_url=a.b"], {"a": {"b": 1}})
+    assert (inputs.values["video_url"], inputs.origins["video_url"]) == (1, "a.b")

@@ -1,0 +1,82 @@
+"""pflow export: a flow as Python, as a shell script, as pipe syntax, or as a picture."""
+
+from __future__ import annotations
+
+import click
+
+from pflow.commands._click import FlowCommand
+from pflow.export import EXPORTERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.flow.plan import Plan
+
+_PROGRAMS = ("python", "sh")
+
+
+@click.command(cls=FlowCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--to", type=click.Choice(list(EXPORTERS)), required=True, help="What to write it as.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all; scripts become executable."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
+def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
+    """Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.
+
+    \b
+    python   one file that runs with pocketflow alone and ends with the same store
+    sh       a script of pflow-NODE programs in a pipe; for flows that are one line of steps
+    pipe     pipe syntax, where it can say the flow
+    mermaid  a flowchart for Markdown
+    dot      a graph for Graphviz
+
+    A flow that breaks a rule is not exported (65), nor is one that the target cannot say; why is said on stderr.
+
+    \b
+    pflow export --to=python -o fix-issue.py fix-issue.pflow.json
+    pflow export --to=mermaid 'read-file --path=a.txt => llm --prompt=Summarize => write-file --path=b.md'
+    """
+    text = EXPORTERS[to](_checked_plan(words)).encode()
+    if output is None:
+        from pflow.stage.stdout import write_pieces
+
+        write_pieces(1, [text])
+    else:
+        write_to(output, text, is_program=to in _PROGRAMS)
+    return 0
+
+
+def _checked_plan(words: tuple[str, ...]) -> Plan:
+    """The plan of the flow that the words name. Raises PflowError (65) where it breaks a rule; all are said."""
+    from pflow.errors import BAD_DATA, PflowError
+    from pflow.flow.rules import check
+    from pflow.flow.take import take_flow
+    from pflow.flow.wiring import wire
+    from pflow.stage import failure
+
+    loaded = take_flow(words)
+    plan = wire(loaded.flow)
+    findings = check(plan, loaded.findings)
+    for finding in findings:
+        failure.say("pflow export", str(finding))
+    errors = sum(not finding.is_warning for finding in findings)
+    if errors:
+        raise PflowError(
+            f"cannot export the flow: it has {errors} error{'s' if errors > 1 else ''}",
+            hint="pflow check tells the same",
+            exit=BAD_DATA,
+        )
+    return plan
+
+
+def write_to(file: str, data: bytes, *, is_program: bool) -> None:
+    """Make data all that a file holds. Raises PflowError (73, 77)."""
+    from pflow.atomic import replace
+    from pflow.errors import CANNOT_WRITE, DENIED, PflowError
+
+    try:
+        replace(file, data, mode=0o777 if is_program else 0o666)
+    except OSError as error:
+        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+        reason = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None

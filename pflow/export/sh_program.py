@@ -1,0 +1,31 @@
+"""What a shell calls a node by, and what a stage may be called."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.kinds import BUNDLED, PROGRAM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.flow.plan import Wired
+
+
+def refused(why: str, hint: str = "") -> PflowError:
+    return PflowError(f"cannot export the flow to sh: {why}", hint=hint, exit=BAD_DATA)
+
+
+def is_step_name(name: str) -> bool:
+    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"
+
+
+def program_of(wired: Wired) -> str:
+    """How a shell calls the node: by its own executable, else through pflow, which knows a user's directories."""
+    kind = wired.kind
+    if kind is None:
+        raise refused(f"'{wired.id}' is no known node")
+    on_path = os.environ.get("PATH", "").split(os.pathsep)
+    if kind.origin == BUNDLED or (kind.origin == PROGRAM and os.path.dirname(kind.file) in on_path):
+        return f"pflow-{kind.name}"
+    return f"pflow {kind.name}"

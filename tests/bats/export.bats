@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# pflow export and pflow import: the same flow as something else, and back (DESIGN.md, sections 6 and 9).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-file --path="$path.$exit_code"'
+
+@test "a script ends with the store that pflow run ends with, and its stages do the same" {
+    need jq
+    in_shells '
+        echo one two >in.txt
+        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run; cat in.txt.0; rm in.txt.0
+        pflow export --to=sh -o flow.sh "$flow" && ./flow.sh | jq -S "del(.[\"\$pflow\"])" | cmp - by-run
+        cat in.txt.0; tail -n 3 flow.sh'
+    expect 0 $'2\n2\npflow-read-file -n --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
+}
+
+@test "Python ends with that store as well, and needs no pflow" {
+    need jq
+    in_shells '
+        echo one two >in.txt
+        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run
+        pflow export --to=python -o flow.py "$flow"
+        mkdir only; cp -r "$("$PYTHON" -c "import pocketflow as p; print(p.__path__[0])")" only
+        PYTHONPATH=only "$PYTHON" -S flow.py | jq -S . | cmp - by-run && cat in.txt.0; [ -x flow.py ] && echo executable'
+    expect 0 $'2\nexecutable'
+}
+
+@test "a script takes the inputs of the flow as flags, whatever is in them" {
+    export nasty=$'$x "q" \' \\ `z`  é\n$$two'
+    in_shells '
+        pflow export --to=sh "shell --command=cat --input=\"\$text\"" >flow.sh
+        sh flow.sh --text="$nasty" | pflow-get stdout'
+    expect 0 "$nasty"
+    in_shells '
+        pflow export --to=sh "shell --command=cat --input=\"<\$text>\"" >flow.sh
+        sh flow.sh --nope=1; echo $?; sh flow.sh; echo $?'
+    expect 0 $'2\n66' "no such flag"
+}
+
+@test "stdin goes through a script as it goes through the flow" {
+    in_shells '
+        pflow export --to=sh "shell:up --command=\"tr a-z A-Z\"" >flow.sh
+        echo words | sh flow.sh | pflow-get; echo words | pflow run -r "shell:up --command=\"tr a-z A-Z\""'
+    expect 0 $'WORDS\nWORDS'
+}
+
+@test "a script fails with the code of the stage that failed" {
+    in_shells 'pflow export --to=sh "$flow" >flow.sh; sh flow.sh >/dev/null; echo $?; ls'
+    expect 0 $'66\nflow.sh' "cannot read 'in.txt'"
+}
+
+@test "a flow with ways, loops or batches is no script, and why is said" {
+    in_shells 'pflow export --to=sh "shell:a --command=x --no-check =error=> shell:b --command=y"'
+    expect 65 '' "'a' has an edge for error, and a pipe has no branches"
+}
+
+@test "a flow that breaks a rule is not exported, and its findings are said" {
+    for to in python sh pipe mermaid dot; do
+        in_shells "pflow export --to=$to 'read-fil --path=x'"
+        expect 65 '' 'pflow export: '
+    done
+    expect 65 '' 'cannot export the flow: it has 1 error'
+}
+
+@test "what is exported comes from a file, a saved flow, stdin or pipe syntax" {
+    in_shells '
+        echo "{\"nodes\":[{\"id\":\"a\",\"type\":\"shell\",\"inputs\":{\"command\":\"true\"}}]}" >f.pflow.json
+        mkdir -p "$HOME/.local/share/pflow/flows"; cp f.pflow.json "$HOME/.local/share/pflow/flows/saved.pflow.json"
+        for flow in f.pflow.json saved -; do pflow export --to=mermaid $flow <f.pflow.json | tail -n 1; done
+        pflow export --to=mermaid shell:a --command=true :: shell:b --command=true | tail -n 1'
+    expect 0 $'    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1 --> n2'
+}
+
+@test "a file that cannot be written is 73, and what was there stays" {
+    in_shells 'mkdir d; pflow export --to=dot -o d "shell --command=true"; echo $?; echo old >o
+        pflow export --to=dot -o o "read-fil --path=x"; cat o'
+    expect 0 $'73\nold' "cannot write 'd'"
+}
+
+@test "an unknown target and a missing flow are said" {
+    in_shells 'pflow export --to=java x'
+    expect 2 '' "'java'"
+    in_shells 'pflow export x'
+    expect 2 '' '--to'
+    in_shells 'pflow export --to=python'
+    expect 66 '' 'cannot tell which flow'
+}
+
+@test "a pocketflow Flow is imported, runs, and what is missing is said" {
+    in_shells '
+        printf "%s\n" "from pocketflow import Flow, Node" "class Hi(Node):" "    def post(self, s, p, e): s[\"hi\"] = 1" \
+            "def make():" "    a, b = Hi(), Hi()" "    a >> b" "    return Flow(start=a)" >hi.py
+        pflow import hi.py:make -o hi.pflow.json; pflow run -q hi.pflow.json </dev/null 2>/dev/null; echo $?
+        PFLOW_NODES=$PWD pflow run -j hi.pflow.json </dev/null 2>/dev/null | pflow-get hi
+        for name in hi.py:nope hi.py none.py:make; do pflow import $name 2>/dev/null; echo $?; done'
+    expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
+    [ "$output" = $'65\n1\n66\n2\n66' ]
+}

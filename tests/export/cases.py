@@ -1,0 +1,469 @@
+"""Flows that every way to run them must bring to the same store: what each is made of, and that store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+NODES = Path(__file__).parent / "nodes"
+
+
+class Case:
+    """A flow with its flags, stdin and files, the store that it ends with, and where it is no shell script, why."""
+
+    def __init__(
+        self,
+        flow: dict[str, Any] | str,
+        store: dict[str, Any],
+        *,
+        flags: tuple[str, ...] = (),
+        stdin: bytes | None = None,
+        files: dict[str, str] | None = None,
+        sh: str = "",
+    ) -> None:
+        self.flow = flow
+        self.store = store
+        self.flags = flags
+        self.stdin = stdin
+        self.files = {"a.txt": "one two\n", "b.json": '{"list": [1, "two", null, true], "n": 7}', **(files or {})}
+        self.sh = sh
+
+
+def chain(*nodes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"nodes": list(nodes), **more}
+
+
+def node(id: str, type: str = "", **more: Any) -> dict[str, Any]:
+    return {"id": id, "type": type or id, **more}
+
+
+def edge(source: str, target: str, action: str = "default") -> dict[str, str]:
+    return {"from": source, "to": target, "action": action}
+
+
+def reads(**steps: dict[str, Any]) -> dict[str, Any]:
+    return {id: {"input_mappings": mappings} for id, mappings in steps.items()}
+
+
+READ = node("read", "read-file", inputs={"path": "a.txt"})
+WAS_READ = {"path": "a.txt", "content": "one two\n"}
+JSON = node("json", "read-file", inputs={"path": "b.json"})
+WAS_JSON = {"path": "b.json", "content": '{"list": [1, "two", null, true], "n": 7}'}
+
+INNER = {
+    "name": "shout",
+    "inputs": {"text": {"type": "str"}, "times": {"type": "int", "default": 2}},
+    "outputs": {"loud": "say.said", "times": "times"},
+    **chain(node("say", params={"loud": True}), mappings=reads(say={"value": "template:${text}!"})),
+}
+FORK = chain(
+    READ,
+    node("left", "say", inputs={"tone": "left"}),
+    node("right", "say", inputs={"tone": "right"}),
+    node("join", "say", inputs={"tone": "join"}),
+    edges=[edge("read", "left"), edge("read", "right"), edge("left", "join"), edge("right", "join")],
+    mappings=reads(
+        left={"value": "content"},
+        right={"value": "content"},
+        join={"value": "template:${left.said.tone} ${right.said.tone}"},
+    ),
+)
+LOOP = chain(
+    node("count", params={"limit": 3}),
+    node("say"),
+    edges=[edge("count", "count", "again"), edge("count", "say")],
+    mappings=reads(say={"value": "count"}),
+)
+JUDGED = chain(
+    node("say"),
+    node("judge"),
+    node("praise", "say", inputs={"value": "good"}),
+    node("mend", "say", inputs={"value": "mended, please"}),
+    edges=[edge("say", "judge"), edge("judge", "praise", "good"), edge("judge", "mend", "bad"), edge("mend", "judge")],
+    mappings={
+        "judge": {"input_mappings": {"text": ["say.said.value", "mend.said.value"]}},
+        "say": {"input_mappings": {"value": "wish"}},
+    },
+)
+
+
+def said(value: Any, tone: str = "plain") -> dict[str, Any]:
+    return {"said": {"value": value, "tone": tone}}
+
+
+def batch(over: str, **more: Any) -> dict[str, Any]:
+    return {"over": over, "as": "item", **more}
+
+
+PARTS = node("parts", "shell", inputs={"command": 'printf %s \'["a","b"]\''})
+
+CASES = {
+    "one step": Case(chain(READ), WAS_READ),
+    "a chain by names": Case(chain(READ, node("save", "write-file", params={"path": "c.txt"})), WAS_READ),
+    "a mapping": Case(
+        chain(READ, node("say", params={"loud": True}), mappings=reads(say={"value": "content"})),
+        {**WAS_READ, "said": "ONE TWO\n"},
+    ),
+    "paths into JSON": Case(
+        chain(JSON, node("say"), mappings=reads(say={"value": "content.list[1]"})), {**WAS_JSON, **said("two")}
+    ),
+    "steps under their names": Case(
+        chain(
+            READ,
+            node("one", "say"),
+            node("two", "say"),
+            mappings=reads(one={"value": "read.content"}, two={"value": "one.said"}),
+        ),
+        {"read": WAS_READ, "one": said("one two\n"), **said({"value": "one two\n", "tone": "plain"})},
+    ),
+    "a template in a mapping": Case(
+        chain(
+            JSON,
+            node("say"),
+            mappings=reads(say={"value": "template:$$${content.n} ${content.list} ${content.list[2]}."}),
+        ),
+        {**WAS_JSON, **said('$7 [1,"two",null,true] .')},
+    ),
+    "a whole reference keeps its type": Case(
+        chain(JSON, node("say"), mappings=reads(say={"value": "template:${content.list}"})),
+        {**WAS_JSON, **said([1, "two", None, True])},
+    ),
+    "a template in an input": Case(
+        chain(READ, node("say", inputs={"value": "read: ${content}", "tone": "$$ $path"})),
+        {**WAS_READ, "value": "read: one two\n", **said("read: one two\n", "$ a.txt")},
+    ),
+    "an input of any type": Case(
+        chain(node("say", inputs={"value": {"a": [1, "$$x"], "b": None}})),
+        {"value": {"a": [1, "$x"], "b": None}, **said({"a": [1, "$x"], "b": None})},
+    ),
+    "a param in place of a read": Case(
+        chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
+        {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
+    ),
+    "an input that is there already": Case(
+        chain(READ, node("say", inputs={"value": 1}), node("again", "say", inputs={"value": "2"})),
+        {**WAS_READ, "value": 1, **said("2")},
+    ),
+    "nothing for a pipe read": Case(chain(READ, node("say")), {**WAS_READ, **said(None)}),
+    "a name for a pipe read": Case(
+        chain(node("value", "say", inputs={"value": "x"}), READ, node("say")), {"value": "x", **said("x"), **WAS_READ}
+    ),
+    "a shell with arguments": Case(
+        chain(node("echo", "shell", inputs={"command": 'printf "%s|" "$@"', "args": ["a b", "$$c", "[d", "'"]})),
+        {"command": 'printf "%s|" "$@"', "stdout": "a b|$c|[d|'|", "stderr": "", "exit_code": 0},
+    ),
+    "bytes": Case(
+        chain(
+            node("make", "shell", inputs={"command": "printf '\\377'"}),
+            node("say"),
+            mappings=reads(say={"value": "stdout"}),
+        ),
+        {
+            "command": "printf '\\377'",
+            "stdout": {"$bytes": "/w=="},
+            "stderr": "",
+            "exit_code": 0,
+            **said({"$bytes": "/w=="}),
+        },
+    ),
+    "given inputs": Case(
+        {
+            "inputs": {
+                "n": {"type": "int"},
+                "s": {"type": "str"},
+                "l": {"type": "list"},
+                "f": {"type": "bool", "default": False},
+            },
+            **chain(node("say", inputs={"tone": "$s"}), mappings=reads(say={"value": "template:${n} ${l} ${f}"})),
+        },
+        {"n": 7, "s": "007 $x '\n", "l": [1, "$y"], "f": True, **said('7 [1,"$y"] true', "007 $x '\n")},
+        flags=("--n=7", "--s=007 $x '\n", '--l=[1,"$y"]', "--f"),
+    ),
+    "an input by default": Case(
+        {"inputs": {"n": {"type": "int", "default": 4}}, **chain(node("say"), mappings=reads(say={"value": "n"}))},
+        {"n": 4, **said(4)},
+    ),
+    "an input that no step writes": Case(
+        chain(node("say"), mappings=reads(say={"value": "wish"})), {"wish": "x", **said("x")}, flags=("--wish=x",)
+    ),
+    "an input of one step": Case(chain(READ, node("save", "write-file")), WAS_READ, flags=("--save.path=$c '.txt",)),
+    "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
+    "stdin in a later step": Case(
+        chain(READ, node("say", inputs={"tone": "${stdin}"})),
+        {"stdin": "in\n", **WAS_READ, **said(None, "in\n")},
+        stdin=b"in\n",
+    ),
+    "declared outputs": Case(
+        {
+            **chain(JSON, node("say"), mappings=reads(say={"value": "json.content.n"})),
+            "outputs": {"n": "say.said.value", "first": "json.content.list[0]"},
+        },
+        {"n": 7, "first": 1},
+    ),
+    "a user's own nodes in prose": Case(
+        chain(
+            node("fetch", "yt-transcript", params={"language": "en"}),
+            node("summarise", "summarise-text", params={"temperature": 0.9}),
+        ),
+        {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
+        flags=("--video_url=u",),
+        sh="take it for text",
+    ),
+    "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
+    "an async node": Case(chain(node("slow", inputs={"number": 4})), {"number": 4, "double": 8}),
+    "a batch node": Case(
+        chain(node("lengths", inputs={"words": ["a", "bcd"]})), {"words": ["a", "bcd"], "lengths": [1, 3]}
+    ),
+    "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
+    "a loop": Case(LOOP, {"count": 3, **said(3)}, sh="edge for again"),
+    "ways by action": Case(
+        JUDGED,
+        {
+            "wish": "now",
+            "say": said("now"),
+            "verdict": "good",
+            "mend": {"value": "mended, please", **said("mended, please")},
+            "value": "good",
+            **said("good"),
+        },
+        flags=("--wish=now",),
+        sh="no branches",
+    ),
+    "an error edge": Case(
+        chain(
+            node("read", "read-file", inputs={"path": "none.txt"}),
+            node("never", "say"),
+            node("say"),
+            edges=[edge("read", "never"), edge("read", "say", "error")],
+            mappings=reads(say={"value": "template:${read.error.exit}: ${read.error.message}"}),
+        ),
+        {
+            "read": {"error": {"exit": 66, "message": "cannot read 'none.txt': no such file or directory"}},
+            **said("66: cannot read 'none.txt': no such file or directory"),
+        },
+        sh="edge for error",
+    ),
+    "an exception and an error edge": Case(
+        chain(
+            node("flaky"),
+            node("say"),
+            edges=[edge("flaky", "say", "error")],
+            mappings=reads(say={"value": "flaky.error"}),
+        ),
+        {
+            "flaky": {"error": {"exit": 1, "message": "cannot run flaky: RuntimeError: not yet"}},
+            **said({"exit": 1, "message": "cannot run flaky: RuntimeError: not yet"}),
+        },
+        sh="edge for error",
+    ),
+    "a batch over a list": Case(
+        chain(
+            JSON,
+            node("say", batch=batch("content.list"), inputs={"tone": "t"}),
+            mappings=reads(say={"value": "template:<${item}>"}),
+        ),
+        {**WAS_JSON, "said": [{"value": text, "tone": "t"} for text in ("<1>", "<two>", "<>", "<true>")]},
+        sh="once for each item",
+    ),
+    "a batch over an object, with failures kept": Case(
+        {
+            "inputs": {"files": {"type": "dict"}},
+            **chain(
+                node("read", "read-file", batch=batch("files", on_error="keep")), mappings=reads(read={"path": "item"})
+            ),
+        },
+        {
+            "files": {"x": "a.txt", "y": "none.txt"},
+            "content": {"x": "one two\n", "y": None},
+            "read": {
+                "errors": [
+                    {
+                        "index": "y",
+                        "item": "none.txt",
+                        "exit": 66,
+                        "message": "cannot read 'none.txt': no such file or directory",
+                    }
+                ]
+            },
+        },
+        flags=('--files={"x": "a.txt", "y": "none.txt"}',),
+        sh="once for each item",
+    ),
+    "a fork": Case(
+        FORK,
+        {
+            "path": "a.txt",
+            "content": "one two\n",
+            "left": said("one two\n", "left"),
+            "right": said("one two\n", "right"),
+            **said("left right", "join"),
+        },
+        sh="forks",
+    ),
+    "a flow in a flow": Case(
+        chain(
+            READ,
+            node("shout", "inner.pflow.json"),
+            node("say"),
+            mappings=reads(shout={"text": "content"}, say={"value": "shout.loud"}),
+        ),
+        {**WAS_READ, "shout": {"loud": "ONE TWO\n!"}, "times": 2, **said("ONE TWO\n!")},
+        sh="store of its own",
+    ),
+    "params of a flow in a flow": Case(
+        chain(node("shout", "inner.pflow.json", params={"say.loud": False}, inputs={"text": "x", "times": 5})),
+        {"text": "x", "times": 5, "loud": {"value": "x!", "tone": "plain"}},
+        sh="store of its own",
+    ),
+    "pipe syntax": Case(
+        "read-file --path=a.txt => shell:count --command='wc -w' => write-file --path='$path.$exit_code'",
+        {**WAS_READ, "command": "wc -w", "stdout": "2\n", "stderr": "", "exit_code": 0},
+    ),
+    "pipe syntax with a way back": Case(
+        "count:up =again=> up; up => say --value='$count'",
+        {"count": 3, **said(3)},
+        sh="edge for again",
+    ),
+    "some of a step's keys under its name": Case(
+        chain(
+            node("echo", "shell", inputs={"command": "printf '[1]'"}),
+            node("say", inputs={"tone": "x"}),
+            mappings=reads(say={"value": "echo.stdout[0]"}),
+        ),
+        {"command": "printf '[1]'", "echo": {"stdout": "[1]"}, "stderr": "", "exit_code": 0, **said(1, "x")},
+    ),
+    "a write to a path": Case(
+        chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
+        {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},
+    ),
+    "a param with a template": Case(
+        chain(
+            JSON, node("count", params={"limit": "${n.limit}"}), inputs={"n": {"type": "dict", "default": {"limit": 1}}}
+        ),
+        {**WAS_JSON, "n": {"limit": 1}, "count": 1},
+    ),
+    "templates inside a list and an object": Case(
+        chain(
+            {"id": "say", "type": "say", "inputs": {"value": {"a": ["$x", "$$x", "y${x}"]}}},
+            inputs={"x": {"type": "any", "default": [None, "é"]}},
+        ),
+        {
+            "x": [None, "é"],
+            "value": {"a": [[None, "é"], "$x", 'y[null,"é"]']},
+            **said({"a": [[None, "é"], "$x", 'y[null,"é"]']}),
+        },
+        sh="no flag gives that value",
+    ),
+    "a fork inside a fork": Case(
+        chain(
+            node("a", "say", inputs={"value": 0}),
+            *(node(id, "say", inputs={"tone": id}) for id in ("b", "c", "d", "e", "f", "g")),
+            edges=[
+                *(edge("a", "b"), edge("a", "c"), edge("b", "d"), edge("b", "e"), edge("d", "f"), edge("e", "f")),
+                *(edge("f", "g"), edge("c", "g")),
+            ],
+            mappings=reads(
+                **{id: {"value": "a.said.value"} for id in ("b", "c", "d", "e")},
+                f={"value": "template:${d.said.tone}${e.said.tone}"},
+                g={"value": "template:${f.said.value}${c.said.tone}${b.said.tone}"},
+            ),
+        ),
+        {
+            **{id: said(0, id) for id in ("b", "c", "d", "e")},
+            "a": {"value": 0, **said(0)},
+            "f": said("de", "f"),
+            **said("decb", "g"),
+        },
+        sh="forks",
+    ),
+    "the one written last": Case(
+        chain(
+            node("first", "say", inputs={"value": "1"}),
+            node("count", params={"limit": 2}),
+            node("second", "say", inputs={"value": "2"}),
+            node("last", "say"),
+            edges=[
+                *(
+                    edge("first", "count"),
+                    edge("count", "second", "again"),
+                    edge("second", "count"),
+                    edge("count", "last"),
+                ),
+            ],
+            mappings={
+                "first": {"output_mappings": {"said": "first"}},
+                "second": {"output_mappings": {"said": "second"}},
+                "last": {"input_mappings": {"value": ["second.value", "first.value"]}},
+            },
+        ),
+        {
+            "value": "1",
+            "first": {"value": "1", "tone": "plain"},
+            "second": {"value": "2", "tone": "plain"},
+            "count": 2,
+            **said("2"),
+        },
+        sh="no branches",
+    ),
+    "the one written last, in a branch": Case(
+        chain(
+            *(node(id, "say", inputs={"tone": id}) for id in ("a", "b", "c", "again", "e")),
+            node("count", params={"limit": 3}),
+            edges=[
+                *(edge("a", "b"), edge("a", "c"), edge("b", "count"), edge("count", "again", "again")),
+                *(edge("again", "count"), edge("count", "e"), edge("c", "e")),
+            ],
+            mappings={
+                **{id: {"output_mappings": {"said": id}} for id in ("a", "b", "c")},
+                "again": {
+                    "input_mappings": {"value": ["again.tone", "b.tone"]},
+                    "output_mappings": {"said": "again"},
+                },
+                "e": {"input_mappings": {"value": "template:${again} ${c.tone}"}},
+            },
+        ),
+        {
+            "a": {"value": None, "tone": "a"},
+            "b": {"value": None, "tone": "b"},
+            "c": {"value": None, "tone": "c"},
+            "again": {"value": "again", "tone": "again"},
+            "count": 3,
+            **said('{"value":"again","tone":"again"} c', "e"),
+        },
+        sh="forks",
+    ),
+    "a batch of a flow": Case(
+        chain(
+            node("shout", "inner.pflow.json", batch=batch("words")),
+            inputs={"words": {"type": "list", "default": ["a", "b"]}},
+            mappings=reads(shout={"text": "item"}),
+        ),
+        {"words": ["a", "b"], "loud": ["A!", "B!"], "times": [2, 2]},
+        sh="once for each item",
+    ),
+    "bindings": Case(
+        {
+            "nodes": [
+                {
+                    "id": "fetch",
+                    "name": "bound",
+                    "input_bindings": {"url": "video_url"},
+                    "output_bindings": {"transcript": "raw"},
+                    "config": {"language": "en"},
+                }
+            ]
+        },
+        {"video_url": "u", "raw": "u in en"},
+        flags=("--url=u",),
+        sh="take it for text",
+    ),
+    "input_key and output_key": Case(
+        {
+            "nodes": [{"id": "a", "type": "keyed", "params": {"input_key": "texts/a.txt", "output_key": "done/a.txt"}}],
+            "inputs": {"texts": {"type": "dict"}},
+        },
+        {"texts": {"a.txt": "x"}, "done": {"a.txt": "X"}},
+        flags=('--texts={"a.txt": "x"}',),
+        sh="a stage of a node without an interface",
+    ),
+}

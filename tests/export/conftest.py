@@ -1,0 +1,14 @@
+"""Every flow here may use the nodes beside these tests."""
+
+import pytest
+
+from pflow.flow.kinds import forget_kinds
+from tests.export.cases import NODES
+
+
+@pytest.fixture(autouse=True)
+def own_nodes(monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(NODES))
+    forget_kinds()
+    yield
+    forget_kinds()

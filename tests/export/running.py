@@ -1,0 +1,67 @@
+"""Running a case's flow: as `pflow run` does, as exported Python with pocketflow alone, as an exported script."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pocketflow
+
+from pflow.export import EXPORTERS
+from pflow.flow.take import take_flow
+from pflow.flow.wiring import wire
+from tests.export.cases import INNER, NODES, Case
+
+BIN = Path(sys.executable).parent
+
+
+def lay_out(case: Case, folder: Path) -> str:
+    """Put a case's files into a folder, and give the word that names its flow."""
+    for name, text in case.files.items():
+        (folder / name).write_text(text)
+    (folder / "inner.pflow.json").write_text(json.dumps(INNER))
+    if isinstance(case.flow, str):
+        return case.flow
+    (folder / "flow.pflow.json").write_text(json.dumps(case.flow))
+    return "flow.pflow.json"
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    own = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), "PFLOW_NODES": str(NODES)}
+    kept = {key: value for key, value in os.environ.items() if key in ("LLM_USER_PATH", "PFLOW_MODEL")}
+    return {**kept, **own, **more}
+
+
+def run(command: list[str], case: Case, folder: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+    stdin: Any = {"input": case.stdin} if case.stdin is not None else {"stdin": subprocess.DEVNULL}
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder, **more), capture_output=True, check=False, timeout=120, **stdin
+    )
+
+
+def store_of(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    """The store that was printed, without its header."""
+    assert done.returncode == 0, done.stderr.decode()
+    store = json.loads(done.stdout)
+    store.pop("$pflow", None)
+    return store
+
+
+def export(target: str, case: Case, folder: Path) -> Path:
+    """A case's flow, exported into a file of its folder."""
+    word = lay_out(case, folder)
+    loaded = take_flow([word if word == case.flow else str(folder / word)])
+    file = folder / f"flow.{target}"
+    file.write_text(EXPORTERS[target](wire(loaded.usable())))
+    return file
+
+
+def only_pocketflow(folder: Path) -> str:
+    """A folder for PYTHONPATH in which there is pocketflow and nothing else."""
+    shutil.copytree(Path(pocketflow.__file__).parent, folder / "only" / "pocketflow", dirs_exist_ok=True)
+    return str(folder / "only")

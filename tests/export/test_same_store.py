@@ -1,0 +1,43 @@
+"""Every way to run a flow ends with the same store: `pflow run`, exported Python with pocketflow alone, a script."""
+
+import sys
+
+import pytest
+
+from tests.export.cases import CASES
+from tests.export.running import BIN, export, lay_out, only_pocketflow, run, store_of
+
+cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@cases
+def test_pflow_run_ends_with_the_store(tmp_path, case):
+    file = lay_out(case, tmp_path)
+    assert store_of(run([str(BIN / "pflow"), "run", "-j", file, *case.flags], case, tmp_path)) == case.store
+
+
+@cases
+def test_exported_python_ends_with_the_store_and_needs_only_pocketflow(tmp_path, case):
+    file = export("python", case, tmp_path)
+    command = [sys.executable, "-S", str(file), *case.flags]
+    assert store_of(run(command, case, tmp_path, PYTHONPATH=only_pocketflow(tmp_path))) == case.store
+
+
+lines = {name: case for name, case in CASES.items() if not case.sh}
+others = {name: case for name, case in CASES.items() if case.sh}
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize("case", lines.values(), ids=lines)
+def test_an_exported_script_ends_with_the_store(tmp_path, case, shell):
+    file = export("sh", case, tmp_path)
+    assert store_of(run([shell, str(file), *case.flags], case, tmp_path)) == case.store
+
+
+@pytest.mark.parametrize("case", others.values(), ids=others)
+def test_what_no_script_can_do_is_refused_and_why_is_said(tmp_path, case):
+    done = run([str(BIN / "pflow"), "export", "--to=sh", lay_out(case, tmp_path)], case, tmp_path)
+    assert done.returncode == 65
+    assert done.stdout == b""
+    assert "pflow: cannot export the flow to sh: " in done.stderr.decode()
+    assert case.sh in done.stderr.decode().splitlines()[-1]

@@ -1,0 +1,223 @@
+"""Exported scripts beside their store: how they look, what they take, how they fail, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.export import EXPORTERS
+from pflow.export.sh_state import NOTHING, State
+from pflow.export.sh_words import Unsayable, constant, quoted
+from pflow.flow.load import load_text
+from pflow.flow.wiring import wire
+from pflow.interface import Item
+from pflow.types import parse_type
+from tests.export.cases import CASES, Case, chain, node, reads
+from tests.export.running import export, run, store_of
+
+LINES = {name: case for name, case in CASES.items() if not case.sh}
+needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+
+
+def script(flow):
+    return EXPORTERS["sh"](wire(load_text(json.dumps(flow), "flow").usable()))
+
+
+def pipe(flow):
+    """The script's last paragraph."""
+    return script(flow).rstrip("\n").rpartition("\n\n")[2]
+
+
+@needs_shellcheck
+@pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+def test_shellcheck_has_nothing_to_say(tmp_path, case):
+    file = export("sh", case, tmp_path)
+    done = subprocess.run(["shellcheck", str(file)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_a_chain_is_a_pipe_of_its_nodes():
+    flow = chain(
+        node("read", "read-file", inputs={"path": "a b.txt"}),
+        node("draft", "llm", inputs={"prompt": "It's"}, params={"temperature": 0.5}, retries=2, timeout=60),
+        node("save", "write-file", inputs={"path": "out.md"}),
+        mappings=reads(draft={"text": "content"}, save={"content": "draft.response"}),
+        outputs={"cost": "draft.usage.cost", "draft": "draft.response"},
+    )
+    assert pipe(flow).partition(" |\n    jq ")[0] == (
+        "pflow-read-file -n --path='a b.txt' |\n"
+        "    pflow-llm --id=draft --temperature=0.5 --prompt='It'\\''s' --retries=2 --timeout=60 |\n"
+        "    pflow-write-file --path=out.md"
+    )
+
+
+def test_what_the_pipe_carries_needs_no_mapping_and_anything_else_one():
+    flow = chain(
+        node("read", "read-file", inputs={"path": "a"}),
+        node("one", "say", inputs={"tone": "1"}),
+        node("two", "say"),
+        mappings=reads(one={"value": "content"}, two={"value": "content"}),
+    )
+    assert pipe(flow).splitlines()[1:] == ["    pflow say --tone=1 |", "    pflow say --map-in=value=content"]
+
+
+def test_a_template_that_uses_what_the_pipe_carries_leaves_the_read_to_a_mapping():
+    flow = chain(
+        node("read", "read-file", inputs={"path": "a"}),
+        node("say", inputs={"tone": "$content"}),
+        mappings=reads(say={"value": "content"}),
+    )
+    assert pipe(flow).splitlines()[1] == "    pflow say --tone='${content}' --map-in=value=content"
+
+
+def test_only_a_first_stage_that_takes_nothing_from_the_pipe_reads_no_stdin():
+    assert pipe(chain(node("say"))) == "pflow say"
+    assert pipe(chain(node("say", inputs={"value": "x"}))) == "pflow say -n --value=x"
+
+
+def run_script(case, folder, *flags):
+    return run(["sh", str(export("sh", case, folder)), *flags], case, folder)
+
+
+@pytest.mark.parametrize(
+    ("flags", "exit", "said"),
+    [
+        ((), 66, "flow.sh: cannot find n: nothing gives it; --n=…"),
+        (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: nothing gives it; --l=…"),
+        (("--nope=1",), 2, "flow.sh: cannot take '--nope=1': no such flag"),
+        (("--n=a", "--s=x", "--l=[]"), 2, "pflow-set: cannot set 'n': "),
+    ],
+)
+def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exit, said):
+    done = run_script(CASES["given inputs"], tmp_path, *flags)
+    assert (done.returncode, done.stdout) == (exit, b"")
+    assert said in done.stderr.decode()
+
+
+def test_a_script_without_inputs_takes_no_flags(tmp_path):
+    done = run_script(CASES["one step"], tmp_path, "x")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert "cannot take 'x': it has no flags" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ["a template in a mapping", "declared outputs", "a chain by names"])
+def test_the_exit_code_is_that_of_the_stage_that_failed(tmp_path, name):
+    file = export("sh", CASES[name], tmp_path)
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "b.json").unlink()
+    done = run(["sh", str(file)], CASES[name], tmp_path)
+    assert done.returncode == 66
+    assert json.loads(done.stdout)["$pflow"]["error"]["exit"] == 66
+
+
+NASTY = "$x ${y} $$ `z` \"q\" 'a' \\ \\n * ~ ! # ; | & > < ( ) \t é\n\n"
+
+
+def test_any_text_arrives_as_it_is(tmp_path):
+    flow = chain(node("say", inputs={"value": NASTY.replace("$", "$$")}))
+    flow |= {"nodes": [*flow["nodes"], node("save", "write-file"), node("again", "say", inputs={"tone": "$s"})]}
+    flow["mappings"] = reads(save={"content": "value"}, again={"value": "s"})
+    file = "it's $HOME.txt"
+    done = run_script(Case(flow, {}), tmp_path, f"--s={NASTY}", f"--path={file}")
+    assert store_of(done)["said"] == {"value": NASTY, "tone": NASTY}
+    assert (tmp_path / file).read_text() == NASTY
+
+
+@pytest.mark.parametrize(
+    ("flow", "why"),
+    [
+        (chain(node("judge"), node("say")), "'judge' may return good, which ends the flow there"),
+        (chain(node("a", "shell", inputs={"command": ""}, params={"check": False}), node("say")), "may return error"),
+        (chain(node("llm", params={"model": None}, inputs={"prompt": "x"})), "no flag gives that value"),
+        (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes what comes through the pipe"),
+        (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
+        (chain(node("a b", "say", inputs={"value": "x"}), outputs={"x": "a b.said"}), "a stage cannot be called 'a b'"),
+    ],
+)  # fmt: skip
+def test_what_a_stage_cannot_do_is_refused(flow, why):
+    with pytest.raises(PflowError) as caught:
+        script(flow)
+    assert caught.value.exit == 65
+    assert why in caught.value.message
+
+
+def test_a_shell_that_fails_where_it_could_return_an_action_is_no_hindrance():
+    assert pipe(CASES["a mapping"].flow).startswith("pflow-read-file")
+    flow = chain(node("sh", "shell", inputs={"command": "x"}, params={"check": True}), node("say"))
+    assert pipe(flow).startswith("pflow-shell --check --command=x |")
+
+
+def item(type, marks=(), name="some_key"):
+    found = Item("read", name, parse_type(type)[0])
+    found.marks |= set(marks)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "flags"),
+    [
+        ("str", "a", ["--some-key=a"]),
+        ("str", "", ["--some-key="]),
+        ("str", "it's", ["--some-key='it'\\''s'"]),
+        ("str", "$5", ["--some-key='$$5'"]),
+        ("int", 7, ["--some-key=7"]),
+        ("float", 1e21, ["--some-key=1e+21"]),
+        ("bool", True, ["--some-key"]),
+        ("bool", False, ["--no-some-key"]),
+        ("list[str]", ["a", "$b"], ["--some-key=a", "--some-key='$$b'"]),
+        ("list[str]", [], ["--some-key='[]'"]),
+        ("list[str]", ["[a"], ["--some-key='[\"[a\"]'"]),
+        ("list[int]", [1, 2], ["--some-key='[1,2]'"]),
+        ("dict", {"a": "$"}, ['--some-key=\'{"a":"$$"}\'']),
+        ("a|b", "a", ["--some-key=a"]),
+    ],
+)
+def test_a_flag_gives_its_value(type, value, flags):
+    assert constant(item(type), value) == flags
+
+
+def test_what_is_verbatim_keeps_its_dollars():
+    assert constant(item("str", {"verbatim"}), "$1") == ["--some-key='$1'"]
+
+
+@pytest.mark.parametrize(
+    ("type", "value"), [("any", 5), ("any", {"a": 1}), ("str", None), ("bytes", b"x"), ("any", b"x")]
+)
+def test_a_value_that_no_flag_gives_is_refused(type, value):
+    with pytest.raises(Unsayable):
+        constant(item(type), value)
+
+
+@pytest.mark.parametrize(("text", "word"), [("a", "a"), ("", "''"), ("a b", "'a b'"), ("~", "'~'"), ("a=~", "'a=~'")])
+def test_words_are_quoted_where_they_must_be(text, word):
+    assert quoted(text) == word
+
+
+def test_the_state_of_a_pipe_knows_what_is_there_and_what_may_be():
+    state = State()
+    assert state.carried == NOTHING
+    assert not state.may_carry(("a",))
+    state.write(("a", "b"), is_sure=True)
+    state.write(("c",), is_sure=False)
+    assert state.surely_has(("a",))
+    assert not state.surely_has(("a", "b", "c"))
+    assert state.may_have(("a", "b", "c"))
+    assert not state.surely_has(("c",))
+    assert state.may_have(("c",))
+    assert not state.may_have(("d",))
+    state.is_open = True
+    assert state.may_have(("d",))
+
+
+def test_the_state_of_a_pipe_knows_what_was_written_last():
+    state = State()
+    for place in (("a",), ("b",), ("a",)):
+        state.write(place, is_sure=True)
+    assert state.latest((("b",), ("a", "x"))) == ("a", "x")
+    assert state.latest((("d",),)) is None
+    state.write(("b",), is_sure=False)
+    assert state.latest((("b",), ("a",))) is None

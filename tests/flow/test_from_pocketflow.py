@@ -1,0 +1,233 @@
+"""Reading a pocketflow Flow back: which steps and edges it becomes, and what cannot become one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pocketflow
+import pytest
+from pocketflow import AsyncFlow, BatchFlow, Flow, Node
+
+from pflow.errors import PflowError
+from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.load import load_text
+from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.nodes.llm import Llm
+from pflow.nodes.read_file import ReadFile
+from pflow.nodes.write_file import WriteFile
+
+
+@pytest.fixture(autouse=True)
+def no_own_nodes(monkeypatch, tmp_path):
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    forget_kinds()
+    yield
+    forget_kinds()
+
+
+class YTTranscript(Node):
+    pass
+
+
+class Judge(Node):
+    pass
+
+
+def edges(flow):
+    return [(edge.source, edge.target, edge.action) for edge in flow.edges]
+
+
+def steps(flow):
+    return [(step.id, step.type) for step in flow.steps]
+
+
+def test_nodes_become_steps_and_successors_edges():
+    read, ask, save = ReadFile(), Llm(), WriteFile()
+    read >> ask >> save
+    ask - "again" >> ask
+    flow = flow_from(Flow(start=read), "copy")
+    assert flow.name == "copy"
+    assert steps(flow) == [("read-file", "read-file"), ("llm", "llm"), ("write-file", "write-file")]
+    assert edges(flow) == [
+        ("read-file", "llm", "default"),
+        ("llm", "write-file", "default"),
+        ("llm", "llm", "again"),
+    ]
+    assert flow.warnings == []
+    assert [step.place for step in flow.steps] == ["nodes[0]", "nodes[1]", "nodes[2]"]
+
+
+def test_two_nodes_of_a_class_have_two_names_and_a_variable_names_its_own():
+    one, two, three = Llm(), Llm(), Llm()
+    one >> two >> three
+    assert [id for id, _ in steps(flow_from(Flow(start=one)))] == ["llm", "llm-2", "llm-3"]
+    named = flow_from(Flow(start=one), variables={"draft": one, "mend": two, "x": 1})
+    assert [id for id, _ in steps(named)] == ["draft", "mend", "llm"]
+
+
+def test_a_node_that_is_reached_twice_is_one_step():
+    judge, good, bad = Judge(), ReadFile(), ReadFile()
+    judge - "good" >> good
+    judge - "bad" >> bad
+    bad >> judge
+    bad - "enough" >> good
+    flow = flow_from(Flow(start=judge))
+    assert len(flow.steps) == 3
+    assert ("read-file-2", "judge", "default") in edges(flow)
+    assert ("read-file-2", "read-file", "enough") in edges(flow)
+
+
+def test_params_tries_and_waits_are_taken_without_what_is_default():
+    ask = Llm(max_retries=3, wait=2)
+    ask.set_params({"model": "echo", "system": "costs $5", "option": []})
+    (step,) = flow_from(Flow(start=ask)).steps
+    assert (step.params, step.retries, step.wait) == ({"model": "echo", "system": "costs $$5"}, 2, 2)
+    (step,) = flow_from(Flow(start=Llm())).steps
+    assert (step.params, step.retries, step.wait) == ({}, None, None)
+
+
+def test_params_of_a_flow_reach_its_nodes_and_those_inside_it():
+    ask, inner = Llm(), Flow(start=ReadFile())
+    ask.set_params({"model": "own", "temperature": 1.0})
+    ask >> inner
+    root = Flow(start=ask)
+    root.set_params({"model": "root"})
+    inner.set_params({"encoding": "latin-1", "model": "inner"})
+    first, second = flow_from(root).steps
+    assert first.params == {"model": "root", "temperature": 1.0}
+    assert second.params == {"encoding": "latin-1", "model": "root"}
+
+
+def test_a_param_that_json_cannot_hold_is_refused():
+    node = YTTranscript()
+    node.set_params({"fetch": len})
+    with pytest.raises(PflowError) as caught:
+        flow_from(Flow(start=node))
+    assert caught.value.exit == 65
+    assert caught.value.message.startswith("cannot import 'yt-transcript' with its 'fetch'")
+
+
+def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
+    flow = flow_from(Flow(start=YTTranscript()))
+    assert steps(flow) == [("yt-transcript", "YTTranscript")]
+    assert flow.warnings == [
+        "no node is called 'YTTranscript': put the class into yt_transcript.py in a directory on PFLOW_NODES"
+    ]
+
+
+def test_a_class_of_ones_own_that_is_called_as_a_node_is_warned_of():
+    other = type("ReadFile", (Node,), {"__module__": __name__})
+    flow = flow_from(Flow(start=other()))
+    assert steps(flow) == [("read-file", "read-file")]
+    assert "becomes the node read-file of" in flow.warnings[0]
+
+
+def test_a_flow_inside_a_flow_becomes_part_of_it_and_goes_on_where_it_ends():
+    before, inside, more, after, failed = ReadFile(), Judge(), Llm(), WriteFile(), ReadFile()
+    inside - "more" >> more
+    inner = Flow(start=inside)
+    before >> inner
+    inner >> after
+    inner - "more" >> failed
+    assert edges(flow_from(Flow(start=before))) == [
+        ("read-file", "judge", "default"),
+        ("judge", "write-file", "default"),
+        ("judge", "llm", "more"),
+        ("llm", "write-file", "default"),
+        ("llm", "read-file-2", "more"),
+    ]
+
+
+def test_a_way_back_into_a_flow_leads_to_its_first_step():
+    first, last = Judge(), Llm()
+    inner = Flow(start=first)
+    inner >> last
+    last - "again" >> inner
+    assert ("llm", "judge", "again") in edges(flow_from(Flow(start=inner)))
+
+
+def test_a_node_in_two_flows_is_a_step_in_each():
+    shared, after = Judge(), Llm()
+    one, two = Flow(start=shared), Flow(start=shared)
+    one >> two
+    two >> after
+    assert edges(flow_from(Flow(start=one))) == [
+        ("judge", "judge-2", "default"),
+        ("judge-2", "llm", "default"),
+    ]
+
+
+def test_an_async_flow_is_a_flow():
+    assert steps(flow_from(AsyncFlow(start=ReadFile()))) == [("read-file", "read-file")]
+
+
+def test_pflows_own_flow_is_a_flow():
+    import pflow
+
+    assert steps(flow_from(pflow.Flow(start=ReadFile()))) == [("read-file", "read-file")]
+
+
+def test_a_node_whose_exec_is_never_called_is_warned_of():
+    flow = flow_from(Flow(start=ReadFile(max_retries=0)))
+    assert flow.warnings == ["'read-file' has max_retries=0: pocketflow never calls its exec, pflow does"]
+
+
+class WithPrep(Flow):
+    def prep(self, shared):
+        shared["x"] = 1
+
+
+class WithPost(AsyncFlow):
+    async def post_async(self, shared, prepared, done):
+        return "other"
+
+
+class Many(BatchFlow):
+    def prep(self, shared):
+        return [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("flow", "why"),
+    [
+        (Flow(), "cannot import Flow: it has no start node"),
+        (WithPrep(start=ReadFile()), "cannot import WithPrep: it has a prep of its own"),
+        (WithPost(start=ReadFile()), "cannot import WithPost: it has a post_async of its own"),
+        (Many(start=ReadFile()), "cannot import Many: it runs its nodes once for each of a batch"),
+        (BatchFlow(start=ReadFile()), "cannot import BatchFlow: it runs its nodes once for each of a batch"),
+    ],
+)
+def test_a_flow_that_does_more_than_walk_is_refused(flow, why):
+    with pytest.raises(PflowError) as caught:
+        flow_from(flow)
+    assert (caught.value.message, caught.value.exit) == (why, 65)
+
+
+def test_a_flow_that_stands_inside_itself_is_refused():
+    flow = Flow()
+    flow.start(flow)
+    with pytest.raises(PflowError, match="it stands inside itself"):
+        flow_from(flow)
+
+
+def test_a_long_chain_and_deep_flows_are_no_matter():
+    nodes = [ReadFile() for _ in range(2000)]
+    for one, other in pairwise(nodes):
+        one >> other
+    assert len(flow_from(Flow(start=nodes[0])).steps) == 2000
+    flow = Flow(start=ReadFile())
+    for _ in range(100):
+        flow = Flow(start=flow)
+    assert len(flow_from(flow).steps) == 1
+
+
+def test_what_comes_out_loads_as_the_same_flow():
+    read, ask = ReadFile(), Llm(max_retries=2)
+    ask.set_params({"system": "$x"})
+    read - "later" >> ask
+    flow = flow_from(Flow(start=read))
+    loaded = load_text(canonical_json(flow_to_ir(flow)), "x").usable()
+    assert flow_to_ir(loaded) == flow_to_ir(flow)
+    assert pocketflow.Flow is Flow
