@@ -1,0 +1,38 @@
+"""Names of steps: the type and the id that stand in a step's first word, and the id of a step without one."""
+
+from __future__ import annotations
+
+from pflow.flow.build import id_after
+from pflow.flow.kinds import find_kind, is_flow_type
+
+
+def is_step_name(name: str) -> bool:
+    """Letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
+    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"
+
+
+def split_name(word: str) -> tuple[str, str | None]:
+    """The type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None where it has no id."""
+    scheme = "flow:" if word.startswith("flow:") else ""
+    type, colon, id = word.removeprefix(scheme).rpartition(":")
+    if not colon or (is_flow_type(word) and not scheme and not is_step_name(id)):
+        return word, None
+    return scheme + type, id
+
+
+def full_type(type: str, directory: str) -> str:
+    """The type that a name in pipe syntax stands for: a node's, else a saved flow's as `flow:NAME`."""
+    if is_flow_type(type) or find_kind(type, directory) is not None:
+        return type
+    from pflow.flow.subflow import saved_flow
+
+    return f"flow:{type}" if saved_flow(type) else type
+
+
+def free_id(type: str, taken: set[str]) -> str:
+    """The id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
+    base = id_after(type, set())
+    if not is_step_name(base):
+        base = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in base).strip("-")
+        base = base if is_step_name(base) else f"step-{base}".rstrip("-")
+    return id_after(base, taken)

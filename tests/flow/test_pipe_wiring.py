@@ -1,0 +1,316 @@
+"""Compiling pipe syntax: what is carried, what moves, what a name means."""
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.pipe import parse_pipe
+from pflow.flow.wiring import wire
+
+NODES = {
+    "judge": """
+    - Reads: shared["text"]: any [pipe]  # what to judge
+    - Writes: shared["verdict"]: str [pipe]  # what is to be said of it
+    - Actions: default, failed, error""",
+    "fetch": """
+    - Reads: shared["number"]: int [flag n]  # which issue
+    - Writes: shared["issue"]: dict{title: str, votes: int} [pipe]  # what it says
+    - Writes: shared["count"]: int  # how many there are""",
+    "commit": """
+    - Reads: shared["message"]: str [pipe]  # what to say
+    - Reads: shared["depth"]: int = 1  # how deep
+    - Reads: shared["files"]: list[str] = []  # which""",
+    "report": """
+    - Reads: shared["text"]: any = null [pipe]  # what it is about
+    - Reads: shared["exit_code"]: int  # how it ended
+    - Reads: shared["usage"]: any = null  # what it took
+    - Writes: shared["page"]: str [pipe]  # the report""",
+    "title": """
+    - Reads: shared["text"]: str [pipe]  # what for
+    - Writes: shared["text"]: str [pipe]  # the title and the text""",
+}
+TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
+
+
+@pytest.fixture(autouse=True)
+def nodes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    for name, items in NODES.items():
+        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
+    (tmp_path / "prose.py").write_text('import pocketflow\nclass Prose(pocketflow.Node):\n    """Prose."""\n')
+    forget_kinds()
+    yield
+    forget_kinds()
+
+
+def sources(text):
+    """The input mappings of each step that has any."""
+    return {step.id: step.input_mappings for step in parse_pipe([text]).steps if step.input_mappings}
+
+
+def targets(text):
+    return {step.id: step.output_mappings for step in parse_pipe([text]).steps if step.output_mappings}
+
+
+def warnings(text):
+    return parse_pipe([text]).warnings
+
+
+def wired(text):
+    """Where each read of each step comes from, in the end; constants left out."""
+    plan = wire(parse_pipe([text]))
+    return {id: {key: " ".join(map(".".join, source.paths)) for key, source in each.sources.items() if source.paths}
+            for id, each in plan.steps.items()}  # fmt: skip
+
+
+def troubles(text):
+    return [reference.trouble for reference in wire(parse_pipe([text])).references if reference.trouble]
+
+
+WHOLE = {"response": "llm.response", "usage": "llm.usage"}
+
+
+def test_what_a_step_hands_on_goes_into_the_read_of_the_next():
+    assert sources("read-file --path=a => llm --prompt=x => write-file --path=o") == {
+        "llm": {"text": "content"}, "write-file": {"content": "response"},
+    }  # fmt: skip
+    assert targets("read-file --path=a => llm --prompt=x => write-file --path=o") == {}
+    assert troubles("read-file --path=a => llm --prompt=x => write-file --path=o") == []
+
+
+def test_the_first_step_takes_what_comes_through_the_pipe():
+    plan = wire(parse_pipe(["llm --prompt=x => write-file --path=o"]))
+    assert plan.first_read == ("llm", "text")
+
+
+def test_a_step_that_hands_nothing_on_works_like_tee():
+    assert sources("read-file --path=a => write-file --path=b => llm => write-file --path=c") == {
+        "write-file": {"content": "content"}, "llm": {"text": "content"}, "write-file-2": {"content": "response"},
+    }  # fmt: skip
+    assert sources("write-file --path=a => llm") == {"llm": {"text": "stdin"}}
+    assert sources("write-file --path=a --content=x => llm") == {}
+    assert sources("prose => llm") == {}
+    assert sources("read-file --path=a => nothing-known => llm") == {"llm": {"text": "content"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "mappings"),
+    [
+        ("read-file --path=a => llm --text=mine", {}),
+        ("read-file --path=a => llm --map-in=text=x.y", {"llm": {"text": "x.y"}}),
+        ("read-file --path=a => llm --prompt='Say $content'", {"llm": {"prompt": "template:Say $content"}}),
+        ("read-file --path=a => llm --system='$content'", {}),
+        (
+            "fetch -n => llm --prompt='$issue.title'".replace("-n", "--n=1"),
+            {"llm": {"prompt": "template:$issue.title"}},
+        ),
+        ("fetch --n=1 => llm --prompt='${issue.title}'", {"llm": {"prompt": "issue.title"}}),
+        ("fetch:f --n=1 => llm --prompt='${f.issue}'", {"llm": {"prompt": "f.issue"}}),
+        ("fetch:f --n=1 => llm --prompt='${f.count}'", {"llm": {"prompt": "f.count", "text": "issue"}}),
+        ("fetch --n=1 => llm --prompt='$count'", {"llm": {"prompt": "count", "text": "issue"}}),
+        ("fetch --n=1 => llm --map-in=prompt=issue.title", {"llm": {"prompt": "issue.title", "text": "issue"}}),
+        ("fetch --n=1 => llm --option=a='$issue'", {}),
+        ("llm:a => llm:b --prompt='$a'", {"b": {"prompt": "a"}}),
+    ],
+)
+def test_nothing_is_carried_into_a_read_that_is_given_or_spoken_for(text, mappings):
+    assert sources(text) == mappings
+
+
+def test_where_several_edges_arrive_the_one_written_last_counts():
+    text = "read-file:r --path=a => judge:check =failed=> llm:fix => check; check => write-file --path=o"
+    assert sources(text) == {
+        "check": {"text": ["content", "response"]}, "fix": {"text": "verdict"}, "write-file": {"content": "verdict"},
+    }  # fmt: skip
+    assert wired(text)["check"] == {"text": "content response"}
+
+
+def test_a_loop_to_the_first_step_takes_the_pipe_and_then_what_comes_back():
+    text = "judge:check =failed=> llm:fix => check"
+    assert sources(text)["check"] == {"text": ["stdin", "response"]}
+
+
+def test_an_optional_read_is_left_alone_where_nothing_may_have_been_written():
+    assert sources("llm:draft --prompt=x => judge:check =failed=> draft") == {"check": {"text": "response"}}
+
+
+def test_nothing_is_carried_out_of_a_fork():
+    text = "fetch:f --n=1 => llm:a; f => llm:b; a => judge:m => write-file --path=o; b => m"
+    assert sources(text) == {"a": {"text": "issue"}, "b": {"text": "issue"}, "write-file": {"content": "verdict"}}
+    tee = "fetch:f --n=1 => llm:a; f => llm:b; a => write-file:m --path=o --content=x => llm:c; b => m"
+    assert "c" not in sources(tee)
+
+
+def test_branches_of_different_actions_both_carry():
+    text = "judge:j =failed=> llm:a => write-file:w --path=o; j => judge:b => w"
+    assert sources(text) == {
+        "a": {"text": "j.verdict"}, "b": {"text": "j.verdict"}, "w": {"content": ["response", "b.verdict"]},
+    }  # fmt: skip
+
+
+def test_nothing_is_carried_out_of_a_step_that_failed():
+    text = "read-file:r --path=a => judge:j =error=> llm --prompt=x"
+    assert sources(text)["llm"] == {"text": ["content", "verdict"]}
+    assert "llm" not in sources("read-file:r --path=a =error=> llm --prompt=x")
+    assert sources("shell:s --command=x =error=> llm --prompt='$exit_code'") == {"llm": {"prompt": "exit_code"}}
+    assert sources("fetch:f --n=1 => llm =error=> write-file --path=o")["write-file"] == {"content": "issue"}
+
+
+def test_steps_whose_writes_meet_move_whole_under_their_ids():
+    text = "read-file --path=a => llm --prompt=X => llm --prompt=Y => write-file --path=o"
+    assert targets(text) == {"llm": WHOLE, "llm-2": {"response": "llm-2.response", "usage": "llm-2.usage"}}
+    assert sources(text) == {
+        "llm": {"text": "content"}, "llm-2": {"text": "llm.response"}, "write-file": {"content": "llm-2.response"},
+    }  # fmt: skip
+    assert troubles(text) == []
+
+
+def test_a_write_that_meets_another_steps_data_moves_its_step():
+    assert targets("read-file --path=a => write-file --content=x --path=o") == {
+        "read-file": {"content": "read-file.content"}
+    }
+    assert targets("title --text=x => llm --text=y") == {"title": {"text": "title.text"}}
+    assert targets("title --text=x") == {}
+    assert targets("read-file --path=a => read-file:b --path=b => write-file --path=o").keys() == {"read-file", "b"}
+    assert targets("read-file --path=a => write-file --content='$content' --path=o") == {}
+    assert targets("llm --prompt=a => write-file --path=a => write-file --path=b") == {}
+
+
+def test_a_step_moves_where_another_ones_id_is_its_key():
+    text = "shell:content --command=a => shell:b --command=b => read-file --path=c"
+    assert targets(text).keys() == {"content", "b", "read-file"}
+
+
+def test_what_is_mapped_by_hand_stays_there():
+    text = "llm:a --map-out=response=first --map-out=usage=cost => llm:b => write-file --path=o"
+    assert targets(text) == {"a": {"response": "first", "usage": "cost"}}
+    assert sources(text) == {"b": {"text": "first"}, "write-file": {"content": "response"}}
+    assert targets("llm:a --map-out=response=first => llm:b") == {
+        "a": {"response": "first", "usage": "a.usage"}, "b": {"response": "b.response", "usage": "b.usage"},
+    }  # fmt: skip
+
+
+def test_a_step_with_an_id_flag_stands_whole_under_it():
+    text = "llm --id=draft --prompt=x => write-file --path='$response'"
+    assert targets(text) == {"draft": {"response": "draft.response", "usage": "draft.usage"}}
+    assert sources(text) == {"write-file": {"path": "draft.response"}}
+    assert targets("llm --id=draft => llm => llm:c --id=c").keys() == {"draft", "c"}
+
+
+def test_a_name_means_the_latest_earlier_write_wherever_it_moved():
+    text = "llm:a => llm:b --system='$response, ${response.x[0]} of $5' => write-file --path='$response'"
+    text += " --content='see $usage'"
+    flow = parse_pipe([text])
+    assert flow.step("b").params == {"system": "${a.response}, ${a.response.x[0]} of $$5"}
+    assert flow.steps[2].input_mappings == {"path": "b.response", "content": "template:see ${b.usage}"}
+    assert troubles(text) == []
+    assert sources("llm:a => llm:b --map-in=prompt=response.x --map-in=text=usage")["b"] == {
+        "prompt": "a.response.x", "text": "a.usage",
+    }  # fmt: skip
+
+
+def test_a_name_inside_a_list_or_an_object_is_followed_too():
+    flow = parse_pipe(["llm:a => llm:b => commit --message=x --files=a --files='$response' --files='$topic'"])
+    assert flow.steps[2].inputs == {"message": "x", "files": ["a", "${b.response}", "$topic"]}
+
+
+def test_a_step_and_its_key_mean_that_write_as_in_a_flows_json():
+    text = "llm:a --prompt=x => fetch --n=1 => write-file --path='${a.response}' --content='${a.usage.model}'"
+    assert sources(text) == {"write-file": {"path": "a.response", "content": "a.usage.model"}}
+    assert targets(text) == {}
+    assert wire(parse_pipe([text])).steps["a"].targets == {"response": ("a", "response"), "usage": ("a", "usage")}
+    assert troubles(text) == []
+
+
+def test_what_several_steps_may_have_written_last_is_a_list_where_it_is_all_of_a_flag():
+    loop = "llm:draft => judge:check =failed=> llm:fix --prompt='{}' => check"
+    whole = sources(loop.format("$response"))["fix"]
+    assert whole == {"prompt": ["draft.response", "fix.response"], "text": "verdict"}
+    inside = parse_pipe([loop.format("Fix $response")])
+    assert inside.step("fix").input_mappings["prompt"] == "template:Fix $response"
+    assert inside.warnings == ["'response' in --prompt of 'fix' may mean draft.response or fix.response: name one"]
+
+
+def test_a_name_that_two_branches_of_a_fork_write_is_not_chosen():
+    text = "fetch:f --n=1 => llm:a; f => llm:b; a => write-file:w --path='$response'; b => w"
+    flow = parse_pipe([text])
+    assert flow.step("w").input_mappings == {"path": "response"}
+    assert flow.warnings == [
+        "'response' in --path of 'w' may mean a.response or b.response, which run at the same time: name one"
+    ]
+
+
+def test_a_read_by_its_name_follows_the_latest_write_that_moved():
+    text = "shell:a --command=x => shell:b --command=y => report"
+    assert sources(text)["report"] == {"text": "b.stdout", "exit_code": "b.exit_code"}
+    maybe = "judge:j =failed=> shell:a --command=x => shell:b --command=y => report:r; j => r"
+    assert "exit_code" not in sources(maybe)["r"]
+
+
+def test_a_templated_flag_becomes_a_mapping_of_its_type():
+    assert sources("fetch --n='$topic'") == {"fetch": {"number": "template:$topic"}}
+    assert sources("fetch --n=1 => commit --message=x --depth='$count'") == {"commit": {"depth": "count"}}
+    assert sources("fetch --n=1 => commit --message=x --depth='${issue.title}'") == {
+        "commit": {"depth": "template:${issue.title}"}
+    }
+    assert sources("fetch --n=1 => commit --message=x --depth='1$count'") == {"commit": {"depth": "template:1$count"}}
+    assert sources("llm --prompt='a $$b $topic'") == {"llm": {"prompt": "template:a $$b $topic"}}
+    assert parse_pipe(["llm --prompt='a $$b'"]).steps[0].inputs == {"prompt": "a $$b"}
+
+
+def test_params_and_verbatim_flags_keep_what_is_written():
+    flow = parse_pipe(["read-file --path=a => llm --verbatim --prompt='$content' --system='${x}'"])
+    assert flow.steps[1].inputs == {"prompt": "$$content"}
+    assert flow.steps[1].params == {"system": "$${x}"}
+    assert flow.steps[1].input_mappings == {"text": "content"}
+    shell = parse_pipe(["llm => llm => shell --command='echo $response $$'"]).steps[2]
+    assert shell.inputs == {"command": "echo $response $$"}
+
+
+def test_an_unknown_name_after_an_untaken_write_names_that_write():
+    text = "llm --prompt=x => commit --message='$commit_message'"
+    assert sources(text) == {"commit": {"message": "response"}}
+    assert warnings(text) == [
+        "nothing writes '$commit_message' in --message of 'commit'; it is taken for what 'llm' hands on: ${response}"
+    ]
+    moved = "llm => llm => commit --message='Re: $commit_message'"
+    assert sources(moved)["commit"] == {"message": "template:Re: ${llm-2.response}"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read-file --path=a => llm --prompt='Translate to $language'",
+        "llm => commit --message='$first' --files='$second'",
+        "llm => write-file --path=a => commit --message='$topic'",
+        "llm => commit --message='$response, $topic'",
+        "llm => commit --message='${topic.sub}'",
+        "llm => commit --message='$depth'",
+        "llm => commit:c --message='$topic' => llm --text='$topic'",
+        "llm:a => commit --message='$topic'; a => write-file --path=o",
+        "llm --prompt='$topic'",
+        "llm => commit --message='$stdin'",
+    ],
+)
+def test_an_unknown_name_is_an_input_anywhere_else(text):
+    assert not [warning for warning in warnings(text) if "is taken for" in warning]
+
+
+def test_a_name_that_is_a_slip_is_refused_with_the_right_one():
+    with pytest.raises(PflowError) as caught:
+        parse_pipe(["fetch --n=1 => llm --prompt='About $isue'"])
+    assert caught.value.exit == 2
+    assert caught.value.message == "cannot find 'isue' in --prompt of 'llm': nothing writes it"
+    assert caught.value.hint == "did you mean issue?"
+    with pytest.raises(PflowError, match="cannot find 'drafd"):
+        parse_pipe(["llm:draft => llm --system='${drafd.response}'"])
+
+
+def test_the_name_of_a_step_is_no_slip_of_another():
+    assert parse_pipe(["llm:draft => llm:draft2 --prompt='$draft'"]).step("draft2").input_mappings["prompt"] == "draft"
+
+
+def test_a_thousand_steps_are_wired():
+    flow = parse_pipe([" => ".join(["read-file --path=a", *["llm --prompt=x"] * 999])])
+    assert flow.steps[-1].id == "llm-999"
+    assert flow.steps[-1].input_mappings == {"text": "llm-998.response"}

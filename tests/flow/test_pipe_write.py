@@ -1,0 +1,273 @@
+"""Writing pipe syntax: as little as reads back as the same flow."""
+
+import json
+import shlex
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.pipe import parse_pipe, write_pipe
+from pflow.flow.unload import flow_to_ir
+
+NODES = {
+    "judge": """
+    - Reads: shared["text"]: any [pipe]  # what to judge
+    - Reads: shared["strict"]: bool = false  # how
+    - Writes: shared["verdict"]: str [pipe]  # what is to be said of it
+    - Writes: shared["score"]: int  # how good it is
+    - Params: level: int = 1  # how much is asked for
+    - Actions: default, failed, error""",
+    "many": """
+    - Reads: shared["words"]: list[str] = [] [pipe]  # some
+    - Reads: shared["numbers"]: list[int] = []  # some
+    - Reads: shared["table"]: dict = {}  # any
+    - Reads: shared["score"]: int = 0  # how good
+    - Reads: shared["rate"]: float = 1.0  # how fast
+    - Reads: shared["loud"]: bool = false  # how
+    - Reads: shared["mode"]: fast|slow = "fast" [flag m]  # how
+    - Reads: shared["free"]: any = null  # anything
+    - Reads: shared["where"]: path = "." [explicit]  # where
+    - Reads: shared["code"]: str = "" [verbatim] [own]  # what to run
+    - Reads: shared["blob"]: bytes = null  # anything
+    - Reads: shared["token"]: str = null [secret]  # who asks
+    - Writes: shared["result"]: any [pipe]  # what came of it
+    - Writes: shared["score"]: int  # how good it is
+    - Params: tags: list[str] = []  # some
+    - Params: flat: bool = true  # how deep
+    - Params: ratio: float = 0.5  # how much
+    - Params: extra: dict = {}  # more""",
+}
+TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nodes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nodes")
+    for name, items in NODES.items():
+        (folder / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
+    (folder / "prose.py").write_text('import pocketflow\nclass Prose(pocketflow.Node):\n    """Prose."""\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PFLOW_NODES", str(folder))
+        forget_kinds()
+        yield
+    forget_kinds()
+
+
+def written(*steps, edges=None, **members):
+    """The text of a flow of these steps: a chain, or with these edges."""
+    chain = [(one.id, other.id) for one, other in pairwise(steps)]
+    flow = Flow(list(steps), [Edge(*edge) for edge in (chain if edges is None else edges)])
+    for name, value in members.items():
+        setattr(flow, name, value)
+    return write_pipe(flow)
+
+
+def rewritten(text):
+    return write_pipe(parse_pipe([text]))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("llm", ["llm"]),
+        ("read-file --path a >> llm --prompt='x y'", ["read-file --path=a", "  => llm --prompt='x y'"]),
+        ("llm => llm => llm:c", ["llm", "  => llm", "  => llm:c"]),
+        ("llm => llm:llm-2 => llm", ["llm", "  => llm", "  => llm"]),
+        (
+            "judge:check =failed=> llm:fix => check; check => write-file --path=o",
+            ["judge:check", "  =failed=> llm:fix", "  => check", "check", "  => write-file --path=o"],
+        ),
+        (
+            "judge:a => llm:b --prompt=x => judge:d; a => llm:c => d",
+            ["judge:a", "  => llm:b --prompt=x", "  => judge:d", "a", "  => llm:c", "  => d"],
+        ),
+        ("llm:a; judge:b => a", ["llm:a", "judge:b", "  => a"]),
+        ("llm:judge => judge:b", ["llm:judge", "  => judge:b"]),
+        ("many --no-flat --loud --words=a --words=b", ["many --loud --words=a --words=b --no-flat"]),
+        ("many --words=a --numbers='[1,2]'", ["many --words=a --numbers='[1,2]'"]),
+        ("many --words='[\"$x\"]' --words='[]'", ["many --words='[\"$x\"]'"]),
+        ("many --words='[]' --free=''", ["many --words='[]' --free=''"]),
+        ("many --verbatim --free='$x' --code='$y'", ["many --free='$$x' --code='$y'"]),
+        ("many --score=$x --rate=$y --words=$z", ["many --words='$z' --score='$x' --rate='$y'"]),
+        ("llm --retries=2 --wait=0.5 --timeout=60", ["llm --retries=2 --wait=0.5 --timeout=60"]),
+        ("llm --id=draft", ["llm --id=draft"]),
+        ("read-file --path=a => llm --map-in=text=content", ["read-file --path=a", "  => llm"]),
+        ("llm --map-in=text=a --map-in=text=b", ["llm --map-in=text=a --map-in=text=b"]),
+        ("llm --map-in=text=a/b", ["llm --map-in=text=a/b"]),
+        ("llm --map-out=response=x", ["llm --map-out=response=x"]),
+        ("unknown-thing --a=b", ["unknown-thing --a=b"]),
+        ("prose --a=b", ["prose --a=b"]),
+        ('llm --prompt="it\'s"', ['llm --prompt="it\'s"']),
+        (
+            "llm:a => llm:b --prompt='$response' => judge --text='${a.usage.x[0]} ${topic.x}'",
+            ["llm:a", "  => llm:b --prompt='${a.response}'", "  => judge --text='${a.usage.x[0]} ${topic.x}'"],
+        ),
+    ],
+)
+def test_a_flow_is_written_one_step_a_line(text, lines):
+    assert rewritten(text).splitlines() == lines
+    assert rewritten(rewritten(text)) == rewritten(text)
+
+
+def test_what_a_pipe_carries_by_itself_is_not_written():
+    text = "read-file --path=a => llm --prompt=X => llm --prompt=Y => write-file --path=o"
+    assert rewritten(text) == text.replace(" =>", "\n  =>") + "\n"
+
+
+def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do():
+    fetch, ask = Step("fetch", "read-file", inputs={"path": "a"}), Step("ask", "llm")
+    ask.input_mappings = {"prompt": "template:Sum up: ${fetch.content}"}
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='Sum up: ${fetch.content}'\n"
+    ask.input_mappings = {"prompt": "fetch.content"}
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}'\n"
+    ask.input_mappings = {"prompt": "fetch.content", "text": "content"}
+    assert written(fetch, ask) == (
+        "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}' --text='$content'\n"
+    )
+    ask.input_mappings = {"prompt": "topic", "text": "content"}
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='$topic'\n"
+    ask.input_mappings = {"text": "fetch.content"}
+    ask.output_mappings = {"response": "out"}
+    assert written(fetch, ask) == (
+        "read-file:fetch --path=a\n  => llm:ask --text='${fetch.content}' --map-out=response=out\n"
+    )
+
+
+def test_a_step_that_was_put_under_its_id_is_written_with_an_id_flag():
+    whole = {"response": "ask.response", "usage": "ask.usage"}
+    assert written(Step("ask", "llm", output_mappings=whole)) == "llm --id=ask\n"
+    several = [Step(id, "llm", output_mappings={"response": f"{id}.response", "usage": f"{id}.usage"}) for id in "ab"]
+    several[1].input_mappings = {"text": "a.response"}
+    assert written(*several) == "llm:a\n  => llm:b\n"
+
+
+def test_steps_are_met_in_their_order_whatever_the_order_of_the_edges():
+    steps = [Step("a", "llm"), Step("b", "judge"), Step("c", "read-file", inputs={"path": "x"})]
+    steps[1].input_mappings = {"text": "content"}
+    text = written(*steps, edges=[("c", "b"), ("a", "c")])
+    assert text == "llm:a\njudge:b\na\n  => read-file:c --path=x\n  => b\n"
+    assert [step.id for step in parse_pipe([text]).steps] == ["a", "b", "c"]
+
+
+def test_versions_stand_in_a_comment():
+    assert written(Step("llm", "llm", version="1.0.0")) == "# versions: llm 1.0.0\nllm\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "members", "why"),
+    [
+        ([], {}, "it has no step"),
+        ([Step("a", "llm", batch=Batch("files"))], {}, "the step 'a' has batch"),
+        ([Step("a", "llm", max_visits=3)], {}, "the step 'a' has max_visits"),
+        ([Step("a", "llm")], {"max_visits": 5}, "it has max_visits"),
+        ([Step("a", "llm")], {"inputs": {"x": Input("x")}}, "it has declared inputs"),
+        ([Step("a", "llm")], {"outputs": {"x": "response"}}, "it has declared outputs"),
+        ([Step("a", "llm")], {"stray_mappings": ["b"]}, "it has mappings of a step that is not there"),
+        ([Step("a", "llm")], {"edges": [("a", "b")]}, "it has an edge of a step that is not there"),
+        ([Step("a", "llm"), Step("a", "llm")], {}, "it has two steps of one name"),
+        ([Step("1x", "llm")], {}, "cannot name a step '1x'"),
+        ([Step("a", "pflow-llm")], {}, "the step 'a' of the type 'pflow-llm' would become another"),
+        ([Step("a", "odd name")], {}, "it has white space in it"),
+        ([Step("a", "llm", params={"schema": {"type": "object"}})], {}, "no flag gives 'a' its 'schema'"),
+        ([Step("a", "llm", params={"prompt": "x"})], {}, "no flag gives 'a' its inputs.prompt as it is"),
+        ([Step("a", "llm", inputs={"text": None})], {}, "no flag gives 'a' its 'text'"),
+        ([Step("a", "many", inputs={"free": 1})], {}, "no flag gives 'a' its 'free'"),
+        ([Step("a", "many", inputs={"token": "x"})], {}, "a secret is never a flag"),
+        ([Step("a", "unknown", params={"x": "y"})], {}, "no flag gives 'a' its inputs.x"),
+        ([Step("a", "unknown", inputs={"debug": "y"})], {}, "every step has a flag of that name"),
+        ([Step("a", "llm", input_mappings={"prompt": "template:x"})], {}, "no flag gives 'a' its inputs.prompt"),
+        ([Step("a", "llm", input_mappings={"text": "a..b"})], {}, "has an empty step"),
+        ([Step("a", "llm"), Step("b", "llm")], {}, "'response' of 'a' meets what another step writes, and would move"),
+        ([Step("a", "read-file"), Step("b", "llm")], {}, "it would carry content into 'text' of 'b'"),
+        ([Step("a", "judge"), Step("b", "llm")], {"edges": [("a", "b", "not one")]}, "the action 'not one' is no word"),
+    ],
+)  # fmt: skip
+def test_what_pipe_syntax_cannot_say_is_told(steps, members, why):
+    with pytest.raises(PflowError) as caught:
+        written(*steps, **members)
+    assert caught.value.exit == 65
+    assert caught.value.message.startswith("cannot write the flow in pipe syntax: ")
+    assert why in caught.value.message
+
+
+awkward = st.text(st.sampled_from("ab '\"\\\n\t$|;#=>:<&é—{}[](),.!*~`-_"), max_size=10)
+anything = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
+references = st.sampled_from([
+    "$$", "$x1", "a => b", "$topic", "${topic.sub[0]}", "$response", "$result.x", "${verdict}", "${s0.result}",
+    "$content and $stdin", "${s1.response}", "${a", "${}", "$$topic", "true", "007", "[1,2]", '{"a": 1}', "$score",
+])  # fmt: skip
+texts = awkward | anything | references
+names = texts.filter(bool)
+items = texts.filter(lambda text: not text.lstrip().startswith("["))
+counts = st.integers(-5, 5).map(str)
+objects = st.dictionaries(st.text("abé", max_size=3), texts | st.none() | st.booleans(), max_size=2).map(json.dumps)
+lists = st.lists(texts, max_size=3).map(lambda value: json.dumps(value, ensure_ascii=False))
+
+FLAGS = {
+    "llm": {"prompt": texts, "text": texts, "system": texts, "option": items, "max-tokens": counts},
+    "read-file": {"path": names, "encoding": texts},
+    "write-file": {"path": names, "content": texts},
+    "shell": {"command": texts, "args": items | lists, "input": texts},
+    "judge": {"text": texts, "level": counts},
+    "many": {
+        "words": items | lists, "numbers": counts | st.just("[1,2]"), "table": objects, "where": names, "code": texts,
+        "score": counts | st.sampled_from(["$score", "1$score", "${s0.score}"]), "tags": items | lists, "blob": texts,
+        "rate": st.sampled_from(["1", "$topic"]), "mode": st.sampled_from(["fast", "$topic"]), "free": texts,
+        "ratio": st.sampled_from(["1", "0.25"]), "extra": objects,
+    },
+    "unknown-thing": {"a": texts, "b": texts},
+}  # fmt: skip
+SWITCHES = {"many": ["--loud", "--no-flat"], "judge": ["--strict"], "write-file": ["--append"], "shell": ["--no-check"]}
+OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9"]
+READS = {"llm": "text", "read-file": "path", "judge": "text", "many": "free", "write-file": "content"}
+WRITES = {"llm": "usage", "read-file": "content", "shell": "stdout", "judge": "verdict", "many": "score"}
+paths = st.sampled_from(["content", "response", "s0.result", "s1.score", "topic", "a/b", "stdin", 'x.y[0]["odd key"]'])
+signs = st.sampled_from(["=>", ">>", "|", "::", "=failed=>", "=error=>", "\n  =>", "=>\n\n  # why\n", "\n", ";"])
+
+
+@st.composite
+def step_words(draw, number):
+    """A step with some of its flags, and its name where it has one."""
+    type = draw(st.sampled_from(list(FLAGS)))
+    chosen = draw(st.lists(st.sampled_from(list(FLAGS[type])), unique=True, max_size=4))
+    words = [f"--{name}={draw(FLAGS[type][name])}" for name in chosen]
+    words += draw(st.lists(st.sampled_from(SWITCHES.get(type, OTHERS) + OTHERS), unique=True, max_size=2))
+    words += ["--verbatim"] * (type != "many" and draw(st.integers(0, 4)) == 0)
+    key = READS.get(type)
+    if key and key not in chosen:
+        words += [f"--map-in={key}={path}" for path in draw(st.lists(paths, max_size=2))]
+    if type in WRITES and draw(st.integers(0, 4)) == 0:
+        words.append(f"--map-out={WRITES[type]}={draw(st.sampled_from(['out', 'deep.er', 'q/r']))}")
+    name = f"s{number}" if draw(st.booleans()) else ""
+    if not name and draw(st.integers(0, 4)) == 0:
+        words.append(f"--id=apart{number}")
+    return " ".join([f"{type}:{name}" if name else type, *map(shlex.quote, words)]), name
+
+
+@st.composite
+def flow_texts(draw):
+    """A chain or several, with branches, loops and forks between the steps that have names."""
+    steps = [draw(step_words(number)) for number in range(draw(st.integers(1, 5)))]
+    text = steps[0][0]
+    for step, _ in steps[1:]:
+        text += f" {draw(signs)} {step}"
+    named = [name for _, name in steps if name]
+    for _ in range(draw(st.integers(0, 3)) if named else 0):
+        chain = draw(st.lists(st.sampled_from(named), min_size=2, max_size=3))
+        text += "; " + f" {draw(st.sampled_from(['=>', '=failed=>', '=error=>']))} ".join(chain)
+    return text
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(flow_texts())
+def test_text_to_flow_to_text_is_a_fixed_point(text):
+    flow = parse_pipe([text])
+    said = write_pipe(flow)
+    again = parse_pipe([said])
+    assert flow_to_ir(again) == flow_to_ir(flow)
+    assert write_pipe(again) == said
