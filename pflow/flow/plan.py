@@ -6,6 +6,7 @@ from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
@@ -138,6 +139,15 @@ class Plan:
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take what comes through the pipe."""
+
+    def sources(self) -> Iterator[Source]:
+        """Every source of every step, and of the outputs; not those inside templates."""
+        for wired in self.steps.values():
+            yield from wired.sources.values()
+            yield from wired.params.values()
+            if wired.over is not None:
+                yield wired.over
+        yield from self.outputs.values()
 
     def write_type(self, write: Write) -> Type:
         """What stands at a write's target: what the node declares, a list (an object) of it after a batch."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pflow.flow.chained import Before, Chain
 from pflow.flow.plan import Write
+from pflow.templates import references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pflow.flow.flow import Step
     from pflow.flow.plan import Plan, Wired
     from pflow.paths import Path
 
@@ -100,13 +102,23 @@ def _merged(several: list[Merged]) -> Merged:
     return merged
 
 
+def _is_of_item(step: Step, key: str) -> bool:
+    """Whether a data flag is made of a batch's item: there are as many of it, and none is stored."""
+    if step.batch is None:
+        return False
+    try:
+        return any(path[0] == step.batch.item for path in references(step.inputs[key]))
+    except ValueError:  # a finding of the rules
+        return False
+
+
 def _writes_of(wired: Wired) -> list[tuple[Path, Write]]:
     """What a step puts into the store, each by every name that it is found by."""
     made = []
     interface, step = wired.interface, wired.step
     for key in step.inputs:
         item = interface.reads.get(key)
-        if item is not None and not item.marks & {"own", "secret"}:
+        if item is not None and not item.marks & {"own", "secret"} and not _is_of_item(step, key):
             place = wired.data_place(key)
             made.append((place, Write(step.id, key, place, item, is_data=True)))
     keys = [*interface.writes, *(key for key in wired.targets if key not in interface.writes)]

@@ -50,6 +50,9 @@ class Resolver:
         if writer is None or len(path) < 2:
             return False
         key = str(path[1])
+        if key in writer.step.inputs and writer.data_place(key) == (writer.id, key) and key not in writer.targets:
+            reference.writes = (self._write(writer, key, (writer.id, key), is_data=True),)
+            return True
         if not (key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open):
             if self._is_place(path):
                 return False
@@ -65,8 +68,9 @@ class Resolver:
         reference.writes = (self._write(writer, key, target),)
         return True
 
-    def _write(self, writer: Wired, key: str, target: Path) -> Write:
-        return Write(writer.id, key, target, writer.interface.writes.get(key))
+    def _write(self, writer: Wired, key: str, target: Path, *, is_data: bool = False) -> Write:
+        items = writer.interface.reads if is_data else writer.interface.writes
+        return Write(writer.id, key, target, items.get(key), is_data=is_data)
 
     def _is_place(self, path: Path) -> bool:
         """Whether some step has been told to write at this very path, or above or below it."""

@@ -5,29 +5,33 @@ from __future__ import annotations
 import os
 
 from pflow.errors import MISSING, PflowError
+from pflow.run.flags import is_secret
+from pflow.stage.signals import Interrupted
 from pflow.values import from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pflow.flow.plan import Plan, PlanInput
+    from pflow.paths import Path
 
 
-def missing_inputs(plan: Plan, given: dict[str, Any], has: Any) -> list[PlanInput]:
-    """The required inputs that neither a flag nor the store (`has` looks there) gives."""
-    return [
-        each
-        for each in plan.inputs.values()
-        if each.required and not each.has_default and each.name not in given and not has(each.path)
-    ]
+def missing_inputs(plan: Plan, given: dict[str, Any], has: Callable[[Path], bool]) -> list[PlanInput]:
+    """The required inputs that neither a flag nor the store gives. What is for one step alone, the store never does."""
+    needed = [each for each in plan.inputs.values() if each.required and not each.has_default]
+    return [each for each in needed if each.name not in given and (each.step is not None or not has(each.path))]
 
 
-def ask_for(plan: Plan, missing: list[PlanInput]) -> dict[str, Any]:
-    """What a person at the terminal answers. Raises PflowError (66) where there is nobody to ask."""
+def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> dict[str, Any]:
+    """What a person at the terminal answers.
+
+    Raises PflowError (66) where there is nobody to ask, in a dry run, and for a secret, which the terminal would show.
+    """
     if not missing:
         return {}
-    terminal = _open_terminal()
+    terminal = None if is_dry or any(is_secret(plan, each) for each in missing) else _open_terminal()
     if terminal is None:
         raise nothing_gives(plan, missing)
     try:
@@ -50,7 +54,11 @@ def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
     about = f" ({wanted.doc})" if wanted.doc else ""
     while True:
         _say(terminal, f"{_who(plan, wanted)} needs {wanted.flag}{about}: ")
-        line = os.read(terminal, 1 << 16)
+        try:
+            line = os.read(terminal, 1 << 16)
+        except Interrupted:
+            _say(terminal, "\n")
+            raise
         if not line:
             _say(terminal, "\n")
             raise nothing_gives(plan, [wanted])
@@ -60,7 +68,7 @@ def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
         try:
             return from_text(wanted.type, text)
         except ValueError as error:
-            _say(terminal, f"that is not {wanted.type}: {error}\n")
+            _say(terminal, f"cannot take '{text}': {error}\n")
 
 
 def _say(terminal: int, text: str) -> None:
@@ -76,5 +84,6 @@ def _who(plan: Plan, wanted: PlanInput) -> str:
 def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
     """PF03, for each input at once."""
     parts = [f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_who(plan, each)}" for each in missing]
-    flags = " ".join(f"{each.flag}=…" for each in missing)
-    return PflowError(f"cannot find {', '.join(parts)}: nothing gives it (PF03)", hint=flags, exit=MISSING)
+    flags = [f"{each.flag}=…" for each in missing if not is_secret(plan, each)]
+    hint = " ".join(flags) if len(flags) == len(missing) else "a secret is never a flag; it comes from the store"
+    return PflowError(f"cannot find {', '.join(parts)}: nothing gives it (PF03)", hint=hint, exit=MISSING)

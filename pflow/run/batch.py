@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
-from pflow.paths import kind_of, write_path
-from pflow.run.forks import _drop
-from pflow.run.step import StepNode, Work, failure_of
+from pflow.paths import kind_of, parse_path, write_path
+from pflow.run.failure import StepFailed, in_words
+from pflow.run.record import Recorder
+from pflow.run.step import StepNode
 from pflow.run.storable import storable
-from pflow.run.workers import run_all
+from pflow.run.work import Work
+from pflow.run.workers import Died, drop, run_all
+from pflow.stage.failure import sayable
+from pflow.stage.signals import Interrupted
+from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ class BatchStep(StepNode):
         batch = self.wired.step.batch
         assert batch is not None
         names, items = self._items(shared)
+        self._keep_data(shared)
         done = self._run_items(shared, items)
         failed = [(number, each[2]) for number, each in enumerate(done) if each[2] is not None]
         keys = self._collect(shared, names, done)
@@ -56,13 +62,31 @@ class BatchStep(StepNode):
     def _run_items(self, shared: Any, items: list[Any]) -> list[Done]:
         batch = self.wired.step.batch
         assert batch is not None
-        if batch.jobs is None or batch.jobs == 1 or len(items) < 2:
+        if not self.context.isolate and (batch.jobs is None or batch.jobs == 1 or len(items) < 2):
             return [self._run_item(shared, number, item) for number, item in enumerate(items)]
+        recorder = self.context.recorder
 
         def serve(number: int, take: Take) -> Any:
+            if recorder is not None:
+                self.context.recorder = Recorder(take, prefix=recorder.prefix, lane=recorder.lane)
             return self._run_item(shared, number, items[number])
 
-        return run_all(len(items), serve, jobs=batch.jobs, is_reused=True, take=_drop)
+        def rescue(number: int, error: PflowError) -> Done:
+            return {}, "{}", (error.exit, error.message)
+
+        if recorder is not None:
+            recorder.flush()
+        try:
+            return run_all(
+                len(items),
+                serve,
+                jobs=batch.jobs or 1,
+                is_reused=not self.context.isolate,
+                take=recorder.take if recorder is not None else drop,
+                rescue=rescue if batch.on_error == "keep" else None,
+            )
+        except Died as died:
+            raise died.within(f"item {died.number}") from died
 
     def _run_item(self, shared: Any, number: int, item: Any) -> Done:
         """Run the node on a view of the store in which the item has its name."""
@@ -71,14 +95,23 @@ class BatchStep(StepNode):
         work = Work()
         try:
             store = self.run_once({**shared, batch.item: item}, work)
-            written = {key: storable(key, value) for key, value in store.written.items()}
-        except Exception as error:
-            failure = failure_of(self.id, self.type, self.wired, error)
-            if batch.on_error != "keep":
-                failure.message = f"item {number}: {failure.message}"
-                raise failure from error
-            return {}, work.reads, (failure.exit, failure.message)
-        return written, work.reads, None
+            return {key: storable(key, value) for key, value in store.written.items()}, work.reads, None
+        except (Interrupted, ClosedPipe):
+            raise
+        except BaseException as error:
+            failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
+            if batch.on_error == "keep":
+                return {}, work.reads, (failure.exit, sayable(failure.message))
+            failure.message = f"item {number}: {failure.message}"
+            raise failure from (None if failure is error else error)
+
+    def _keep_data(self, shared: Any) -> None:
+        """Put the data flags into the store; not those that are made of the item."""
+        batch = self.wired.step.batch
+        assert batch is not None
+        finders = [finder for finder in self.values.finders if finder.key in self.values.stored]
+        fixed = [finder for finder in finders if all(path[0] != batch.item for path in finder.source.paths)]
+        self._store_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
     def _collect(self, shared: Any, names: list[str] | None, done: list[Done]) -> tuple[str, ...]:
         """Put each write of all items where it belongs, as one list or object. The writes."""
@@ -89,11 +122,16 @@ class BatchStep(StepNode):
         return tuple(keys)
 
     def _all_reads(self, shared: Any, done: list[Done]) -> str:
-        """Where the reads of all items came from, and the items themselves."""
+        """Where the reads of all items came from; what an item gave, from where the items stand."""
         assert self.wired.over is not None
-        reads: dict[str, Any] = {"batch.over": list(map(write_path, self.wired.over.places(shared)))}
+        assert self.wired.step.batch is not None
+        over = list(map(write_path, self.wired.over.places(shared)))
+        reads: dict[str, Any] = {"batch.over": over}
+        item = self.wired.step.batch.item
         for json in dict.fromkeys(each[1] for each in done):
-            reads.update(decode(json.encode()))
+            for key, places in decode(json.encode()).items():
+                there = [each for place in places for each in (over if parse_path(place)[0] == item else [place])]
+                reads[key] = list(dict.fromkeys(there))
         return str(encode(reads), "utf-8")
 
     def _note_failures(

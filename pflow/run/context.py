@@ -18,9 +18,9 @@ class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
-    process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far. `journal`,
-    where it is kept, lists each change to the store, for another process. `emit` takes the parts that the step of the
-    id `emitter` streams. `touched` are the top-level keys that were written.
+    process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far, `touched`
+    are the top-level keys that were written. `journal`, where it is kept, holds what was written to each place, the
+    last write last, for another process. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Context:
         self.carried: Path | None = None
         self.touched: set[str | int] = set()
         self.visits: dict[str, int] = {}
-        self.journal: list[tuple[Path, Any]] | None = None
+        self.journal: dict[Path, Any] | None = None
         self.emit: Callable[[Any], None] | None = None
         self.emitter = ""
         self._written_at: dict[Path, int] | None = None
@@ -62,7 +62,8 @@ class Context:
             self._clock += 1
             self._written_at[path] = self._clock
         if self.journal is not None:
-            self.journal.append((path, value))
+            self.journal.pop(path, None)
+            self.journal[path] = value
 
     def written_at(self, path: Path) -> int:
         """When a place was written, as a number that only grows; -1 where it was there before the run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.paths import write_path
 from pflow.run.failure import StepFailed
 from pflow.run.flags import FlowFlags
 from pflow.run.words import RunFlags, own_items, split
@@ -13,17 +14,20 @@ from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.stage.stdout import ClosedPipe
+from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
+    from pflow.flow.load import Loaded
     from pflow.flow.plan import Plan
     from pflow.run.flags import Target
     from pflow.stage.intake import Intake
 
 PROGRAM = "pflow run"
+MOST_WARNINGS = 5
 
 
 class Driver:
@@ -32,7 +36,8 @@ class Driver:
     def __init__(self) -> None:
         self.document: Document | None = None
         self.debug = False
-        self.step, self.node = "flow", "flow"
+        self.name = "flow"
+        self.entry: dict[str, Any] = {"node": "flow:flow"}
 
     def run(self, words: list[str]) -> int:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
@@ -69,8 +74,14 @@ class Driver:
             return 0
         flow_words, flag_words = split(words)
         flow = load(flow_words)
+        self.name = flow.name or "flow"
         plan = checked(flow, flow_words)
+        self.entry = {"node": f"flow:{self.name}"}
+        if plan.carried is not None:
+            self.entry["carries"] = write_path(plan.carried)
         flags, targets = parse(plan, flag_words)
+        if flow_words == ["-"]:
+            flags.values["no_stdin"] = True
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         if self.output.is_closed and not flags.quiet:
@@ -82,7 +93,6 @@ class Driver:
         if "error" in document.header:
             return self._pass_on(intake)
         document.start()
-        self.step = self.node = flow.name or "flow"
         return self._work(plan, flags, targets, intake)
 
     def _work(self, plan: Plan, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
@@ -104,11 +114,12 @@ class Driver:
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
-        step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.step, self.node)
+        step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
         failure.say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()
+            add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
             failure.mark_failed(document, step, node, error)
             try:
                 self.output.write_document(document)
@@ -130,9 +141,7 @@ def load(words: list[str]) -> Flow:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
-    from pflow.flow.take import take_flow
-
-    loaded = take_flow(words)
+    loaded = _taken(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     errors = [finding for finding in loaded.findings if not finding.is_warning]
     if errors:
@@ -146,21 +155,42 @@ def name_of(words: list[str]) -> str:
     return file.removesuffix(".json").removesuffix(".pflow")
 
 
+def _taken(words: list[str]) -> Loaded:
+    """The flow. Signals wait while a file is loaded: raised inside of pydantic's import, they would be lost there."""
+    from pflow.flow.take import find_file, take_flow
+
+    is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
+    if not is_file:
+        return take_flow(words)
+    from pflow.held import HeldSignals
+
+    held = HeldSignals()
+    try:
+        return take_flow(words)
+    finally:
+        held.release()
+
+
 def checked(flow: Flow, words: list[str]) -> Plan:
     """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
-    for warning in flow.warnings:
-        failure.say(PROGRAM, f"warning: {warning}")
     plan = wire(flow)
     findings = check(plan)
     errors = [finding for finding in findings if not finding.is_warning]
     if errors:
         _say_findings(errors, words)
-    for finding in findings:
-        failure.say(PROGRAM, str(finding))
+    _say_warnings([*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)])
     return plan
+
+
+def _say_warnings(warnings: list[str]) -> None:
+    """Say the first few: who runs a flow every day does not want to hear them all."""
+    for warning in warnings[:MOST_WARNINGS]:
+        failure.say(PROGRAM, warning)
+    if len(warnings) > MOST_WARNINGS:
+        failure.say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
 
 
 def _say_findings(errors: list[Any], words: list[str]) -> None:

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+from pflow.flow.sources import Constant
 from pflow.paths import write_path
 from pflow.stage.failure import say
 from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from pflow.flow.plan import Plan, Wired
+    from pflow.paths import Path
+    from pflow.run.flags import Given
     from pflow.stage.document import Document
 
+_TELLING = ("path", "directory", "command")
+"""Reads whose values say what a step would touch."""
 
-def pretend(plan: Plan, document: Document, name: str) -> Document:
+
+def pretend(plan: Plan, given: Given, document: Document, name: str) -> Document:
     """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
+    for id in plan.graph.order():
+        say("pflow run", _would(plan, plan.steps[id], given, document))
     document = document.copy()
-    places = say_steps(plan)
     if plan.carried is not None:
         document.header["last"] = write_path(plan.carried)
-    document.header["dry"] = [*document.header.get("dry", []), *places]
+    places = list(plan.flow.outputs) or [write_path(place) for place in _places(plan, given)]
+    document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
     add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
     return document
 
 
-def say_steps(plan: Plan) -> list[str]:
-    """Say each step on stderr; the places that the flow would write, for the stages after it."""
-    for id in plan.graph.order():
-        say("pflow run", _would(plan.steps[id]))
-    if plan.flow.outputs:
-        return list(plan.flow.outputs)
-    places = [wired.place_of(key) for wired in plan.steps.values() for key in [*wired.interface.writes, *wired.targets]]
-    return list(dict.fromkeys(write_path(place) for place in places))
+def _places(plan: Plan, given: Given) -> Iterator[Path]:
+    """Where the flow would put something: what it is given, and the data and the writes of each step."""
+    for name in given.inputs:
+        known = plan.inputs.get(name)
+        yield known.path if known else (name,)
+    for wired in plan.steps.values():
+        for key in [*wired.step.inputs, *given.data.get(wired.id, ())]:
+            item = wired.interface.reads.get(key)
+            if item is None or not item.marks & {"own", "secret"}:
+                yield wired.data_place(key)
+        for key in [*wired.interface.writes, *wired.targets]:
+            yield wired.place_of(key)
 
 
-def _would(wired: Wired) -> str:
+def _would(plan: Plan, wired: Wired, given: Given, document: Document) -> str:
+    values = dict(_values(plan, wired, given))
     parts = [f"would run {wired.id} ({wired.step.type})"]
-    reads = [f"{key} from {source.origin}" for key, source in wired.sources.items() if source.paths]
+    reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
     if reads:
         parts.append("reads " + ", ".join(reads))
     writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
@@ -43,4 +59,29 @@ def _would(wired: Wired) -> str:
         parts.append("writes " + ", ".join(writes))
     if wired.interface.effects:
         parts.append(", ".join(wired.interface.effects))
+    parts += [f"{key}: {values[key]}" for key in _TELLING if key in values]
     return "; ".join(parts)
+
+
+def _values(plan: Plan, wired: Wired, given: Given) -> Iterator[tuple[str, Any]]:
+    """What the flow and the flags give a step, as far as it is known before the steps run."""
+    for key, source in wired.sources.items():
+        if isinstance(source, Constant):
+            yield key, source.value
+    for name, each in plan.inputs.items():
+        for step, key in each.readers:
+            if step == wired.id and name in given.inputs:
+                yield key, given.inputs[name]
+    yield from given.data.get(wired.id, {}).items()
+
+
+def _origins(wired: Wired, values: dict[str, Any], document: Document) -> Iterator[tuple[str, str]]:
+    """Where each read comes from; nothing of those that are left at their default."""
+    for key, item in wired.interface.reads.items():
+        source = wired.sources.get(key)
+        if source is not None and source.paths:
+            yield key, source.origin
+        elif key in values:
+            yield key, item.flag
+        elif item.required or (key in document and "explicit" not in item.marks):
+            yield key, key

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.flow.graph import ERROR
 from pflow.flow.kinds import FLOW, PROGRAM
 from pflow.flow.sources import AlternativeSource, TemplateSource
-from pflow.run.failure import StepFailed
+from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import Flow
-from pflow.run.step import PlainStep, StepNode
+from pflow.run.plain import PlainStep
+from pflow.run.step import StepNode
 from pflow.run.values import Values
+from pflow.stage.failure import sayable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Mapping
     from typing import Any
 
     from pflow.flow.plan import Plan, Wired
-    from pflow.flow.sources import Source
     from pflow.run.context import Context
 
     Given = Mapping[str, Mapping[str, Any]] | None
@@ -34,8 +36,9 @@ class Engine(Flow):
         super().__init__()
         self.plan = plan
         self.context = context
-        if any(isinstance(each, AlternativeSource) for each in _sources(plan)):
-            _watch_order(plan, context)
+        self.alternatives = _alternatives(plan)
+        if self.alternatives:
+            context.keep_order()
         self.has_forks = bool(plan.graph.forks())
         self.nodes = {
             id: self._make(wired, Values(wired, (params or {}).get(id), (data or {}).get(id)))
@@ -48,8 +51,11 @@ class Engine(Flow):
     def _make(self, wired: Wired, values: Values) -> Any:
         if wired.kind is None:
             raise PflowError(f"cannot run '{wired.id}': no node '{wired.step.type}'", exit=BAD_DATA)
-        node = make_node(wired, self.context)
-        node.set_params(values.params)
+        try:
+            node = make_node(wired, self.context)
+            node.set_params(values.params)
+        except Exception as error:
+            raise failure_of(wired.id, wired.kind.name, wired, error) from error
         if self._is_plain(wired, values):
             plain = PlainStep(wired, node, self.context)
             if plain.is_direct:
@@ -85,10 +91,10 @@ class Engine(Flow):
                     self.nodes[id].next(node, action)
                     if fork.meet is not None:
                         node.next(self.nodes[fork.meet])
-                    for step, target in fork.exits:
-                        node.next(self.nodes[target], f"error of {step}")
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
+        for source in self.alternatives:  # each run of a plan has its own order
+            source.written_at = self.context.written_at
         return self.walk(shared, self.start_node)
 
     def walk(self, shared: Any, node: Any, stop: Any = None, inside: Container[str] | None = None) -> Any:
@@ -107,27 +113,39 @@ class Engine(Flow):
             try:
                 action = node._run(shared)
             except StepFailed as failure:
-                action = node.action_of(failure)
-                handler = node.successors.get(action)
-                if handler is None or (inside is not None and handler is not stop and handler.id not in inside):
+                handler = node.handler_of(failure)
+                if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
                     raise
                 self._note_failure(shared, failure)
+                node, action = handler, ERROR
+                continue
             successors = node.successors
             if not successors:
                 return action
             following = successors.get(action or "default")
-            if following is None:
+            if following is None and node.id:
                 self._warn_of_end(node, action)
             node = following
         return action
 
+    def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
+        """Whether a step, or each that a fork leads to, is in a branch."""
+        starts = [handler.id] if handler.id else handler.fork.starts
+        return handler is stop or all(start in inside for start in starts)
+
     def _note_failure(self, shared: Any, failure: StepFailed) -> None:
-        about = {"exit": failure.exit, "message": failure.message.encode("utf-8", "backslashreplace").decode()}
-        self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
+        """Put it at ID.error. Raises the failure itself where something else is in the way there."""
+        about = {"exit": failure.exit, "message": sayable(failure.message)}
+        try:
+            self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
+        except PflowError:
+            raise failure from None
 
     def _warn_of_end(self, node: Any, action: Any) -> None:
-        actions = ", ".join(node.successors)
-        self.context.warn(f"'{node.id}' returned {action or 'default'}, which has no edge ({actions}): the flow ends")
+        actions = ", ".join(each for each in node.successors if each != ERROR)
+        if actions:
+            name = action or "default"
+            self.context.warn(f"'{node.id}' returned {name}, which has no edge ({actions}): the flow ends")
 
     def _too_many(self, node: Any, count: int) -> StepFailed:
         error = PflowError(
@@ -154,18 +172,8 @@ def make_node(wired: Wired, context: Context) -> Any:
     return kind.node_class()()
 
 
-def _sources(plan: Plan) -> Iterator[Source]:
-    """Every source of a plan, those inside templates too."""
-    for wired in plan.steps.values():
-        for source in [*wired.sources.values(), *wired.params.values(), *([wired.over] if wired.over else [])]:
-            yield source
-            if isinstance(source, TemplateSource):
-                yield from source.sources.values()
-    yield from plan.outputs.values()
-
-
-def _watch_order(plan: Plan, context: Context) -> None:
-    context.keep_order()
-    for source in _sources(plan):
-        if isinstance(source, AlternativeSource):
-            source.written_at = context.written_at
+def _alternatives(plan: Plan) -> list[AlternativeSource]:
+    """Every source of several places in a plan, those inside templates too."""
+    found = list(plan.sources())
+    found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
+    return [each for each in found if isinstance(each, AlternativeSource)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 
-from pflow.errors import PflowError
+from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.flow.places import assign, has
+from pflow.paths import meet, parse_path, write_path
 from pflow.run import outcome
 from pflow.run.context import Context
 from pflow.run.engine import Engine
-from pflow.run.flags import give
+from pflow.run.flags import DATA, INPUT, OPEN, PARAM, give
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.run.stdin import carry_in, check_stdin, used_keys
@@ -18,12 +20,15 @@ from pflow.stage.document import new_run_id
 from pflow.stage.failure import say
 from pflow.stage.intake import RAW
 from pflow.stage.signals import Interrupted
+from pflow.stage.sources import from_environment
+from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.plan import Plan
+    from pflow.paths import Path
     from pflow.run.deadlines import Deadline
     from pflow.run.flags import Target
     from pflow.run.words import RunFlags
@@ -41,7 +46,10 @@ class Execution:
         self.intake = intake
         self.document = intake.document
         self.output = output
+        self.shown = outcome.Show(output)
         self.shared: dict[str, Any] = {}
+        self.reads: dict[str, str] = {}
+        """Where each input of the flow came from."""
         self.original: dict[str, Any] = {}
         self.snapshot = Snapshot()
         self.run_id = new_run_id()
@@ -54,15 +62,31 @@ class Execution:
         plan, document = self.plan, self.document
         self.given = give(plan, targets)
         check_stdin(plan, self.intake, self.given.inputs, allow_empty=self.flags.allow_empty)
-        carry_in(plan, document, self.given.inputs)
+        flags = {name: plan.inputs[name].flag for name in self.given.inputs if name in plan.inputs}
+        carried = carry_in(plan, document, self.given.inputs)
         self._decode()
-        missing = missing_inputs(plan, self.given.inputs, lambda path: has(self.shared, path))
-        answers = {} if self.flags.dry_run or "dry" in document.header else ask_for(plan, missing)
+        self.reads = {**self._read_from_store(), **carried, **flags}
+        missing = missing_inputs(plan, self.given.inputs, self._has)
+        answers = ask_for(plan, missing, is_dry=self.is_dry)
         for name, value in answers.items():
             self.given.give_input(plan, name, value)
+            self.reads[name] = plan.inputs[name].flag
         self._inject()
         set_defaults(plan, self.shared)
         self._note(targets, answers)
+
+    @property
+    def is_dry(self) -> bool:
+        return self.flags.dry_run or "dry" in self.document.header
+
+    def _has(self, path: Path) -> bool:
+        """Whether the store that came in has something at a path, or a dry stage would have written it."""
+        pretended = [parse_path(each) for each in self.document.header.get("dry", [])]
+        return has(self.shared, path) or any(meet(path, each) for each in pretended)
+
+    def _read_from_store(self) -> dict[str, str]:
+        there = [each for each in self.plan.inputs.values() if each.step is None and has(self.shared, each.path)]
+        return {each.name: write_path(each.path) for each in there}
 
     def _decode(self) -> None:
         """The values of the incoming store that this flow may look at."""
@@ -84,34 +108,48 @@ class Execution:
         for target, value in targets:
             self._note_flag(target, value)
         for name, value in answers.items():
-            self.snapshot.inject(self.plan.inputs[name].path, value, secret=self.plan.inputs[name].secret)
+            self.snapshot.inject(self.plan.inputs[name].path, value)
+        self._note_environment()
         if self.intake.kind == RAW:
             self.snapshot.inject_piped(("stdin",), self.document.get("stdin"))
 
+    def _note_environment(self) -> None:
+        """Params that a variable of the environment gives are what a later run could not know of."""
+        for wired in self.plan.steps.values():
+            given = {**wired.params, **self.given.params.get(wired.id, {})}
+            for key, item in wired.interface.params.items():
+                if item.env and os.environ.get(item.env) and key not in given:
+                    is_secret = "secret" in item.marks
+                    self.snapshot.override(wired.id, key, from_environment(item), secret=is_secret)
+
     def _note_flag(self, target: Target, value: Any) -> None:
-        is_secret = "secret" in target.item.marks
-        if target.kind == "param":
-            self.snapshot.override(target.step, target.key, value, secret=is_secret)
-        elif target.kind == "data":
-            self.snapshot.inject((target.step, target.key), value, secret=is_secret)
-        else:
+        if target.step and target.kind in (PARAM, OPEN):
+            self.snapshot.override(target.step, target.key, value)
+        if target.step and target.kind in (DATA, OPEN):
+            self.snapshot.inject((target.step, target.key), value)
+        if target.kind == INPUT or not target.step:
             known = self.plan.inputs.get(target.key)
-            self.snapshot.inject(known.path if known else (target.key,), value, secret=is_secret)
+            self.snapshot.inject(known.path if known else (target.key,), value)
 
     def pretend(self) -> None:
         """Say what would be run, and hand the store on, marked."""
         from pflow.run.dry import pretend
 
-        self.output.write_document(pretend(self.plan, self.document, self.name))
+        self.output.write_document(pretend(self.plan, self.given, self.document, self.name))
 
     def run(self) -> Document:
         """Run the flow, and give the store document that it leaves. Raises StepFailed."""
         listeners = Listeners(self.plan, self.run_id, self.name, self.flags, self.document)
-        listeners.begin(self.snapshot)
+        listeners.begin(self.snapshot, self.shown.end_line)
         context = self._context(listeners)
-        code, failed = 0, None
+        code, failed = BUG, None
         try:
-            return self._run(context)
+            document = self._run(context)
+            code = OK
+            return document
+        except ClosedPipe:
+            code = CLOSED_PIPE
+            raise
         except PflowError as error:
             code, failed = error.exit, error
             raise
@@ -133,7 +171,7 @@ class Execution:
 
             def emit(part: str | bytes) -> None:
                 listeners.clear()
-                self.output.emit(part)
+                self.shown.emit(part)
 
             context.emitter = outcome.streaming_step(self.plan) or ""
             context.emit = emit
@@ -153,7 +191,7 @@ class Execution:
         found = outcome.outputs(self.plan, self.shared, self.original, context)
         outcome.hand_on(document, self.plan, found, context.carried)
         ms = int((time.monotonic() - begun) * 1000 + 0.5)
-        outcome.add_entry(document, self.plan, self.run_id, self.name, self.shared, found, ms)
+        outcome.add_entry(document, self.name, self.run_id, self.reads, found, ms)
         return document
 
     def _set_deadline(self) -> Deadline | None:
@@ -166,7 +204,7 @@ class Execution:
     def show(self, document: Document) -> None:
         if self.flags.show_store:
             self._show_store()
-        outcome.show(self.output, self.plan, document)
+        self.shown.finish(self.plan, document)
 
     def _show_store(self) -> None:
         from pflow.jsontext import text_of

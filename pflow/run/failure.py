@@ -1,8 +1,17 @@
-"""A step that failed: which one, and why."""
+"""A step that failed: which one, and why, in words."""
 
 from __future__ import annotations
 
-from pflow.errors import PflowError
+from pflow.errors import MISSING, PflowError
+from pflow.stage.failure import from_node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.plan import Wired
+    from pflow.interface import Item
+    from pflow.paths import Path
 
 
 class StepFailed(PflowError):
@@ -18,9 +27,31 @@ class StepFailed(PflowError):
         )
         self.step = step
         self.node = node
+        self.journal: dict[Path, Any] = {}
+        """What the branch that it happened in had written."""
 
     def inside(self, outer: str) -> StepFailed:
         """The same failure as the flow around it sees it."""
         inner = StepFailed(f"{outer}/{self.step}", self.node, self)
         inner.__cause__ = self.__cause__
         return inner
+
+
+def failure_of(id: str, node: str, wired: Wired, error: BaseException) -> StepFailed:
+    """What a step raised, in words."""
+    if isinstance(error, StepFailed):
+        return error.inside(id)
+    return StepFailed(id, node, in_words(node, wired, error))
+
+
+def in_words(node: str, wired: Wired, error: BaseException) -> PflowError:
+    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
+        item = wired.interface.reads.get(str(error.args[0]))
+        if item is not None and item.required:
+            return nothing_gives(item)
+    return from_node(node, error)
+
+
+def nothing_gives(item: Item) -> PflowError:
+    about = f" ({item.doc})" if item.doc else ""
+    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)

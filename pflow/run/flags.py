@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.plan import Plan, PlanInput, Wired
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 
@@ -20,7 +20,8 @@ INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 class Target:
     """What a flag may set: an input of the flow, a read that its step gives itself, a param, or anything (`OPEN`).
 
-    `way` is the flag that means this one and no other.
+    `OPEN` is for steps that may take any key: of one step where `step` is set, else of all of them. `way` is the flag
+    that means this target and no other.
     """
 
     __slots__ = ("item", "key", "kind", "step", "way")
@@ -50,17 +51,19 @@ class FlowFlags:
         for wired in plan.steps.values():
             self._add_step(wired)
 
-    def _add_input(self, given: Any) -> None:
+    def _add_input(self, given: PlanInput) -> None:
         item = Item("read", given.name, given.type)
         item.doc, item.default = given.doc, given.default
-        if given.secret:
+        if is_secret(self.plan, given):
             item.marks.add("secret")
         way = "--" + (".".join(given.readers[0]) if given.readers else given.name)
         target = Target(INPUT, given.step or "", given.name, item, way)
         for name in dict.fromkeys([given.name, *given.flags, *([given.readers[0][1]] if given.step else [])]):
             self._add(name, target)
         for step, key in given.readers:
-            self._add(f"{step}.{key}", target)
+            read = self.plan.steps[step].interface.reads.get(key)
+            for name in [key, *(read.flags if read else [])]:
+                self._add(f"{step}.{name}", target)
 
     def _add_step(self, wired: Wired) -> None:
         for key, item in wired.interface.reads.items():
@@ -69,16 +72,12 @@ class FlowFlags:
                     self._add_both(wired, name, Target(DATA, wired.id, key, item))
                 else:
                     self._refuse(wired, name, key)
-        for key in wired.step.inputs:
-            if key not in wired.interface.reads:
-                self._add_both(wired, key, Target(DATA, wired.id, key, Item("read", key, Type("any"))))
-        params = dict(wired.interface.params)
-        for key in wired.step.params:
-            if key not in params and key not in wired.interface.reads and key not in _OF_DIALECTS:
-                params[key] = Item("param", key, _type_of(wired.step.params[key]))
-        for key, item in params.items():
+        for key, item in wired.interface.params.items():
             for name in [key, *item.flags]:
                 self._add_both(wired, name, Target(PARAM, wired.id, key, item))
+        for key, value in {**wired.step.inputs, **wired.step.params}.items():
+            if not (key in wired.interface.reads or key in wired.interface.params or key in _OF_DIALECTS):
+                self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
 
     def _refuse(self, wired: Wired, name: str, key: str) -> None:
         """Note why a flag cannot give what a step takes from another one's write."""
@@ -112,19 +111,36 @@ class FlowFlags:
 
     def settle(self, texts: dict[str, list[str | bool]]) -> list[tuple[Target, Any]]:
         """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
-        return [(target, value) for name, given in texts.items() for target, value in self._settle(name, given)]
+        flags: dict[tuple[str, str, str], str] = {}
+        settled = []
+        for name, given in texts.items():
+            flag = "--" + name.replace("_", "-")
+            target = self._target(name, flag)
+            if target.name in flags:
+                raise PflowError(f"cannot take {flag}: {flags[target.name]} gives the same", exit=USAGE)
+            flags[target.name] = flag
+            written = as_written(flag, target.item.type, given, True)
+            settled.append((target, GivenFlag(flag, target.item.type, written, verbatim=True).value))
+        return settled
 
-    def _settle(self, name: str, texts: list[str | bool]) -> list[tuple[Target, Any]]:
-        flag = "--" + name.replace("_", "-")
+    def _target(self, name: str, flag: str) -> Target:
         targets = self.targets.get(name, [])
         if not targets and name in self.refused:
             raise PflowError(f"cannot take {flag}: {self.refused[name]}", exit=USAGE)
         if len(targets) > 1:
             ways = " or ".join(each.way.replace("_", "-") for each in targets)
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=ways, exit=USAGE)
-        target = targets[0] if targets else Target(OPEN, "", name, Item("read", name, Type("any")))
-        written = as_written(flag, target.item.type, texts, True)
-        return [(target, GivenFlag(flag, target.item.type, written, verbatim=True).value)]
+        return targets[0] if targets else self._open_target(name, flag)
+
+    def _open_target(self, name: str, flag: str) -> Target:
+        """What a flag sets that no step declares: any key of the one step that it names, or of all that may take it."""
+        step, dot, key = name.rpartition(".")
+        if not dot:
+            return Target(OPEN, "", name, Item("read", name, Type("any")))
+        for wired in self.plan.steps.values():
+            if wired.interface.open and _plain(wired.id) == step:
+                return Target(OPEN, wired.id, key, Item("read", key, Type("any")))
+        raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
 
 
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
@@ -143,13 +159,13 @@ class Given:
         self.inputs[name] = value
         given = plan.inputs.get(name)
         if given is not None and given.step is not None:
-            step, key = given.readers[0]
-            self.data.setdefault(step, {})[key] = value
+            self.give_data(*given.readers[0], value)
+
+    def give_data(self, step: str, key: str, value: Any) -> None:
+        self.data.setdefault(step, {})[key] = value
 
     def give_param(self, wired: Wired, key: str, value: Any) -> None:
         written = wired.step.params
-        if isinstance(written.get(key), int) and isinstance(value, float) and value.is_integer():
-            value = int(value)
         params = self.params.setdefault(wired.id, {})
         params[key] = value
         config = params.get("config", written.get("config"))
@@ -163,16 +179,25 @@ def give(plan: Plan, flags: list[tuple[Target, Any]]) -> Given:
     for target, value in flags:
         if target.kind == INPUT:
             given.give_input(plan, target.key, value)
-        elif target.kind == DATA:
-            given.data.setdefault(target.step, {})[target.key] = value
-        elif target.kind == PARAM:
-            given.give_param(plan.steps[target.step], target.key, value)
+        elif target.step:
+            value = _as_whole(plan.steps[target.step], target.key, value)
+            if target.kind in (DATA, OPEN):
+                given.give_data(target.step, target.key, value)
+            if target.kind in (PARAM, OPEN):
+                given.give_param(plan.steps[target.step], target.key, value)
         else:
             given.inputs[target.key] = value
             for wired in plan.steps.values():
                 if wired.interface.open:
                     given.give_param(wired, target.key, value)
     return given
+
+
+def _as_whole(wired: Wired, key: str, value: Any) -> Any:
+    """An int where the flow has one, as long as the number is whole."""
+    written = wired.step.inputs.get(key, wired.step.params.get(key))
+    is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
 
 
 def _named(item: Item, name: str) -> Item:
@@ -185,8 +210,25 @@ def _plain(name: str) -> str:
     return name.replace("-", "_")
 
 
+def _kind_of(wired: Wired, key: str) -> str:
+    """What a key is that only the flow names: data, a param, or both where it says both."""
+    if key in wired.step.inputs:
+        return OPEN if key in wired.step.params else DATA
+    return PARAM
+
+
+def _item_of(key: str, value: Any) -> Item:
+    """An item for a key that only the flow names, so that a flag for it becomes the same type."""
+    return Item("read", key, _type_of(value))
+
+
+def is_secret(plan: Plan, given: PlanInput) -> bool:
+    """Whether an input is one, by its own word or by that of a step that reads it."""
+    items = [plan.steps[step].interface.reads.get(key) for step, key in given.readers]
+    return given.secret or any(item is not None and "secret" in item.marks for item in items)
+
+
 def _type_of(value: Any) -> Type:
-    """The type of a param that only the flow names, so that a flag for it becomes the same."""
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("list", list), ("dict", dict)):
         if isinstance(value, kind):
             return Type("float" if name == "int" else name)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pflow.node import pocketflow
+from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.run.workers import run_all
+from pflow.run.workers import Died, drop, run_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.graph import Fork
+    from pflow.paths import Path
     from pflow.run.engine import Engine
-    from pflow.run.failure import StepFailed
     from pflow.run.workers import Take
 
 
@@ -25,47 +26,60 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.fork = fork
         self.engine = engine
 
-    def action_of(self, failure: StepFailed) -> str:
-        """The way out for a failure in one of the branches, where there is one."""
-        return f"error of {failure.step.partition('/')[0]}"
+    def handler_of(self, failure: StepFailed) -> Any:
+        """The step that an `error` edge out of the fork leads to from the one that failed, where there is one."""
+        step = failure.step.partition("/")[0]
+        target = next((target for source, target in self.fork.exits if source == step), None)
+        return self.engine.nodes[target] if target is not None else None
 
     def _run(self, shared: Any) -> None:
         context = self.engine.context
         starts = self.fork.starts
         if context.recorder is not None:
             context.recorder.flush()
-        take: Take = context.recorder.take if context.recorder is not None else _drop
+        take: Take = context.recorder.take if context.recorder is not None else drop
 
         def serve(number: int, take: Take) -> Any:
-            return self._branch(shared, starts[number], take)
+            return self._branch(number, shared, take)
 
-        branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take)
+        try:
+            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take)
+        except Died as died:
+            raise self._named(starts[died.number], died) from died
+        except StepFailed as failure:
+            self._apply(shared, failure.journal)
+            raise
         for journal, visits, warnings in branches:
-            for path, value in journal:
-                context.assign(shared, path, value)
+            self._apply(shared, journal)
             context.visits.update(visits)
             for warning in warnings:
                 context.warn(warning)
 
-    def _branch(self, shared: Any, start: str, take: Take) -> Any:
+    def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
+        for path, value in journal.items():
+            self.engine.context.assign(shared, path, value)
+
+    def _named(self, start: str, died: Died) -> StepFailed:
+        return StepFailed(start, self.engine.nodes[start].wired.step.type, died)
+
+    def _branch(self, number: int, shared: Any, take: Take) -> Any:
         """In the child process: the steps of one branch, and every change that they make to the store."""
-        engine, context = self.engine, self.engine.context
+        engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
         warnings: list[str] = []
         before = dict(context.visits)
-        context.journal = []
+        context.journal = {}
         context.warn = warnings.append
         if context.recorder is not None:
             prefix = context.recorder.prefix
             context.recorder = Recorder(take, prefix=prefix, lane=f"{prefix}{self.fork.source}/{start}")
         try:
-            branch = next(each for each in self.fork.branches if start in each)
-            engine.walk(shared, engine.nodes[start], engine.nodes.get(self.fork.meet or ""), branch)
+            meet = engine.nodes.get(self.fork.meet or "")
+            engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
+        except StepFailed as failure:
+            failure.journal = context.journal
+            raise
         finally:
             if context.recorder is not None:
                 context.recorder.flush()
         visits = {id: count for id, count in context.visits.items() if before.get(id) != count}
         return context.journal, visits, warnings
-
-
-def _drop(line: bytes) -> None:
-    return

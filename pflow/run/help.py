@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pflow.common import COMMON
 from pflow.errors import EXIT_CODES
+from pflow.interface import UNDECLARED
+from pflow.jsontext import encode
+from pflow.run.flags import is_secret
 from pflow.run.words import TAKEN, own_items
 from pflow.stage.help import common_row, group, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Plan
+    from typing import Any
+
+    from pflow.flow.plan import Plan, PlanInput
 
 USAGE = """\
 Usage: pflow run FLOW [FLAG]…
@@ -26,10 +31,15 @@ def run_help(words: list[str]) -> str:
     """The help, for the flow that the words name, if they name one."""
     parts = [USAGE]
     if words:
+        from pflow.flow.kinds import no_such_kind
         from pflow.flow.wiring import wire
         from pflow.run.driver import load
 
-        parts.append(_flow_groups(wire(load(words))))
+        plan = wire(load(words))
+        for wired in plan.steps.values():
+            if wired.kind is None and not wired.fault:
+                raise no_such_kind(wired.step.type)
+        parts.append(_flow_groups(plan))
     rows = [common_row(name) for name in COMMON if name in TAKEN or name == "help"]
     rows += [
         (f"--{name.replace('_', '-')}" + (" N" if item.type.name == "int" else ""), item.doc)
@@ -48,18 +58,30 @@ def run_help(words: list[str]) -> str:
 
 
 def _flow_groups(plan: Plan) -> str:
-    inputs = [
-        (
-            each.flag,
-            each.doc
-            + ("" if each.required else f" (default: {each.default!r})" if each.has_default else " (optional)"),
-        )
-        for each in plan.inputs.values()
-    ]
+    inputs = [_input_row(plan, each) for each in plan.inputs.values()]
     params = [
-        (f"--{wired.id}.{name}".replace("_", "-"), item.doc)
+        (f"--{wired.id}.{name}".replace("_", "-"), item.doc + _default(item.default))
         for wired in plan.steps.values()
         for name, item in wired.interface.params.items()
         if "secret" not in item.marks
     ]
     return "\n".join(text for text in (group("Inputs", inputs), group("Params", params)) if text)
+
+
+def _input_row(plan: Plan, given: PlanInput) -> tuple[str, str]:
+    if is_secret(plan, given):
+        return given.name, f"{given.doc} [a secret, from the store]"
+    about = " [required]" if given.required and not given.has_default else _default(_default_of(plan, given))
+    return given.flag, given.doc + about
+
+
+def _default_of(plan: Plan, given: PlanInput) -> Any:
+    """What an input is without its flag: its own default, else that of the read that takes it."""
+    if given.has_default:
+        return given.default
+    items = [plan.steps[step].interface.reads.get(key) for step, key in given.readers]
+    return next((item.default for item in items if item is not None), None)
+
+
+def _default(value: Any) -> str:
+    return "" if value in (None, "", [], {}, UNDECLARED) else f" [default {str(encode(value), 'utf-8')}]"

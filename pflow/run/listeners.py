@@ -38,11 +38,12 @@ class Listeners:
         self.flags = flags
         self.recorder: Recorder | None = None
 
-    def begin(self, snapshot: Snapshot) -> None:
+    def begin(self, snapshot: Snapshot, end_line: Callable[[], None]) -> None:
+        """`end_line` is called before something is said to a person."""
         parent = self.document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(self.document)
         self._open_log(snapshot, parent)
-        self._add_person()
+        self._add_person(end_line)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
             from pflow.stage.events import write_lines
 
@@ -75,11 +76,11 @@ class Listeners:
 
         return encode(flow_to_ir(self.plan.flow)) + b"\n"
 
-    def _add_person(self) -> None:
+    def _add_person(self, end_line: Callable[[], None]) -> None:
         from pflow.run.progress import Progress, say_places, wants_progress
 
         if wants_progress(quiet=self.flags.quiet):
-            self.progress = Progress(len(self.plan.steps))
+            self.progress = Progress(end_line)
             self.takers.append(self.progress.take)
         if self.flags.verbose:
             self.takers.append(say_places)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow.errors import PflowError
-from pflow.flow.places import has
+from pflow.flow.sources import PathSource
 from pflow.paths import parse_path, write_path
 from pflow.run.subflow import outputs_of
+from pflow.stage.failure import write_stderr
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
 from pflow.stage.stdout import as_it_is
 from pflow.stage.step import add_step, step_id
@@ -38,39 +41,75 @@ def outputs(plan: Plan, shared: Store, original: Store, context: Context) -> Sto
 
 
 def hand_on(document: Document, plan: Plan, found: Store, carried: Path | None) -> None:
-    """Put the outputs into a document, and say what the pipe carries: the only output, else what the steps do."""
+    """Put the outputs into a document, and say what the pipe carries: the only output, else what the steps do.
+
+    Of several outputs, it is the one that is what the steps carry.
+    """
     for key, value in found.items():
         try:
             document.set(key, value)
         except PflowError as error:
             raise error.within(f"cannot store '{key}'") from None
-    if plan.flow.outputs:
-        if len(plan.flow.outputs) == 1 and found:
-            document.header["last"] = next(iter(found))
-    elif carried is not None:
-        document.header["last"] = write_path(carried)
+    last = _output_of(plan, carried) if plan.flow.outputs else write_path(carried) if carried else None
+    if last is not None and (last in found or not plan.flow.outputs):
+        document.header["last"] = last
 
 
-def add_entry(document: Document, plan: Plan, run: str, name: str, shared: Store, found: Store, ms: int) -> None:
+def _output_of(plan: Plan, carried: Path | None) -> str | None:
+    """The output that a pipe carries on."""
+    if len(plan.flow.outputs) == 1:
+        return next(iter(plan.flow.outputs))
+    return next((name for name in plan.outputs if carried and _is_output(plan, name, carried)), None)
+
+
+def _is_output(plan: Plan, name: str, place: Path) -> bool:
+    """Whether an output is what stands at a place, and nothing else."""
+    source = plan.outputs[name]
+    return isinstance(source, PathSource) and source.path == place
+
+
+def add_entry(document: Document, name: str, run: str, reads: dict[str, str], found: Store, ms: int) -> None:
     """The one entry that a whole flow is in the trace of a pipe."""
-    reads = {each.name: write_path(each.path) for each in plan.inputs.values() if has(shared, each.path)}
     entry: dict[str, Any] = {"id": step_id(document, name, None), "node": f"flow:{name}", "run": run, "reads": reads}
     add_step(document, {**entry, "writes": {key: key for key in found}, "ms": ms})
 
 
-def show(output: Output, plan: Plan, document: Document) -> None:
-    """Print the document in the form that was chosen, as far as it was not streamed."""
-    if output.form in (NOTHING, DOCUMENT):
-        output.write_document(document)
-        return
-    last = document.header.get("last")
-    if last is None:
-        return
-    if output.form == RAW and not output.has_begun:
-        output.write([as_it_is(value_at(document, last))])
-    if output.form == TERMINAL and _hands_on(plan):
-        text = as_it_is(value_at(document, last))
-        output.write([b"" if output.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])
+class Show:
+    """Parts of the last text as they come, and at the end what is left to show, in the form that was chosen."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.is_mid_line = False
+
+    def emit(self, part: str | bytes) -> None:
+        self.output.emit(part)
+        if part:
+            self.is_mid_line = part[-1] not in ("\n", 10)
+
+    def end_line(self) -> None:
+        """End the line that the parts have begun, before something else is said on the same terminal."""
+        if not (self.is_mid_line and os.isatty(self.output.fd)):
+            return
+        self.is_mid_line = False
+        if self.output.form == TERMINAL:
+            self.output.write([b"\n"])
+        else:
+            write_stderr("\n")
+
+    def finish(self, plan: Plan, document: Document) -> None:
+        """Print the document in the form that was chosen, as far as it was not streamed."""
+        output = self.output
+        last = document.header.get("last")
+        if output.form in (NOTHING, DOCUMENT):
+            output.write_document(document)
+        elif output.has_begun:
+            if output.form == TERMINAL:
+                self.end_line()
+        elif output.form == RAW and last is not None:
+            output.write([as_it_is(value_at(document, last))])
+        elif output.form == TERMINAL and last is not None and _hands_on(plan, last):
+            text = as_it_is(value_at(document, last))
+            output.write([text, b"" if text.endswith(b"\n") else b"\n"])
 
 
 def value_at(document: Document, last: str) -> Any:
@@ -79,21 +118,26 @@ def value_at(document: Document, last: str) -> Any:
     return value_to_print(document, parse_path(last))
 
 
-def _hands_on(plan: Plan) -> bool:
+def _hands_on(plan: Plan, last: str) -> bool:
     """Whether the flow itself makes what the pipe carries at its end."""
     if plan.flow.outputs:
-        return len(plan.flow.outputs) == 1
-    ends = [id for id in plan.graph.order() if not plan.graph.after(id)]
-    return any(plan.steps[id].interface.pipe_write is not None for id in ends)
+        return last in plan.flow.outputs
+    return any(plan.steps[id].interface.pipe_write is not None for id in _ends(plan))
 
 
 def streaming_step(plan: Plan) -> str | None:
     """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs."""
-    ends = [id for id in plan.graph.order() if not plan.graph.after(id)]
+    ends = _ends(plan)
     if len(ends) != 1 or plan.steps[ends[0]].step.batch or plan.graph.forks():
         return None
     wired = plan.steps[ends[0]]
     if wired.interface.pipe_write is None:
         return None
-    paths = [source.paths for source in plan.outputs.values()]
-    return wired.id if not paths or paths == [(wired.place_of(wired.interface.pipe_write.name),)] else None
+    place = wired.place_of(wired.interface.pipe_write.name)
+    name = _output_of(plan, place)
+    return wired.id if not plan.flow.outputs or (name is not None and _is_output(plan, name, place)) else None
+
+
+def _ends(plan: Plan) -> list[str]:
+    """The steps that no edge leaves."""
+    return [id for id in plan.graph.order() if not plan.graph.after(id)]

@@ -9,14 +9,15 @@ from pflow.stage.failure import say, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
 class Progress:
-    """Hears the events of a run as lines, and tells a person of them."""
+    """Hears the events of a run as lines, and tells a person of them; before each, `end_line` is called."""
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
+    def __init__(self, end_line: Callable[[], None]) -> None:
+        self.end_line = end_line
         self.count = 0
         self.open: dict[str, int] = {}
         self.is_mid_line = False
@@ -43,12 +44,15 @@ class Progress:
         write_stderr(f"[{number}] {_name(event)}  {_seconds(event['ms'])}{failed}\n")
 
     def _clear(self) -> None:
+        self.end_line()
         if self.is_mid_line:
             write_stderr("\r\x1b[K")
             self.is_mid_line = False
 
     def finish(self) -> None:
-        self._clear()
+        """Take away what is said of the step that runs: something else is shown."""
+        if self.is_mid_line:
+            self._clear()
 
 
 def say_places(lines: bytes) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_STDIN, PflowError
-from pflow.flow.sources import PathSource
-from pflow.paths import parse_path
+from pflow.flow.sources import Constant, PathSource, TemplateSource
+from pflow.interface import fresh
+from pflow.paths import meet, parse_path
 from pflow.stage.intake import EMPTY, RAW, empty_pipe, take_in
 
 TYPE_CHECKING = False
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan
-    from pflow.flow.sources import Source
+    from pflow.flow.plan import Plan, Wired
     from pflow.paths import Path
     from pflow.run.words import RunFlags
     from pflow.stage.document import Document
@@ -59,38 +59,55 @@ def _names_stdin(plan: Plan) -> bool:
 
 def paths_of(plan: Plan) -> Iterator[Path]:
     """Every place that some step, or an output, looks at by a path."""
-    for source in _sources(plan):
+    for source in plan.sources():
         yield from source.paths
 
 
-def _sources(plan: Plan) -> Iterator[Source]:
-    for wired in plan.steps.values():
-        yield from wired.sources.values()
-        yield from wired.params.values()
-        if wired.over is not None:
-            yield wired.over
-    yield from plan.outputs.values()
+def carry_in(plan: Plan, document: Document, given: dict[str, Any]) -> dict[str, str]:
+    """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
-
-def carry_in(plan: Plan, document: Document, given: dict[str, Any]) -> None:
-    """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read."""
+    Returns which of them takes it, with the place that it comes from. What a dry stage would have written is None.
+    """
     last = document.header.get("last")
     if last is None:
-        return
+        return {}
     name = _pipe_input(plan)
     if name is not None:
-        if name not in given:
-            given[name] = document.look_up(parse_path(last))
-        return
+        if name in given:
+            return {}
+        given[name] = None if last in document.header.get("dry", []) else document.look_up(parse_path(last))
+        return {name: last}
     if _takes_pipe(plan, given):
         assert plan.first_read is not None
         id, key = plan.first_read
-        plan.steps[id].sources[key] = PathSource(parse_path(last))
-        plan.steps[id].soft.discard(key)
-        if key in plan.inputs:
-            plan.inputs[key].readers = [each for each in plan.inputs[key].readers if each != (id, key)]
-            if not plan.inputs[key].readers:
-                del plan.inputs[key]
+        wired = plan.steps[id]
+        item = wired.interface.reads[key]
+        is_taken = not _is_in_template(wired, parse_path(last))
+        if is_taken:
+            wired.sources[key] = PathSource(parse_path(last))
+        elif not item.required:
+            wired.sources[key] = Constant(fresh(item.default), key)
+        else:
+            return {}
+        wired.soft.discard(key)
+        _forget_reader(plan, id, key)
+        return {key: last} if is_taken else {}
+    return {}
+
+
+def _is_in_template(wired: Wired, carried: Path) -> bool:
+    """Whether a template of the step uses the carried path, a part of it, or what holds it."""
+    sources = [*wired.sources.values(), *wired.params.values()]
+    templates = [source for source in sources if isinstance(source, TemplateSource)]
+    return any(meet(path, carried) for source in templates for path in source.paths)
+
+
+def _forget_reader(plan: Plan, id: str, key: str) -> None:
+    """A read that the pipe fills asks for no input."""
+    if key in plan.inputs:
+        plan.inputs[key].readers = [each for each in plan.inputs[key].readers if each != (id, key)]
+        if not plan.inputs[key].readers:
+            del plan.inputs[key]
 
 
 def used_keys(plan: Plan) -> set[str] | None:

@@ -11,12 +11,12 @@ from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
-from pflow.run.failure import StepFailed
+from pflow.run.failure import failure_of
 from pflow.run.flow import copied
 from pflow.run.storable import storable
-from pflow.run.store import StepStore
-from pflow.run.values import nothing_gives
-from pflow.stage.failure import from_node
+from pflow.run.store import FOUND, OWN, StepStore
+from pflow.run.work import Work
+from pflow.stage.failure import sayable
 from pflow.stage.places import as_stored
 from pflow.stage.shared import check_written
 from pflow.stage.signals import Interrupted
@@ -31,40 +31,12 @@ if TYPE_CHECKING:
     from pflow.flow.plan import Wired
     from pflow.paths import Path
     from pflow.run.context import Context
+    from pflow.run.failure import StepFailed
     from pflow.run.record import Recorder
     from pflow.run.values import Values
 
-    Reads = tuple[tuple[str, bool], ...]
-    """Each key that a node read, and whether it was the store's own of that name."""
-
-
-class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A step that takes every value from the store by its name, and of which nobody keeps a trace: the node itself."""
-
-    def __init__(self, wired: Wired, node: Any, context: Context) -> None:
-        super().__init__()
-        self.id = wired.id
-        self.wired = wired
-        self.node = node
-        self.context = context
-        self.is_direct = _is_direct(wired, node)
-        write = wired.interface.pipe_write
-        self.carries = (write.name,) if write else None
-
-    def action_of(self, failure: StepFailed) -> str:
-        return ERROR
-
-    def _run(self, shared: Any) -> Any:
-        try:
-            action = copied(self.node)._run(shared)
-        except (StepFailed, Interrupted, ClosedPipe):
-            raise
-        except BaseException as error:
-            name = self.wired.kind.name if self.wired.kind else self.wired.step.type
-            raise failure_of(self.id, name, self.wired, error) from error
-        if self.carries:
-            self.context.carried = self.carries
-        return action
+    Reads = tuple[tuple[str, int], ...]
+    """Each key that a node read, and where it came from, as StepStore notes it."""
 
 
 class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -80,7 +52,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.type = wired.kind.name if wired.kind else wired.step.type
         self.version = wired.kind.version if wired.kind else version_of(type(node))
         self.interface = wired.interface
-        self.is_direct = _is_direct(wired, node)
+        self.is_direct = is_direct(wired, node)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
         self.deep = [path for path in self.places.values() if len(path) > 1]
         write = wired.interface.pipe_write
@@ -90,9 +62,9 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self._reads: dict[Any, str] = {}
         self._writes: dict[tuple[str, ...], str] = {}
 
-    def action_of(self, failure: StepFailed) -> str:
-        """The action that a failure is."""
-        return ERROR
+    def handler_of(self, failure: StepFailed) -> Any:
+        """The step that takes its failures, where there is one."""
+        return self.successors.get(ERROR)
 
     def _run(self, shared: Any) -> Any:
         """One visit. Raises StepFailed."""
@@ -114,7 +86,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error)
-            work.more = {"exit": failure.exit, "message": _sayable(failure.message)}
+            work.more = {"exit": failure.exit, "message": sayable(failure.message)}
             self._note_end(visit, begun, work)
             raise failure from error
         if recorder is not None:
@@ -161,7 +133,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             if values.needed:
                 values.check_needed(store)
             node = copied(self.node)
-            if values.param_finders:
+            if values.param_finders or values.has_containers:
                 node.set_params(values.find_params(view))
             action = node._run(store) if self.is_direct else self._run_node(node, store, work)
         finally:
@@ -169,7 +141,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             work.reads = self._reads.get(key) or self._origins_of(key, view)
         if action is not None:
             work.action = _action(action)
-        if store.before:
+        if store.copies:
             store.note_changes()
         for name in store.written:
             if name not in self.declared:
@@ -177,12 +149,12 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return store
 
     def origins(self, reads: Reads, view: Any) -> dict[str, tuple[str, ...]]:
-        """The places of the store that each read really came from."""
+        """The places of the store that each read, and each param with a template, really came from."""
         found = self.values.origins(view)
-        return {
-            **{key: (write_path((key,)),) if is_own else found.get(key, ()) for key, is_own in reads},
-            **{key: places for key, places in found.items() if key.startswith("params.")},
-        }
+        origins = {key: places for key, places in found.items() if key.startswith("params.")}
+        for key, source in reads:
+            origins[key] = (write_path((key,)),) if source == OWN else found.get(key, ()) if source == FOUND else ()
+        return origins
 
     def _origins_of(self, reads: Reads, view: Any) -> str:
         json = str(encode(self.origins(reads, view)), "utf-8")
@@ -238,41 +210,11 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self.context.carried = path
 
 
-class Work:
-    """What one visit did: its action, its reads and writes as JSON, and more for the trace."""
-
-    __slots__ = ("action", "more", "reads", "writes")
-
-    def __init__(self) -> None:
-        self.action: Any = None
-        self.reads = "{}"
-        self.writes = "{}"
-        self.more: dict[str, Any] | None = None
-
-    def add(self, **more: Any) -> None:
-        self.more = {**(self.more or {}), **more}
-
-
 _FEW = 100
 """How many different sets of reads or writes of one step are remembered."""
 
 
-def failure_of(id: str, node: str, wired: Wired, error: BaseException) -> StepFailed:
-    """What a step raised, in words."""
-    if isinstance(error, StepFailed):
-        return error.inside(id)
-    return StepFailed(id, node, in_words(node, wired, error))
-
-
-def in_words(node: str, wired: Wired, error: BaseException) -> PflowError:
-    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
-        item = wired.interface.reads.get(str(error.args[0]))
-        if item is not None and item.required:
-            return nothing_gives(item)
-    return from_node(node, error)
-
-
-def _is_direct(wired: Wired, node: Any) -> bool:
+def is_direct(wired: Wired, node: Any) -> bool:
     """Whether pocketflow's own `_run` does all that this step asks for."""
     step = wired.step
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
@@ -283,13 +225,9 @@ def _is_direct(wired: Wired, node: Any) -> bool:
 
 def _action(action: Any) -> Any:
     if action is None or isinstance(action, str):
-        return action or None
+        return str(action) if action else None
     raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action", hint="a str, or nothing")
 
 
 def _is_there(shared: Any, path: Path) -> bool:
     return path[0] in shared if len(path) == 1 else has(shared, path)
-
-
-def _sayable(message: str) -> str:
-    return message.encode("utf-8", "backslashreplace").decode()

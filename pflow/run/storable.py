@@ -14,7 +14,7 @@ _AS_THEY_ARE = (bool, type(None), bytes)
 
 
 def storable(key: str, value: Any) -> Any:
-    """A node's write as the store holds it: tuples as lists, the rest as it is. Raises PflowError (65)."""
+    """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
     kind = value.__class__
     if (kind is str and value.isascii()) or kind in _AS_THEY_ARE:
         return value
@@ -30,7 +30,7 @@ def storable(key: str, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value, or where something in it changes, a copy. Raises ValueError for what JSON cannot hold."""
+    """A copy, of what can stay the same the value itself. Raises ValueError for what JSON cannot hold."""
     kind = value.__class__
     if kind is str:
         if not value.isascii():
@@ -42,11 +42,9 @@ def _plain(value: Any) -> Any:
         if value - value != 0:
             raise ValueError
     elif kind is list:
-        items = [_plain(item) for item in value]
-        return value if all(map(_is, items, value)) else items
+        return [_plain(item) for item in value]
     elif kind is dict:
-        members = {_key(name): _plain(item) for name, item in value.items()}
-        return value if all(map(_is, members.values(), value.values())) else members
+        return {_key(name): _plain(item) for name, item in value.items()}
     elif kind not in _AS_THEY_ARE:
         return _of_kin(value)
     return value
@@ -71,7 +69,3 @@ def _key(name: Any) -> str:
     if not name.isascii():
         name.encode()
     return str(name)
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import MutableMapping
 
+from pflow.interface import fresh
 from pflow.jsontext import encode
 
 TYPE_CHECKING = False
@@ -13,45 +14,60 @@ if TYPE_CHECKING:
 
     from pflow.run.values import Values
 
+STAND_IN, FOUND, OWN = 0, 1, 2
+"""Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
+
 
 class StepStore(MutableMapping):  # type: ignore[type-arg]
     """A flow's store under one step's names.
 
     A key is what the node itself wrote, else what was found for it (`found`: mappings, inputs), else the store's own,
-    else a stand-in (`start.fallbacks`: params and defaults). Writes are held in `written` until the step has ended.
-    `reads` notes each key that the node read, and whether it was the store's own. Lists and objects of the keys in
-    `start.watched` are compared with what they were (`before`), for nodes that change what they read.
+    else a stand-in (`start.fallbacks`: params and defaults). Lists and objects are handed out as copies, so that a
+    node changes nothing but by writing; those of the keys in `start.watched` are compared with what they were, and
+    what changed counts as written. Writes are held in `written` until the step has ended. `reads` notes where each key
+    that the node read came from.
     """
 
-    __slots__ = ("before", "found", "reads", "shared", "start", "written")
+    __slots__ = ("copies", "found", "reads", "removed", "shared", "start", "written")
 
     def __init__(self, shared: dict[str, Any], start: Values) -> None:
         self.shared = shared
         self.start = start
         self.found: dict[str, Any] = {}
-        self.reads: dict[str, bool] = {}
+        self.reads: dict[str, int] = {}
         self.written: dict[str, Any] = {}
-        self.before: dict[str, bytes] | None = None
+        self.copies: dict[str, Any] | None = None
+        self.removed: set[str] | None = None
 
     def __getitem__(self, key: str) -> Any:
         if key in self.written:
             return self.written[key]
+        if self.removed and key in self.removed:
+            raise KeyError(key)
         if key in self.found:
-            self.reads[key] = False
+            self.reads[key] = FOUND
             value = self.found[key]
         elif key in self.shared and key not in self.start.hidden:
-            self.reads[key] = True
+            self.reads[key] = OWN
             value = self.shared[key]
         else:
             value = self.start.fallbacks[key]
-            self.reads[key] = False
-        if key in self.start.watched and value.__class__ in (list, dict):
-            self.before = self.before or {}
-            self.before.setdefault(key, encode(value))
-        return value
+            self.reads[key] = STAND_IN
+        return self._copy(key, value) if value.__class__ in (list, dict) else value
+
+    def _copy(self, key: str, value: Any) -> Any:
+        if self.copies is None:
+            self.copies = {}
+        if key not in self.copies:
+            self.copies[key] = fresh(value)
+        return self.copies[key]
 
     def __contains__(self, key: object) -> bool:
-        if key in self.written or key in self.found or key in self.start.fallbacks:
+        if key in self.written:
+            return True
+        if self.removed and key in self.removed:
+            return False
+        if key in self.found or key in self.start.fallbacks:
             return True
         return key in self.shared and key not in self.start.hidden
 
@@ -64,18 +80,24 @@ class StepStore(MutableMapping):  # type: ignore[type-arg]
         self.written[key] = value
 
     def __delitem__(self, key: str) -> None:
-        """Take back a write of its own; what others wrote is not the node's to delete."""
-        del self.written[key]
+        """Take back a write of its own; what others wrote stays in the store, out of this node's sight."""
+        if key not in self:
+            raise KeyError(key)
+        if self.written.pop(key, self) is self:
+            self.removed = {*(self.removed or ()), key}
 
     def __iter__(self) -> Iterator[str]:
-        there = (key for key in self.shared if key not in self.start.hidden)
-        return iter(dict.fromkeys([*there, *self.start.fallbacks, *self.found, *self.written]))
+        keys = dict.fromkeys([*self.shared, *self.start.fallbacks, *self.found, *self.written])
+        return (key for key in keys if key in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def note_changes(self) -> None:
         """Count as written what the node changed in place."""
-        for key, json in (self.before or {}).items():
-            if key not in self.written and key in self and encode(value := self[key]) != json:
+        for key, value in (self.copies or {}).items():
+            if key in self.written or not self.start.is_watched(key):
+                continue
+            before = self.found.get(key, self.shared.get(key, self.start.fallbacks.get(key)))
+            if encode(value) != encode(before):
                 self.written[key] = value

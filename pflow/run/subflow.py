@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.interface import fresh
+from pflow.jsontext import encode
 from pflow.node import pocketflow
 
 TYPE_CHECKING = False
@@ -33,17 +34,20 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         store = begin(self.plan, given)
         engine = self._engine({name: value for name, value in given.items() if self.plan.inputs[name].step})
         engine.context.visits.clear()
-        action = engine.run(store)
-        if engine.context.recorder is not None:
-            engine.context.recorder.flush()
+        try:
+            action = engine.run(store)
+        finally:
+            if engine.context.recorder is not None:
+                engine.context.recorder.flush()
         return outputs_of(self.plan, store), action
 
     def _engine(self, own: dict[str, Any]) -> Engine:
         """The engine for these params and data of steps, made once; the copies of each visit share the list."""
         from pflow.run.engine import Engine
 
+        wanted = (encode([self.params, own]), self.context.recorder)
         for made_for, engine in self._ready:
-            if made_for == (self.params, own):
+            if made_for == wanted:
                 return engine
         overrides: dict[str, dict[str, Any]] = {}
         data: dict[str, dict[str, Any]] = {}
@@ -55,7 +59,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             if value is not None:
                 overrides.setdefault(step, {})[param] = value
         engine = Engine(self.plan, self.context.inside(self.id), overrides, data)
-        self._ready[:] = [((self.params, own), engine)]
+        self._ready[:] = [(wanted, engine)]
         return engine
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:

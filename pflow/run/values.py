@@ -8,6 +8,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.flow.sources import Constant, PathSource, TemplateSource
 from pflow.interface import fresh
 from pflow.paths import write_path
+from pflow.run.failure import nothing_gives
 from pflow.stage.given import settle
 from pflow.stage.sources import from_environment
 from pflow.types import Type
@@ -74,6 +75,15 @@ class Finder:
         return tuple(map(write_path, self.source.places(shared)))
 
 
+def _refuse_templates(wired: Wired, sources: Mapping[str, Source]) -> None:
+    """Raise PflowError (65) for a template that would fill what is verbatim, such as a command."""
+    for key, source in sources.items():
+        item = wired.interface.reads.get(key)
+        if item is not None and "verbatim" in item.marks and isinstance(source, TemplateSource):
+            hint = "values go in as arguments, or on stdin"
+            raise PflowError(f"cannot fill '{key}' with a template: it is taken as it is", hint=hint, exit=BAD_DATA)
+
+
 def _is_straight(finder: Finder) -> bool:
     """Whether a path by names only leads to the value: no index, no alternative, no default."""
     source = finder.source
@@ -91,6 +101,7 @@ class Values:
         inputs = {**wired.step.inputs, **(data or {})}
         sources = {**wired.sources, **{key: Constant(value, f"--{key}") for key, value in (data or {}).items()}}
         self.wired = wired
+        _refuse_templates(wired, sources)
         self.finders = [
             Finder(key, source, interface.reads.get(key), is_soft=key in wired.soft, is_given=key in inputs)
             for key, source in sources.items()
@@ -119,9 +130,13 @@ class Values:
         self._settle_params(params or {})
         for item in interface.reads.values():
             self._set_fallback(item)
-        self.watched = {key for key in interface.writes if key in interface.reads}
+        self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
         wired_finders = [*self.finders, *self.param_finders, *self.stand_ins]
         self.is_fixed = all(finder.places is not None for finder in wired_finders)
+
+    def is_watched(self, key: str) -> bool:
+        """Whether a change in place is a write: of what a node may write, or, where nobody knows, of anything."""
+        return self.wired.interface.open or key in self.wired.interface.writes
 
     @property
     def is_plain(self) -> bool:
@@ -196,8 +211,7 @@ class Values:
             if finder.is_soft and error.exit == MISSING:
                 return
             raise
-        if value is not None or finder.type.name == "any":
-            found[finder.key] = value
+        found[finder.key] = _of_null(finder) if value is None else value
 
     def _fit_by_name(self, key: str, item: Item, shared: Any, found: dict[str, Any]) -> None:
         value = Finder(key, PathSource((key,)), item, is_soft=False, is_given=False).find(shared)
@@ -210,17 +224,17 @@ class Values:
         found |= {finder.key: finder.origins(shared) for finder in [*self.stand_ins, *self.finders]}
         return found | {f"params.{finder.key}": finder.origins(shared) for finder in self.param_finders}
 
-    def find_params(self, shared: Any) -> dict[str, Any]:
+    def find_params(self, shared: Any) -> Any:
         """The params, those with templates in them too."""
-        found = dict(self.params)
+        found = fresh(self.params)
         for finder in self.param_finders:
             found[finder.key] = finder.find(shared)
         return found
 
 
-def nothing_gives(item: Item) -> PflowError:
-    about = f" ({item.doc})" if item.doc else ""
-    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
+def _of_null(finder: Finder) -> Any:
+    """What a read gets that is mapped to null: never the store's key of its name."""
+    return fresh(finder.item.default) if finder.item is not None and not finder.item.required else None
 
 
 def _is_stored(item: Item | None) -> bool:

@@ -49,7 +49,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     A flow is one word, and flags may stand on both sides of it; or it is words with separators among them, as `a :: b`:
     then the flags before the first word are ours, and those of a stream in the first and the last step.
     """
-    flags, rest = _leading_flags(words)
+    flags, rest = _take_value(*_leading_flags(words))
     if not rest:
         return [], flags
     if not any(_is_separator(word) for word in rest):
@@ -77,6 +77,22 @@ def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
             flags.append(words[at])
         at += 1
     return flags, words[at:]
+
+
+def _take_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+    """Give the first bare word to the flag before it where it names no flow and a later one does: `--issue 7 FLOW`."""
+    if not (flags and flags[-1].startswith("--") and "=" not in flags[-1] and len(rest) > 1) or _names_flow(rest[0]):
+        return flags, rest
+    more, later = _take_value(*_leading_flags(rest[1:]))
+    return (flags + rest[:1] + more, later) if later and _names_flow(later[0]) else (flags, rest)
+
+
+def _names_flow(word: str) -> bool:
+    from pflow.flow.pipe import is_pipe
+    from pflow.flow.pipe.recognize import names_node
+    from pflow.flow.take import find_file
+
+    return word == "-" or is_pipe([word]) or names_node(word.partition(" ")[0]) or find_file(word) is not None
 
 
 _FIRST = ("-n", "--no-stdin", "--allow-empty")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
+import time
 
 from pflow.children import GRACE
 from pflow.errors import FAILED, PflowError
 from pflow.held import HeldSignals
 from pflow.run.deadlines import forget_deadlines
 from pflow.run.failure import StepFailed
+from pflow.run.parent import Parent
 from pflow.stage.signals import Interrupted
 
 TYPE_CHECKING = False
@@ -20,16 +24,19 @@ if TYPE_CHECKING:
     Take = Callable[[bytes], None]
     Serve = Callable[[int, Take], Any]
     """Does the work of a number; what it hands to Take arrives in the parent at once. Its result is marshalled."""
+    Rescue = Callable[[int, PflowError], Any]
 
 _LINE, _RESULT, _FAILURE = b"L", b"R", b"F"
-_PART = 1 << 16
+_PART = 1 << 20
 
 
-def run_all(count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take) -> list[Any]:
+def run_all(
+    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take, rescue: Rescue | None = None
+) -> list[Any]:
     """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
-    is raised; so does any exception in this process.
+    is raised; so does any exception in this process. `rescue` makes a result of the death of a number's process.
     """
     results: list[Any] = [None] * count
     waiting = list(range(count))[::-1]
@@ -40,21 +47,54 @@ def run_all(count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take
             while waiting and (idle := _idle(workers, serve, limit, is_reused)) is not None:
                 idle.ask(waiting.pop())
             for worker in _ready(workers):
-                number = worker.number
-                for kind, payload in worker.hear():
-                    if kind == _LINE:
-                        take(payload)
-                    elif kind == _FAILURE:
-                        raise _revived(payload)
-                    elif number is not None:
-                        results[number] = _loads(payload)
-                        worker.number = None
-                        if not is_reused:
-                            worker.close()
-                            workers.remove(worker)
+                _hear(worker, workers, results, take, rescue, is_reused=is_reused)
         return results
     finally:
         end_all(workers)
+
+
+def _hear(
+    worker: _Worker, workers: list[_Worker], results: list[Any], take: Take, rescue: Rescue | None, *, is_reused: bool
+) -> None:
+    """Take what a worker says. Raises its failure, with the number that it is of."""
+    number = worker.number
+    assert number is not None
+    try:
+        messages = worker.hear()
+    except PflowError as error:
+        if rescue is None:
+            raise Died(number, error) from None
+        results[number] = rescue(number, error)
+        _dismiss(worker, workers)
+        return
+    for kind, payload in messages:
+        if kind == _LINE:
+            take(payload)
+        elif kind == _FAILURE:
+            raise _revived(payload)
+        else:
+            results[number] = _loads(payload)
+            worker.number = None
+            if not is_reused:
+                _dismiss(worker, workers)
+
+
+def _dismiss(worker: _Worker, workers: list[_Worker]) -> None:
+    worker.number = None
+    worker.close()
+    workers.remove(worker)
+
+
+class Died(PflowError):
+    """The process of a number is gone without a word."""
+
+    def __init__(self, number: int, error: PflowError) -> None:
+        super().__init__(error.message, exit=error.exit)
+        self.number = number
+
+
+def drop(line: bytes) -> None:
+    """A Take for what nobody wants to hear."""
 
 
 def _idle(workers: list[_Worker], serve: Serve, limit: int, is_reused: bool) -> _Worker | None:
@@ -63,13 +103,10 @@ def _idle(workers: list[_Worker], serve: Serve, limit: int, is_reused: bool) -> 
             return worker
     if len(workers) >= limit:
         return None
-    workers.append(_Worker(serve, list(workers)))
-    return workers[-1]
+    return _Worker(serve, workers)
 
 
 def _ready(workers: list[_Worker]) -> list[_Worker]:
-    import select
-
     poll = select.poll()
     by_fd = {worker.answers: worker for worker in workers if worker.number is not None}
     for fd in by_fd:
@@ -78,11 +115,11 @@ def _ready(workers: list[_Worker]) -> list[_Worker]:
 
 
 class _Worker:
-    """A child process: our ends of its two pipes, and the number that it works on."""
+    """A child process: our ends of its two pipes, and the number that it works on. It puts itself among `workers`."""
 
-    def __init__(self, serve: Serve, others: list[_Worker]) -> None:
+    def __init__(self, serve: Serve, workers: list[_Worker]) -> None:
         self.number: int | None = None
-        self.rest = b""
+        self.rest = bytearray()
         self.is_closed = False
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
@@ -93,16 +130,17 @@ class _Worker:
                     stream.flush()
             self.pid = os.fork()
             if self.pid == 0:
-                for other in others:
+                for other in workers:
                     os.close(other.requests)
                     os.close(other.answers)
                 os.close(self.requests)
                 os.close(self.answers)
                 _work(serve, requests, answers, held)
+            workers.append(self)  # before a signal that came meanwhile ends us
+            os.close(requests)
+            os.close(answers)
         finally:
             held.release()
-        os.close(requests)
-        os.close(answers)
 
     def ask(self, number: int) -> None:
         self.number = number
@@ -115,12 +153,14 @@ class _Worker:
             raise self._died()
         self.rest += part
         messages = []
-        while len(self.rest) >= 5:
-            end = 5 + int.from_bytes(self.rest[1:5], "big")
+        at = 0
+        while len(self.rest) >= at + 5:
+            end = at + 5 + int.from_bytes(self.rest[at + 1 : at + 5], "big")
             if len(self.rest) < end:
                 break
-            messages.append((self.rest[:1], self.rest[5:end]))
-            self.rest = self.rest[end:]
+            messages.append((bytes(self.rest[at : at + 1]), bytes(self.rest[at + 5 : end])))
+            at = end
+        del self.rest[:at]
         return messages
 
     def _died(self) -> PflowError:
@@ -146,8 +186,6 @@ class _Worker:
 
 def end_all(workers: list[_Worker]) -> None:
     """End what still runs: at once where it is idle, with SIGTERM where it works, and at last with SIGKILL."""
-    import signal
-
     busy = [worker for worker in workers if worker.number is not None and worker.pid]
     for worker in busy:
         os.kill(worker.pid, signal.SIGTERM)
@@ -160,8 +198,6 @@ def end_all(workers: list[_Worker]) -> None:
 
 
 def _wait_for(workers: list[_Worker]) -> None:
-    import time
-
     limit = time.monotonic() + 2 * GRACE
     while any(worker.pid for worker in workers) and time.monotonic() < limit:
         for worker in workers:
@@ -173,15 +209,19 @@ def _wait_for(workers: list[_Worker]) -> None:
 def _work(serve: Serve, requests: int, answers: int, held: HeldSignals) -> NoReturn:
     """The life of a child process: from each number to its result, until there are no more."""
     code = 0
+    parent = Parent(requests)
     try:
         forget_deadlines()
+        parent.watch()
         held.release()
 
         def take(line: bytes) -> None:
             _send(answers, _LINE, line)
 
         while number := os.read(requests, 4):
+            parent.is_needed = True
             _answer(serve, int.from_bytes(number, "big"), answers, take)
+            parent.is_needed = False
     except Interrupted as interrupted:
         code = interrupted.exit
     except BaseException:
@@ -222,14 +262,19 @@ def _described(error: BaseException) -> tuple[Any, ...]:
     from pflow.stage.failure import from_bug
 
     if isinstance(error, StepFailed):
-        return (error.step, error.node, error.message, error.hint, error.exit, error.is_permanent)
+        about = (error.step, error.node, error.message, error.hint, error.exit, error.is_permanent)
+        return (*about, {"journal": error.journal})
     if not isinstance(error, PflowError):
         bug = from_bug(error) if isinstance(error, Exception) else PflowError(f"it raised {type(error).__name__}")
-        return ("", "", bug.message, bug.hint, bug.exit, bug.is_permanent)
-    return ("", "", error.message, error.hint, error.exit, error.is_permanent)
+        return ("", "", bug.message, bug.hint, bug.exit, bug.is_permanent, {})
+    return ("", "", error.message, error.hint, error.exit, error.is_permanent, {"reads": error.reads})
 
 
 def _revived(payload: bytes) -> PflowError:
-    step, node, message, hint, exit, is_permanent = _loads(payload)
+    step, node, message, hint, exit, is_permanent, more = _loads(payload)
     error = PflowError(message, hint=hint, exit=exit, is_permanent=is_permanent)
-    return StepFailed(step, node, error) if step else error
+    if step:
+        error = StepFailed(step, node, error)
+    for name, value in more.items():
+        setattr(error, name, value)
+    return error

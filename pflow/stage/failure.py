@@ -71,8 +71,8 @@ def _frames(error: BaseException) -> str:
 def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
     """Turn a store into an error document: later stages pass it on and do nothing."""
     document.start()
-    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": _sayable(error.message)}
+    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": sayable(error.message)}
 
 
-def _sayable(message: str) -> str:
+def sayable(message: str) -> str:
     return message.encode("utf-8", "backslashreplace").decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
-from pflow.flow.pipe.flags import as_mapping, lift_templates, path_text, renamed
+from pflow.flow.pipe.flags import as_mapping, is_liftable, lift_templates, path_text, renamed
 from pflow.flow.pipe.guess import guess_names
 from pflow.flow.pipe.meaning import Meanings, either, latest
 from pflow.flow.pipe.moves import find_moved
@@ -98,18 +98,33 @@ class _Compiler:
         step, places, lifted = wired.step, self.meanings.of[wired.id], self.lifted[wired.id]
         for key, source in step.input_mappings.items():
             if key in lifted:
-                item = wired.interface.reads[key]
-                source = as_mapping(item, lifted[key], places, is_exact=self._is_exact(wired, item))
+                source = self._lifted_source(wired, wired.interface.reads[key], lifted[key])
                 self._warn_of_several(wired, key, source)
             else:
                 source = self._renamed_source(source, places)
             step.input_mappings[key] = source
+        self._lift_alternatives(wired)
         items = {**wired.interface.params, **wired.interface.reads}
         for values in (step.inputs, step.params):
             for key, value in values.items():
                 if key not in items or "verbatim" not in items[key].marks:
                     values[key] = renamed(value, places)
                     self._warn_of_several(wired, key, value)
+
+    def _lift_alternatives(self, wired: Wired) -> None:
+        """Make a mapping of each flag that is what one of several steps wrote last: no input can say that."""
+        step, reads = wired.step, wired.interface.reads
+        for key, value in list(step.inputs.items()):
+            if key not in reads or not is_liftable(reads[key], value):
+                continue
+            source = self._lifted_source(wired, reads[key], value)
+            if isinstance(source, list):
+                del step.inputs[key]
+                step.input_mappings[key] = source
+
+    def _lifted_source(self, wired: Wired, item: Item, text: str) -> str | list[str]:
+        is_exact = self._is_exact(wired, item)
+        return as_mapping(item, text, self.meanings.of[wired.id], is_exact=is_exact)
 
     def _renamed_source(self, source: str | list[str], places: Places) -> str | list[str]:
         paths = [(path, places.get(parse_path(path))) for path in (source if isinstance(source, list) else [source])]

@@ -21,21 +21,36 @@ _TEXTUAL = ("str", "any", "path", "bytes", "choice")
 
 
 def lift_templates(step: Step, interface: Interface) -> dict[str, str]:
-    """Make mappings of a step's data flags that are templates: one text, not one inside a list or an object.
+    """Make mappings of a step's templated data flags that a stage would not store; any other stays an input.
 
     They stand under `template:` until it is known what their names mean. The text of each.
     """
-    lifted = {key: value for key, value in step.inputs.items() if _is_liftable(interface.reads.get(key), value)}
+    lifted = {key: value for key, value in step.inputs.items() if _is_lifted(interface.reads.get(key), value)}
     for key, text in lifted.items():
         del step.inputs[key]
         step.input_mappings[key] = TEMPLATE + text
     return lifted
 
 
-def _is_liftable(item: Item | None, value: Any) -> bool:
-    if item is None or "verbatim" in item.marks or item.type.name in ("list", "dict"):
+def _is_lifted(item: Item | None, value: Any) -> bool:
+    return item is not None and not is_stored(item) and is_liftable(item, value)
+
+
+def is_liftable(item: Item, value: Any) -> bool:
+    """Whether a mapping could say what a flag does: one text that is a template, not one inside a list or an object."""
+    if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
+
+
+def is_stored(item: Item) -> bool:
+    """Whether a data flag goes into the store too."""
+    return not item.marks & {"own", "secret"}
+
+
+def is_textual(item: Item) -> bool:
+    """Whether a read takes a text as it is, so that a template of one reference is the same as the path in it."""
+    return item.type.name in _TEXTUAL
 
 
 def as_mapping(item: Item, text: str, places: Places, *, is_exact: bool) -> str | list[str]:
@@ -45,7 +60,7 @@ def as_mapping(item: Item, text: str, places: Places, *, is_exact: bool) -> str 
     `is_exact`ly of its type.
     """
     path = whole_reference(text)
-    if path is not None and (item.type.name in _TEXTUAL or is_exact):
+    if path is not None and (is_textual(item) or is_exact):
         there = places.get(path, (path,))
         return path_text(there[0]) if len(there) == 1 else [path_text(each) for each in there]
     return TEMPLATE + str(renamed(text, places))

@@ -8,7 +8,7 @@ from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.alike import INPUT, OUTPUT
-from pflow.flow.pipe.flags import path_text
+from pflow.flow.pipe.flags import is_liftable, is_stored, is_textual, path_text, whole_reference
 from pflow.flow.pipe.names import is_step_name
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.steps import interface_of_type
@@ -41,7 +41,7 @@ class Sayings:
         """Writes with --map-out."""
 
     def _first_form(self, step: Step, key: str) -> str:
-        source, item = step.input_mappings[key], self.interfaces[step.id].reads.get(key)
+        source, item = self._source(step, key), self.interfaces[step.id].reads.get(key)
         if isinstance(source, str) and source.startswith(TEMPLATE):
             return FLAG
         if item is None or "explicit" in item.marks:
@@ -51,14 +51,20 @@ class Sayings:
         return SILENT if is_made else self._next_form(step, key, SILENT)
 
     def _next_form(self, step: Step, key: str, form: str) -> str:
-        item = self.interfaces[step.id].reads.get(key)
-        is_flag = (
-            item is not None and item.type.name not in ("list", "dict") and not item.marks & {"verbatim", "secret"}
-        )
-        source = step.input_mappings[key]
-        if form == SILENT and is_flag and self._as_template(source) is not None:
+        source, item = self._source(step, key), self.interfaces[step.id].reads.get(key)
+        text = self._as_template(source)
+        is_flag = item is not None and text is not None and is_liftable(item, text) and "secret" not in item.marks
+        if form == SILENT and is_flag and item and (isinstance(source, list) or not is_stored(item)):
             return FLAG
         return form if isinstance(source, str) and source.startswith(TEMPLATE) else MAP_IN
+
+    def _source(self, step: Step, key: str) -> str | list[str]:
+        """A mapping's source; of a template of one reference, which a flag would also store, the path in it."""
+        source, item = step.input_mappings[key], self.interfaces[step.id].reads.get(key)
+        if item is None or not is_stored(item) or not isinstance(source, str) or not source.startswith(TEMPLATE):
+            return source
+        path = whole_reference(source.removeprefix(TEMPLATE))
+        return source if path is None or not is_textual(item) else path_text(path)
 
     def _as_template(self, source: str | list[str]) -> str | None:
         """A source as a template: what follows `template:`, one reference to the path, or to the name of several."""
@@ -112,10 +118,11 @@ class Sayings:
         return said + [f"--{name}={_json(value)}" for name, value in fields if value is not None]
 
     def _mapping_words(self, step: Step, key: str, interface: Interface) -> list[str]:
-        source, form = step.input_mappings[key], self.forms[step.id, key]
+        source, form = self._source(step, key), self.forms[step.id, key]
         if form == SILENT:
             return []
         if form == FLAG:
+            _check_template(key, interface.reads.get(key), source, step.id)
             return _flag(key, interface.reads.get(key), self._as_template(source), step.id)
         paths = source if isinstance(source, list) else [source]
         return [f"--map-in={quote(f'{key}={path}')}" for path in paths]
@@ -127,6 +134,16 @@ class Sayings:
 def _place_in(interface: Interface, key: str) -> int:
     reads = list(interface.reads)
     return reads.index(key) if key in reads else len(reads)
+
+
+def _check_template(key: str, item: Item | None, source: str | list[str], id: str) -> None:
+    """Raise PflowError (65) for a template in a mapping that a flag does not say."""
+    if item is None or isinstance(source, list):
+        return
+    if "verbatim" in item.marks:
+        raise _unsayable(id, key, "its flag takes no template")
+    if is_stored(item):
+        raise _unsayable(id, key, "a flag with a template is stored too, which a mapping is not")
 
 
 def _flag(key: str, item: Item | None, value: Any, id: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.findings import Finding
 from pflow.flow.naming import nearest
+from pflow.flow.written import MAPPING
 from pflow.paths import missing, parse_path, write_path
 from pflow.stage.given import shorten
 from pflow.templates import broken_references
@@ -30,12 +31,23 @@ def check_paths(view: View) -> Iterator[Finding]:
             yield Finding(PF14, part.place, part.fault, "a path is written fetch.issue.labels[0]")
         elif part.is_template:
             yield from _check_broken(part)
+    yield from _check_verbatim(view)
     yield from _check_targets(view)
     for reference in view.plan.references:
         if reference.trouble:
             yield from _check_trouble(view, reference)
         elif fault := _shape_fault(view.plan, reference):
             yield _finding(reference, fault)
+
+
+def _check_verbatim(view: View) -> Iterator[Finding]:
+    """A template never fills what is taken as it is written: it would reach a shell."""
+    for wired in view.steps.values():
+        for part in view.parts.get(wired.id, []):
+            item = wired.interface.reads.get(part.key)
+            if part.role == MAPPING and part.is_template and item is not None and "verbatim" in item.marks:
+                message = f"'{part.key}' is taken as it is, and no template fills it"
+                yield Finding(PF14, part.place, message, "values go in as arguments, or on stdin")
 
 
 def _check_broken(part: Part) -> Iterator[Finding]:

@@ -1,0 +1,142 @@
+"""What a flow needs and nobody gave: asked for on a terminal, else said in words."""
+
+import os
+import pty
+import threading
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.run import ask
+from pflow.run.ask import ask_for, missing_inputs
+from tests.run.flows import plan_of
+
+ISSUE = '''from pflow import Node
+
+
+class GithubGetIssue(Node):
+    """Fetch an issue.
+
+    Interface:
+    - Reads: shared["issue_number"]: int [flag issue]  # issue number
+    - Reads: shared["repo"]: str = "here"  # whose
+    - Writes: shared["issue"]: dict  # it
+    """
+'''
+SECRET = '''from pflow import Node
+
+
+class Secret(Node):
+    """Need a key.
+
+    Interface:
+    - Reads: shared["key"]: str [secret]  # a key
+    """
+'''
+FLOW = {"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "w", "type": "wait_for"}]}
+
+
+@pytest.fixture(autouse=True)
+def more_nodes(nodes):
+    (nodes / "github_get_issue.py").write_text(ISSUE)
+    (nodes / "secret.py").write_text(SECRET)
+
+
+def missing(plan, given=(), there=()):
+    return [each.name for each in missing_inputs(plan, dict.fromkeys(given), lambda path: path in there)]
+
+
+def test_required_inputs_that_nothing_gives_are_missing():
+    plan = plan_of(FLOW)
+    assert missing(plan) == ["issue_number", "file"]
+    assert missing(plan, given=["issue_number"]) == ["file"]
+    assert missing(plan, there=[("issue_number",)]) == ["file"]
+
+
+def test_what_is_for_one_step_alone_the_store_never_gives():
+    assert missing(plan_of(FLOW), given=["issue_number"], there=[("file",)]) == ["file"]
+
+
+def test_an_input_with_a_default_is_not_missing():
+    ir = {"inputs": {"value": {"type": "str", "default": "x"}}, "nodes": [{"id": "e", "type": "echo"}]}
+    assert missing(plan_of(ir)) == []
+    ir["inputs"]["value"] = {"type": "str", "required": False}
+    assert missing(plan_of(ir)) == []
+
+
+def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
+    monkeypatch.setattr(ask, "_open_terminal", lambda: None)
+    plan = plan_of(FLOW)
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+    error = caught.value
+    assert (error.exit, error.hint) == (66, "--issue=… --file=…")
+    assert error.message == (
+        "cannot find 'issue_number' (issue number) for github-get-issue, 'file' (the file) for wait_for: "
+        "nothing gives it (PF03)"
+    )
+
+
+@pytest.mark.parametrize(("type", "is_dry"), [("secret", False), ("github-get-issue", True)])
+def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, type, is_dry):
+    monkeypatch.setattr(ask, "_open_terminal", lambda: pytest.fail("it asks"))
+    plan = plan_of({"nodes": [{"id": "s", "type": type}]})
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False), is_dry=is_dry)
+    assert caught.value.hint == ("--issue=…" if is_dry else "a secret is never a flag; it comes from the store")
+
+
+class Terminal:
+    """A terminal whose person types what it is told to, each line once there is a prompt for it."""
+
+    def __init__(self, monkeypatch, *lines):
+        self.ours, self.theirs = pty.openpty()
+        self.lines = list(lines)
+        self.seen = b""
+        monkeypatch.setattr(ask, "_open_terminal", lambda: self.theirs)
+        self.person = threading.Thread(target=self._answer)
+        self.person.start()
+
+    def _answer(self):
+        while True:
+            try:
+                part = os.read(self.ours, 1000)
+            except OSError:
+                return
+            self.seen += part
+            if self.seen.endswith(b": ") and self.lines:
+                os.write(self.ours, self.lines.pop(0))
+
+    def said(self):
+        self.person.join()
+        os.close(self.ours)
+        return self.seen.decode().replace("\r\n", "\n")
+
+
+def test_it_asks_until_the_answer_fits(monkeypatch):
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
+    terminal = Terminal(monkeypatch, b"twelve\n", b"\n", b"12\n")
+    assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"issue_number": 12}
+    prompt = "github-get-issue needs --issue (issue number): "
+    assert terminal.said() == f"{prompt}twelve\ncannot take 'twelve': it is not an int\n{prompt}\n{prompt}12\n"
+
+
+def test_the_end_of_the_file_is_no_answer(monkeypatch):
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
+    terminal = Terminal(monkeypatch, b"\x04")
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+    assert caught.value.exit == 66
+    assert terminal.said().endswith(": \n")
+
+
+def test_what_several_nodes_need_the_flow_needs(monkeypatch):
+    ir = {"name": "both", "nodes": [{"id": "a", "type": "text"}, {"id": "b", "type": "echo"}]}
+    ir["mappings"] = {
+        "a": {"input_mappings": {"text": "topic"}},
+        "b": {"input_mappings": {"value": "topic"}, "output_mappings": {"echoed": "b.echoed"}},
+    }
+    terminal = Terminal(monkeypatch, b"bees\n")
+    plan = plan_of(ir)
+    assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"topic": "bees"}
+    assert terminal.said().startswith("both needs --text (a text): ")

@@ -1,0 +1,190 @@
+"""The flags of a flow: what each may set, which are refused and why, and what becomes of their texts."""
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.run.flags import FlowFlags, give, is_secret
+from pflow.stage.words import take_words
+from tests.run.flows import plan_of
+
+
+def given_by(ir, *words):
+    plan = plan_of(ir)
+    flags = FlowFlags(plan)
+    return give(plan, flags.settle(take_words(list(words), flags.items(), is_open=flags.is_open)))
+
+
+def refused(ir, *words):
+    with pytest.raises(PflowError) as caught:
+        given_by(ir, *words)
+    assert caught.value.exit == 2
+    return f"{caught.value.message}; {caught.value.hint}"
+
+
+TYPED = '''from pflow import Node
+
+
+class Typed(Node):
+    """Take everything.
+
+    Interface:
+    - Reads: shared["text"]: str = null [flag t]  # a text
+    - Reads: shared["number"]: int = null [flag no]  # a number
+    - Reads: shared["share"]: float = null  # a number
+    - Reads: shared["on"]: bool = null  # a switch
+    - Reads: shared["items"]: list = null  # a list
+    - Reads: shared["names"]: list[str] = null  # a list of texts
+    - Reads: shared["map"]: dict = null  # an object
+    - Reads: shared["size"]: s|m|l = null  # one of three
+    - Reads: shared["key"]: str = null [secret]  # a secret
+    - Writes: shared["done"]: bool [pipe]  # true
+    - Params: level: int = 1  # how much
+    - Params: token: str = null [secret] [env THE_TOKEN]  # another secret
+    """
+'''
+OPEN = '''import pocketflow
+
+
+class Open(pocketflow.Node):
+    """Does what it likes."""
+'''
+ONE = {"nodes": [{"id": "one", "type": "typed"}]}
+TWO = {"nodes": [{"id": "one", "type": "typed"}, {"id": "two-b", "type": "typed", "inputs": {"text": "own"}}]}
+
+
+@pytest.fixture(autouse=True)
+def more_nodes(nodes):
+    (nodes / "typed.py").write_text(TYPED)
+    (nodes / "open.py").write_text(OPEN)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["--text=007"], "text", "007"),
+        (["--text=1.10"], "text", "1.10"),
+        (["--text=1e5"], "text", "1e5"),
+        (["--text=true"], "text", "true"),
+        (["--text="], "text", ""),
+        (["--text", "a b"], "text", "a b"),
+        (["--text=$x ${y}"], "text", "$x ${y}"),
+        (["--t=short"], "text", "short"),
+        (["--number=007"], "number", 7),
+        (["--no=7"], "number", 7),
+        (["--share=1.10"], "share", 1.1),
+        (["--share=1e5"], "share", 100000.0),
+        (["--on"], "on", True),
+        (["--on=true"], "on", True),
+        (["--no-on"], "on", False),
+        (["--items=1"], "items", ["1"]),
+        (["--items=[1,2]"], "items", [1, 2]),
+        (["--names=1", "--names=b"], "names", ["1", "b"]),
+        (['--names=["1"]'], "names", ["1"]),
+        (['--map={"a": [1.5]}'], "map", {"a": [1.5]}),
+        (["--size=m"], "size", "m"),
+    ],
+)
+def test_the_declared_type_decides_what_a_text_is(words, name, value):
+    found = given_by(ONE, *words).inputs
+    assert found == {name: value}
+    assert type(found[name]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("--number=abc", "it is not an int"),
+        ("--number=1.0", "it is not an int"),
+        ("--number=99999999999999999999", "past 64 bits"),
+        ("--share=nan", "it is not a number"),
+        ("--on=1", "neither true nor false"),
+        ("--map=[1]", "not a JSON object"),
+        ("--size=xl", "none of s, m, l"),
+        ("--level=high", "it is not an int"),
+        ("--text", "it needs a value; --text=VALUE"),
+        ("--txet=a", "no such flag; did you mean --text?"),
+        ("--one.levle=2", "no such flag; did you mean --one.level?"),
+        ("--key=x", "a secret is never a flag; it comes from the store"),
+        ("--one.key=x", "a secret is never a flag; it comes from the store"),
+        ("--token=x", "a secret is never a flag; set THE_TOKEN"),
+        ("word", "cannot take the bare word 'word'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(word, why):
+    assert why in refused(ONE, word)
+
+
+def test_a_flag_is_an_input_or_a_param_by_its_name():
+    given = given_by(ONE, "--text=a", "--level=3")
+    assert (given.inputs, given.params, given.data) == ({"text": "a"}, {"one": {"level": 3}}, {})
+
+
+@pytest.mark.parametrize("word", ["--one.text=a", "--one.t=a", "--text=a", "--t=a"])
+def test_a_step_may_be_named_before_any_name_of_the_flag(word):
+    assert given_by(ONE, word).inputs == {"text": "a"}
+
+
+def test_two_names_of_one_flag_are_that_flag_twice():
+    assert "cannot take --t: --text gives the same" in refused(ONE, "--text=a", "--t=b")
+    assert "cannot take --one.level: --level gives the same" in refused(ONE, "--level=2", "--one.level=3")
+    assert "twice" in refused(ONE, "--text=a", "--text=b")
+
+
+def test_a_flag_that_fits_several_steps_needs_one_named():
+    assert refused(TWO, "--level=2").endswith("it fits several steps (PF02); --one.level or --two-b.level")
+    assert given_by(TWO, "--two-b.level=2").params == {"two-b": {"level": 2}}
+    assert given_by(TWO, "--two_b.level=2").params == {"two-b": {"level": 2}}
+
+
+def test_a_flag_for_what_the_flow_gives_a_step_is_for_that_step_alone():
+    assert "fits several steps" in refused(TWO, "--text=mine")
+    given = given_by(TWO, "--two-b.text=mine")
+    assert (given.inputs, given.data) == ({}, {"two-b": {"text": "mine"}})
+
+
+def test_a_flag_to_a_source_is_for_every_read_that_has_it():
+    ir = {
+        "nodes": [{"id": "a", "type": "text"}, {"id": "b", "type": "echo"}],
+        "mappings": {
+            "a": {"input_mappings": {"text": "topic"}},
+            "b": {"input_mappings": {"value": "topic"}, "output_mappings": {"echoed": "b.echoed"}},
+        },
+    }
+    for word in ("--topic=x", "--text=x", "--value=x", "--a.text=x", "--b.value=x"):
+        assert given_by(ir, word).inputs == {"topic": "x"}
+
+
+def test_what_an_earlier_step_writes_no_flag_gives():
+    ir = {"nodes": [{"id": "e", "type": "echo"}, {"id": "f", "type": "echo"}]}
+    ir["mappings"] = {"f": {"input_mappings": {"value": "e.echoed"}}}
+    assert "'f' takes it from e.echoed (PF01)" in refused(ir, "--f.value=x")
+    ir = {"nodes": [{"id": "c", "type": "count"}, {"id": "d", "type": "count"}]}
+    assert "an earlier step writes 'n' (PF07)" in refused(ir, "--d.n=5")
+
+
+def test_two_explicit_reads_of_one_name_have_a_flag_each():
+    ir = {"nodes": [{"id": "a", "type": "wait_for"}, {"id": "b", "type": "wait_for"}]}
+    assert refused(ir, "--file=x").endswith("--a.file or --b.file")
+    assert given_by(ir, "--a.file=x", "--b.file=y").data == {"a": {"file": "x"}, "b": {"file": "y"}}
+
+
+def test_a_step_that_may_take_any_key_takes_any_flag_as_data_and_as_a_param():
+    ir = {"nodes": [{"id": "a", "type": "open"}, {"id": "b-2", "type": "open"}]}
+    given = given_by(ir, "--any=x")
+    assert (given.inputs, given.params) == ({"any": "x"}, {"a": {"any": "x"}, "b-2": {"any": "x"}})
+    given = given_by(ir, "--b-2.any=x")
+    assert (given.inputs, given.params, given.data) == ({}, {"b-2": {"any": "x"}}, {"b-2": {"any": "x"}})
+    assert "cannot take --c.any: no such flag" in refused(ir, "--c.any=x")
+
+
+def test_what_the_flow_gives_such_a_step_keeps_its_type():
+    node = {"id": "a", "type": "open", "inputs": {"k": 5, "both": "x"}, "params": {"both": "x", "p": 1, "f": 0.5}}
+    given = given_by({"nodes": [node]}, "--k=6", "--both=y", "--p=2", "--f=0.9")
+    assert given.data == {"a": {"k": 6, "both": "y"}}
+    assert given.params == {"a": {"both": "y", "p": 2, "f": 0.9}}
+    assert type(given.data["a"]["k"]) is type(given.params["a"]["p"]) is int
+
+
+def test_an_input_is_secret_when_a_step_says_so():
+    plan = plan_of(ONE)
+    assert [name for name, each in plan.inputs.items() if is_secret(plan, each)] == ["key"]

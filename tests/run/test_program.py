@@ -1,0 +1,143 @@
+"""Nodes in any language: what such a program gets, and what is made of its answer."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from pflow.flow.kinds import forget_kinds
+from tests.run.flows import run
+
+INTERFACE = """#!/bin/sh
+# Interface:
+# - Reads: shared["text"]: str [pipe]  # a text
+# - Reads: shared["more"]: any = null  # anything
+# - Writes: shared["out"]: any [pipe]  # anything
+# - Params: how: str = "plain"  # how
+# - Params: count: int = 1  # how many
+# - Params: token: str = null [secret] [env TOKEN]  # a secret
+# - Actions: default, left
+"""
+STORE = '{"$pflow":{"v":1},"out":1}'
+ERROR = '{"$pflow":{"v":1,"error":{"step":"x","node":"y","exit":9,"message":"on purpose"}}}'
+
+
+@pytest.fixture
+def program(nodes):
+    """Makes the node `it` of a script's body."""
+
+    def make(body, interface=INTERFACE):
+        file = nodes / "pflow-it"
+        file.write_text(interface + body)
+        file.chmod(0o755)
+        forget_kinds()
+
+    return make
+
+
+def run_it(store=None, **step):
+    return run({"nodes": [{"id": "it", "type": "it", **step}]}, {"text": "a b c"} if store is None else store)
+
+
+def test_it_gets_its_reads_as_a_store_and_its_params_as_flags(program, tmp_path):
+    program(f'cat >"{tmp_path}/in"; printf "%s\\n" "$@" >"{tmp_path}/args"; echo \'{STORE}\'')
+    ran = run_it({"text": "a", "other": 1}, params={"how": "a b", "count": 7})
+    assert ran.store == {"text": "a", "other": 1, "out": 1}
+    sent = json.loads((tmp_path / "in").read_text())
+    assert sent.pop("$pflow")["last"] == "text"
+    assert sent == {"text": "a"}
+    assert (tmp_path / "args").read_text().splitlines() == ["--how=a b", "--count=7"]
+
+
+def test_params_at_their_default_are_no_flags_and_secrets_never(program, tmp_path, monkeypatch):
+    program(f'printf "%s\\n" "$*" "$TOKEN" >"{tmp_path}/args"; cat >/dev/null; echo \'{STORE}\'')
+    monkeypatch.setenv("TOKEN", "s3cret")
+    assert run_it(params={"how": "plain"}).error is None
+    assert (tmp_path / "args").read_text() == "\ns3cret\n"
+
+
+def test_jq_alone_makes_a_node(program):
+    program("jq '.out = (.text | split(\" \") | length)'")
+    assert run_it().store["out"] == 3
+
+
+def test_only_what_it_changed_is_a_write(program):
+    interface = INTERFACE.replace(
+        "# - Params: how", '# - Writes: shared["text"]: str  # it may change\n# - Params: how'
+    )
+    program("jq '.out = 1'", interface)
+    assert run_it().ends("writes") == [{"out": ["out"]}]
+    program("jq '.text = \"new\"'", interface)
+    assert run_it().ends("writes") == [{"text": ["text"]}]
+
+
+@pytest.mark.parametrize(
+    ("body", "exit", "message"),
+    [
+        ("cat >/dev/null", 65, "cannot take the answer of it: its 0 bytes are no store"),
+        ("echo garbage", 65, "cannot take the answer of it: its 8 bytes are no store"),
+        ("echo '{\"out\":1}'", 65, "cannot take the answer of it: its 10 bytes are no store"),
+        ('echo \'{"$pflow":{"v":2}}\'', 65, "cannot take the answer of it: it has version 2"),
+        ('echo \'{"$pflow":{"v":1},"out":1,"out":2}\'', 65, "the key 'out' stands in it twice"),
+        ('echo \'{"$pflow":{"v":1},"out":1e999}\'', 65, "1e999"),
+        ('echo \'{"$pflow":{"v":1},"other":1}\'', 1, "the node wrote 'other'"),
+        (f"echo '{ERROR}'", 9, "on purpose"),
+        (f"echo '{ERROR}'; exit 4", 9, "on purpose"),
+        ("echo first >&2; echo 'it broke' >&2; exit 3", 3, "cannot run it: it ended with 3: it broke"),
+        (f"echo '{STORE}'; exit 3", 3, "cannot run it: it ended with 3"),
+        ("kill -9 $$", 137, "cannot run it: it ended with 137"),
+    ],
+)
+def test_a_bad_answer_fails_the_step(program, body, exit, message):
+    program(body)
+    ran = run_it()
+    assert (ran.error.exit, ran.store) == (exit, {"text": "a b c"})
+    assert message in ran.error.message
+
+
+def test_it_need_not_read_its_stdin(program):
+    program(f"echo '{STORE}'")
+    assert run_it({"text": "x" * 1_000_000}).error is None
+
+
+def test_what_it_says_on_stderr_is_shown_and_only_its_end_is_kept(program, capfd):
+    program(f"head -c 1000000 /dev/zero | tr '\\0' x >&2; cat >/dev/null; echo '{STORE}'")
+    assert run_it().store["out"] == 1
+    assert len(capfd.readouterr().err) == 1_000_000
+
+
+def test_its_action_chooses_the_edge(program):
+    program('jq \'."$pflow".action = "left" | .out = 1\'')
+    ran = run(
+        {
+            "nodes": [{"id": "it", "type": "it"}, {"id": "l", "type": "count"}, {"id": "d", "type": "text"}],
+            "edges": [{"from": "it", "to": "l", "action": "left"}, {"from": "it", "to": "d"}],
+        },
+        {"text": "a"},
+    )
+    assert (ran.ends("step", "action")[0], ran.store["n"]) == (("it", "left"), 1)
+
+
+def test_a_time_limit_ends_it_and_what_it_has_started(program, tmp_path):
+    program(f'sleep 60 & echo $! $$ >"{tmp_path}/pids"; wait')
+    ran = run_it(timeout=0.5)
+    assert (ran.error.exit, "0.5 s of its timeout" in ran.error.message) == (124, True)
+    for pid in (tmp_path / "pids").read_text().split():
+        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip() in (b"", b"Z")
+
+
+def test_a_missing_read_stops_before_it_runs(program, tmp_path):
+    program(f'touch "{tmp_path}/ran"')
+    assert run_it({}).error.exit == 66
+    assert not os.path.exists(tmp_path / "ran")
+
+
+def test_without_an_interface_it_gets_everything(program):
+    program("jq '.sum = .a + .b'", "#!/bin/sh\n")
+    assert run_it({"a": 1, "b": 2}).store == {"a": 1, "b": 2, "sum": 3}
+
+
+def test_a_program_that_cannot_be_started_fails_the_step(program, nodes):
+    program("", "#!/no/such/interpreter\n" + INTERFACE.partition("\n")[2])
+    assert run_it().error.exit == 66

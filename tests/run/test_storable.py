@@ -1,0 +1,108 @@
+"""What may stand in a store."""
+
+import enum
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.run.storable import storable
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a",
+        "é",
+        "\x00",
+        "",
+        0,
+        2**63 - 1,
+        -(2**63),
+        1.5,
+        -0.0,
+        True,
+        None,
+        b"\xff",
+        [],
+        [1, "a", [None]],
+        {"a": {"b": []}},
+    ],
+)
+def test_what_json_can_hold_stays_as_it_is(value):
+    assert storable("k", value) == value
+    assert type(storable("k", value)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ((1, 2), [1, 2]),
+        ([(1,), {"a": (2,)}], [[1], {"a": [2]}]),
+        (Word("w"), "w"),
+        (Colour.RED, 1),
+        (bytearray(b"x"), b"x"),
+        (memoryview(b"x"), b"x"),
+        ({"a": Word("w")}, {"a": "w"}),
+    ],
+)
+def test_what_resembles_it_becomes_it(value, stored):
+    assert storable("k", value) == stored
+    assert type(storable("k", value)) is type(stored)
+
+
+def test_what_the_node_does_to_its_value_later_is_nothing_to_the_store():
+    value = [1, (2,), {"a": [3]}]
+    stored = storable("k", value)
+    value[2]["a"].append(4)
+    assert stored == [1, [2], {"a": [3]}]
+    assert value == [1, (2,), {"a": [3, 4]}]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        ([1, float("-inf")], ""),
+        (2**64, "64 bits"),
+        ({"a": -(2**63) - 1}, "64 bits"),
+        ("\ud800", "surrogate"),
+        ({"\ud800": 1}, "surrogate"),
+        ({1: 2}, ""),
+        ({1, 2}, "set"),
+        (object(), "object"),
+        ([lambda: 1], "function"),
+        (1j, "complex"),
+    ],
+)
+def test_the_rest_is_65_and_names_the_key(value, why):
+    with pytest.raises(PflowError) as caught:
+        storable("k", value)
+    assert caught.value.exit == 65
+    assert caught.value.message.startswith("cannot store 'k'")
+    assert why in str(caught.value)
+
+
+def test_what_is_nested_too_deeply_is_said():
+    value: list = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(PflowError, match="nested too deeply") as caught:
+        storable("k", value)
+    assert caught.value.exit == 65
+
+
+def test_what_holds_itself_is_refused():
+    value: list = []
+    value.append(value)
+    with pytest.raises(PflowError) as caught:
+        storable("k", value)
+    assert caught.value.exit == 65

@@ -1,0 +1,158 @@
+"""Work in child processes: order, failures, and that none is left."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.run.failure import StepFailed
+from pflow.run.workers import run_all
+
+
+@pytest.fixture
+def marks(tmp_path):
+    """A folder in which processes show that they are there, by their ids."""
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+def nothing(line):
+    raise AssertionError(line)
+
+
+def test_results_come_in_order():
+    assert run_all(9, lambda n, take: n * n, jobs=3, is_reused=True, take=nothing) == [n * n for n in range(9)]
+    assert run_all(0, lambda n, take: n, jobs=3, is_reused=True, take=nothing) == []
+
+
+def test_a_process_is_used_again_or_not():
+    def pid(number, take):
+        return os.getpid()
+
+    assert len(set(run_all(9, pid, jobs=2, is_reused=True, take=nothing))) <= 2
+    assert len(set(run_all(9, pid, jobs=2, is_reused=False, take=nothing))) == 9
+    assert os.getpid() not in run_all(2, pid, jobs=1, is_reused=True, take=nothing)
+
+
+def test_no_more_run_at_once_than_jobs(marks):
+    def work(number, take):
+        (marks / f"on-{number}").touch()
+        count = len(os.listdir(marks))
+        (marks / f"on-{number}").unlink()
+        return count
+
+    assert max(run_all(30, work, jobs=2, is_reused=False, take=nothing)) <= 2
+
+
+def test_large_results_and_lines_arrive_whole():
+    lines = []
+
+    def work(number, take):
+        take(b"x" * 300_000)
+        return "é" * 1_000_000
+
+    assert run_all(3, work, jobs=None, is_reused=False, take=lines.append) == ["é" * 1_000_000] * 3
+    assert lines == [b"x" * 300_000] * 3
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "exit", "message"),
+    [
+        (PflowError("cannot", hint="do", exit=66), PflowError, 66, "cannot"),
+        (StepFailed("a", "n", PflowError("cannot", exit=77)), StepFailed, 77, "cannot"),
+        (ValueError("odd"), PflowError, 70, "a bug in pflow: ValueError: odd"),
+        (SystemExit(3), PflowError, 1, "it raised SystemExit"),
+        (KeyboardInterrupt(), PflowError, 1, "it raised KeyboardInterrupt"),
+    ],
+)
+def test_a_failure_is_raised_here(error, kind, exit, message):
+    def work(number, take):
+        raise error
+
+    with pytest.raises(kind) as caught:
+        run_all(2, work, jobs=1, is_reused=True, take=nothing)
+    assert (caught.value.exit, caught.value.message) == (exit, message)
+    assert getattr(caught.value, "step", "") == getattr(error, "step", "")
+
+
+@pytest.mark.parametrize(
+    ("end", "exit", "how"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), 137, "signal 9 killed it"),
+        (lambda: os._exit(5), 5, "it exited with 5"),
+        (lambda: os._exit(0), 1, "it exited with 0"),
+    ],
+)
+def test_a_process_that_is_gone_is_a_failure(end, exit, how):
+    with pytest.raises(PflowError) as caught:
+        run_all(2, lambda number, take: end(), jobs=2, is_reused=True, take=nothing)
+    assert (caught.value.exit, caught.value.message) == (exit, f"cannot finish: its process is gone: {how}")
+
+
+def pids_in(folder):
+    return [int(name) for name in os.listdir(folder)]
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_the_first_failure_ends_the_others(marks):
+    def work(number, take):
+        (marks / str(os.getpid())).touch()
+        if number == 3:
+            until(lambda: len(os.listdir(marks)) == 4)
+            raise PflowError("cannot")
+        time.sleep(60)
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with pytest.raises(PflowError, match="cannot"):
+        run_all(4, work, jobs=None, is_reused=False, take=nothing)
+    assert not any(map(is_running, pids_in(marks)))
+
+
+def test_an_exception_here_ends_them_all(marks):
+    def work(number, take):
+        (marks / str(os.getpid())).touch()
+        until(lambda: len(os.listdir(marks)) == 3)
+        take(b"all are there")
+        time.sleep(60)
+
+    with pytest.raises(AssertionError, match="all are there"):
+        run_all(3, work, jobs=3, is_reused=True, take=nothing)
+    assert not any(map(is_running, pids_in(marks)))
+
+
+def test_a_child_of_a_killed_parent_ends_and_what_it_had_started_too(marks):
+    from pflow.children import run
+    from pflow.stage.signals import catch_signals
+
+    def work(number, take):
+        command = f'sleep 60 & touch "{marks}/$!" "{marks}/{os.getpid()}"; wait'
+        run(["/bin/sh", "-c", command], on_stdout=take, on_stderr=take)
+
+    parent = os.fork()
+    if parent == 0:
+        try:
+            catch_signals()
+            run_all(2, work, jobs=2, is_reused=True, take=nothing)
+        finally:
+            os._exit(0)
+    until(lambda: len(os.listdir(marks)) == 4)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    until(lambda: not any(map(is_running, pids_in(marks))))
