@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
 from pflow.stage.step import enter_span
@@ -37,6 +38,7 @@ class Listeners:
         self.takers: list[Callable[[bytes], None]] = []
         self.flags = flags
         self.recorder: Recorder | None = None
+        self.has_chosen = False
 
     def begin(self, snapshot: Snapshot, end_line: Callable[[], None]) -> None:
         """`end_line` is called before something is said to a person."""
@@ -66,9 +68,28 @@ class Listeners:
         span = self.document.header.get("traceparent")
         steps = len(self.plan.steps)
         self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span, parent=parent)
-        if self.log is not None:
-            self.log.write_snapshot(snapshot.as_json(digest))
-            self.takers.append(self.log.line)
+        if self.log is None:
+            return
+        self.digest = digest
+        self.snapshot = snapshot
+        self.log.write_snapshot(snapshot.as_json(digest))
+        self.takers += [self.log.line, self._note_model]
+
+    def _note_model(self, lines: bytes) -> None:
+        """The model that was chosen for a step is an override: another day it could be another."""
+        if b'"model":"' not in lines:
+            return
+        for line in lines.splitlines():
+            event: Any = decode(line)
+            if event["event"] == "end" and "model" in event:
+                outer, _, inner = event["step"].partition("/")
+                wired = self.plan.steps.get(outer)
+                if not inner and wired is not None and "model" not in {**wired.params, **self._overridden(outer)}:
+                    self.snapshot.override(outer, "model", event["model"])
+                    self.has_chosen = True
+
+    def _overridden(self, step: str) -> dict[str, Any]:
+        return self.snapshot.config_overrides.get(step, {})
 
     def _flow_text(self) -> bytes:
         from pflow.flow.unload import flow_to_ir
@@ -99,6 +120,8 @@ class Listeners:
             return
         from pflow.run.log import describe
 
+        if self.has_chosen:
+            self.log.write_snapshot(self.snapshot.as_json(self.digest))
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)

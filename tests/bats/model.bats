@@ -175,3 +175,10 @@ M
     words() { grep -oE '[[:alpha:]]{6,}' "$1" | sort -uf; }
     [ "$(comm -12 <(words out.md) <(words examples/notes.txt) | wc -l)" -ge 3 ] # it is about them
 }
+
+@test "the model that a flow's step chose is in the snapshot of its run" {
+    in_shells 'pflow run "llm --prompt=hi" -n -q; cat "$HOME"/.local/state/pflow/runs/*/snapshot.json | tail -n 1 | jq -c .config_overrides'
+    expect 0 '{"llm":{"model":"echo"}}'
+    in_shells 'pflow run "llm --prompt=hi --model=reply" -n -q; cat "$(ls -d "$HOME"/.local/state/pflow/runs/*/ | tail -n 1)"snapshot.json | jq -c .config_overrides'
+    expect 0 '{}'
+}
