@@ -6,6 +6,8 @@ from pflow.errors import PflowError
 from pflow.run.failure import in_words
 from pflow.run.step import StepNode
 from pflow.run.workers import run_all
+from pflow.stage.signals import Interrupted
+from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ class IsolatedStep(StepNode):
             self.context.emit = emit and (lambda part: take(part if isinstance(part, bytes) else _encoded(part)))
             try:
                 StepNode.perform(self, shared, work)
-            except Exception as error:
+            except (Interrupted, ClosedPipe):
+                raise
+            except BaseException as error:
                 failure = in_words(self.type, self.wired, error)
                 failure.reads = work.reads
                 raise failure from error

@@ -26,7 +26,7 @@ PROGRAM = "pflow run"
 
 
 class Listeners:
-    """Begins the log of a run and whatever else listens; `recorder` is None where nobody does."""
+    """Begins the log of a run and whatever else listens. `recorder` makes the events."""
 
     def __init__(self, plan: Plan, run_id: str, name: str, flags: RunFlags, document: Document) -> None:
         self.plan = plan
@@ -50,8 +50,8 @@ class Listeners:
             from pflow.stage.events import write_lines
 
             self.takers.append(lambda lines: write_lines(PROGRAM, lines))
-        if self.takers:
-            self.recorder = Recorder(self.takers[0] if len(self.takers) == 1 else self._take)
+        # Also where nobody listens: a step that is watched is held to its interface, and no run is to be laxer.
+        self.recorder = Recorder(self.takers[0] if len(self.takers) == 1 else self._take)
 
     def _take(self, lines: bytes) -> None:
         for each in self.takers:
