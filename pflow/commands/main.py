@@ -47,7 +47,8 @@ def run(words: list[str]) -> int:
     try:
         if words[0:1] == ["help"] and len(words) == 2:
             words = [words[1], "--help"]
-        if 1 in closed and words and words[0] in ("--help", "-h", "help", "--version", *_names("commands")):
+        own_words = {"--help", "-h", "help", "--version", *_names("commands")} - {"run"}
+        if 1 in closed and words and words[0] in own_words:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
             write_pieces(1 if words else 2, [_help().encode()])
@@ -55,7 +56,7 @@ def run(words: list[str]) -> int:
         if words[0] == "--version":
             write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
             return 0
-        return _run_words(words)
+        return _run_words(words, closed)
     except ClosedPipe:
         die_of_closed_pipe()
     except PflowError as error:
@@ -68,21 +69,25 @@ def run(words: list[str]) -> int:
         return bug.exit
 
 
-def _run_words(words: list[str]) -> int:
-    """Pipe syntax, a command, a node or a saved flow, whichever the words are first."""
+def _run_words(words: list[str], closed: list[int]) -> int:
+    """Pipe syntax, a command, a node or a saved flow, whichever the words are first. A flow or node gets `closed`."""
     word, rest = words[0], words[1:]
     if _may_be_pipe(words):
         from pflow.flow.pipe import is_pipe
 
         of_flows = word in ("run", "check", "explain", "export")
         if is_pipe(words) and not (of_flows and not _is_sign(rest[0])):
-            return _run_command("run", words)
+            return _run_flow(words, closed)
+    if word == "run":
+        _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
+        return _run_flow(rest, closed)
     if word in _names("commands"):
         return _run_command(word, rest)
     program = _find_program(word)
     _check_redirection(words, is_node=program is not None)
     if program is None:
-        return _run_saved_flow(words)
+        return _run_saved_flow(words, closed)
+    _close_again(closed)
     return _run_program(program, word, rest)
 
 
@@ -106,6 +111,11 @@ def _check_redirection(words: list[str], *, is_node: bool) -> None:
             raise error
 
 
+def _is_written_down(word: str) -> bool:
+    """Whether a word is a whole flow: then a > after it was meant."""
+    return " " in word or "/" in word or word.endswith(".json") or os.path.isfile(word)
+
+
 def _is_file(fd: int) -> bool:
     try:
         return os.fstat(fd).st_mode & 0o170000 == 0o100000
@@ -113,12 +123,25 @@ def _is_file(fd: int) -> bool:
         return False
 
 
-def _run_saved_flow(words: list[str]) -> int:
+def _run_saved_flow(words: list[str], closed: list[int]) -> int:
     from pflow.flow.subflow import saved_flow
 
     if saved_flow(words[0]) is None:
         raise _not_found(words[0])
-    return _run_command("run", words)
+    return _run_flow(words, closed)
+
+
+def _run_flow(words: list[str], closed: list[int]) -> int:
+    from pflow.commands.run import main
+
+    _close_again(closed)
+    return main(words)
+
+
+def _close_again(closed: list[int]) -> None:
+    """Let who comes next see for itself what was closed."""
+    for fd in closed:
+        os.close(fd)
 
 
 def _run_program(program: str, word: str, words: list[str]) -> int:
@@ -138,8 +161,6 @@ def _run_command(word: str, words: list[str]) -> int:
     """A command's click function, with its errors in our words and codes."""
     module = f"pflow.commands.{word.replace('-', '_')}"
     __import__(module)
-    if hasattr(sys.modules[module], "main"):
-        return int(sys.modules[module].main(words))
     from pflow.commands._click import run_click
 
     return run_click(sys.modules[module].command, word, words)
@@ -162,10 +183,12 @@ def _find_program(word: str) -> str | None:
 def _not_found(word: str) -> PflowError:
     import difflib
 
-    from pflow.registry import bundled_names
+    from pflow.flow.kinds import list_kinds
+    from pflow.flow.subflow import saved_flows
 
     shown = word if len(word) <= 60 else word[:59] + "…"
-    near = difflib.get_close_matches(word, [*bundled_names(), *_names("commands"), *_names("plumbing")], 2)
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *_names("commands"), *_names("plumbing")]
+    near = difflib.get_close_matches(word, names, 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
     if " " in word and not near:
         hint = "a flow in one argument is 'a => b', its first word a node"

@@ -12,7 +12,7 @@ from pflow.flow.sources import AlternativeSource, Constant, PathSource, Source, 
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
 from pflow.paths import parse_path
-from pflow.templates import expand
+from pflow.templates import expand, is_reference
 from pflow.types import Type, parse_type
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ class _Wiring:
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_whole = len(reference.path) == 1 and part.role == MAPPING and not part.is_template
+        is_whole = len(reference.path) == 1 and _is_one_path(part)
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
         if wired is None:
@@ -206,6 +206,13 @@ def _wired(step: Step, number: int, directory: str) -> Wired:
         wired = Wired(step, number, None, Interface())
         wired.fault = error.message
         return wired
+
+
+def _is_one_path(part: Part) -> bool:
+    """Whether a path is all that a part is: then what it leads to is of the type that the part is for."""
+    if part.role == MAPPING:
+        return not part.is_template
+    return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
+from pflow.paths import meet
 from pflow.stage.given import Given as GivenFlag
 from pflow.stage.given import as_written
 from pflow.types import Type
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.plan import Plan, PlanInput, Wired
+    from pflow.paths import Path
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 
@@ -78,18 +80,40 @@ class FlowFlags:
         for key, value in {**wired.step.inputs, **wired.step.params}.items():
             if not (key in wired.interface.reads or key in wired.interface.params or key in _OF_DIALECTS):
                 self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
+        self._refuse_bindings(wired)
+
+    def _refuse_bindings(self, wired: Wired) -> None:
+        """Note what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
+        for key in _OF_DIALECTS:
+            if key in wired.step.params:
+                self._note_refused(wired, key, "what binds keys stands in the flow (PF01)")
+        fed = {reader for given in self.plan.inputs.values() for reader in given.readers}
+        for key in wired.step.input_mappings:
+            if key not in wired.interface.reads and (wired.id, key) not in fed:
+                self._refuse(wired, key, key)
+        for place in [wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]]:
+            if len(place) == 1:
+                self.refused.setdefault(_plain(str(place[0])), f"'{wired.id}' writes '{place[0]}' (PF07)")
 
     def _refuse(self, wired: Wired, name: str, key: str) -> None:
         """Note why a flag cannot give what a step takes from another one's write."""
         source = wired.sources.get(key)
         if source is not None and source.paths:
-            why = f"'{wired.id}' takes it from {source.origin} (PF01)"
-            self.refused.setdefault(_plain(name), why)
-            self.refused[_plain(f"{wired.id}.{name}")] = why
+            writer = self._writer_of(source.paths[0])
+            of = f", which '{writer}' writes" if writer and writer not in source.origin else ""
+            self._note_refused(wired, name, f"'{wired.id}' takes it from {source.origin}{of} (PF01)")
         elif not any((wired.id, key) in given.readers for given in self.plan.inputs.values()):
-            why = f"an earlier step writes '{key}' (PF07)"
-            self.refused.setdefault(_plain(name), why)
-            self.refused[_plain(f"{wired.id}.{name}")] = why
+            self._note_refused(wired, name, f"an earlier step writes '{key}' (PF07)")
+
+    def _writer_of(self, path: Path) -> str:
+        for id, wired in self.plan.steps.items():
+            if any(meet(path, wired.place_of(key)) for key in [*wired.interface.writes, *wired.targets]):
+                return id
+        return ""
+
+    def _note_refused(self, wired: Wired, name: str, why: str) -> None:
+        self.refused.setdefault(_plain(name), why)
+        self.refused[_plain(f"{wired.id}.{name}")] = why
 
     def _add_both(self, wired: Wired, name: str, target: Target) -> None:
         self._add(name, target)

@@ -198,8 +198,9 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         """Put the data flags into the store, where nothing is yet."""
         for key in self.values.stored:
             place = self.wired.data_place(key)
-            if key in found and not _is_there(shared, place):
-                item = self.interface.reads.get(key)
+            item = self.interface.reads.get(key)
+            is_unset = found.get(key) is None and item is not None and item.default is None
+            if key in found and not is_unset and not _is_there(shared, place):
                 self.context.assign(shared, place, as_stored(item, found[key]) if item else found[key])
 
     def put(self, shared: Any, key: str, value: Any) -> None:

@@ -55,7 +55,8 @@ class Finder:
             return self.source.value
         value = self.source.find(shared)
         if self.written is not None:
-            return settle(self.key, self.type, self.written, value)
+            value = settle(self.key, self.type, self.written, value)
+            return self.fitted(None) if value is None else value
         return self.fitted(value)
 
     def fitted(self, value: Any) -> Any:

@@ -61,12 +61,12 @@ def test_each_finding_is_a_line_and_the_last_words_count_them(check):
         "f.json: nodes[1].id: PF12: two steps are called 'read'; rename one: nodes[0] is called so too\n"
         "f.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?\n"
     )
-    assert err == "pflow check: 3 errors\n"
+    assert err == "pflow check: 3 errors (2 steps, pflow form)\n"
 
 
 def test_warnings_alone_end_well_unless_they_are_to_count(check):
     code, out, err = check(DOUBTFUL)
-    assert (code, err) == (0, "pflow check: 1 warning\n")
+    assert (code, err) == (0, "pflow check: 1 warning (1 step, pflow form)\n")
     assert "PF14: warning: '${a' is no reference" in out
     assert check(DOUBTFUL, "--strict")[0] == 65
     assert check(GOOD, "--strict")[0] == 0

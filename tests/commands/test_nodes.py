@@ -8,8 +8,8 @@ import pytest
 from pflow.commands._click import run_click
 from pflow.commands.nodes import command
 from pflow.errors import PflowError
-from pflow.flow.subflow import saved_flows
 from pflow.flow.kinds import forget_kinds
+from pflow.flow.subflow import saved_flows
 
 OWN = '''
 import pocketflow

@@ -321,7 +321,7 @@ CASES = {
     ),
     "pipe syntax with a way back": Case(
         "count:up =again=> up; up => say --value='$count'",
-        {"count": 3, **said(3)},
+        {"count": 3, "value": 3, **said(3)},
         sh="edge for again",
     ),
     "some of a step's keys under its name": Case(

@@ -74,7 +74,7 @@ INSTRUCTIONS = """<instructions>
 LINES = {
     "001, templates": (
         f'github-get-issue --issue=1234 >> claude-code --prompt="{INSTRUCTIONS}"',
-        {"claude-code": {"prompt": f"template:{INSTRUCTIONS}"}},
+        {},
     ),
     "001, dependencies": (
         """
@@ -84,9 +84,7 @@ llm --prompt="Write commit message for: $code_report" >>  # Depends on: shared["
 git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
 """,
         {
-            "claude-code": {"prompt": "template:...This is the issue: $issue"},
             "llm": {"prompt": "template:Write commit message for: $code_report"},
-            "git-commit": {"message": "response"},
         },
     ),
     "002, chain": (
@@ -156,6 +154,26 @@ def test_a_line_of_the_seeds_is_written_back(line):
     assert [vars_of(step) for step in again.steps] == [vars_of(step) for step in flow.steps]
 
 
+@pytest.mark.parametrize(
+    ("line", "id", "inputs", "came_from"),
+    [
+        ("001, templates", "claude-code", {"prompt": INSTRUCTIONS}, {"prompt": [("issue",)]}),
+        (
+            "001, dependencies",
+            "claude-code",
+            {"prompt": "...This is the issue: $issue"},
+            {"prompt": [("issue",)]},
+        ),
+        ("001, dependencies", "git-commit", {"message": "${response}"}, {"message": [("response",)]}),
+        ("001, dependencies", "llm", {}, {"prompt": [("code_report",)]}),
+    ],
+)
+def test_a_template_of_the_seeds_is_filled_where_it_stands(line, id, inputs, came_from):
+    wired = wire(parse_pipe([LINES[line][0]])).steps[id]
+    assert wired.step.inputs == inputs
+    assert {key: list(source.paths) for key, source in wired.sources.items() if source.paths} == came_from
+
+
 def vars_of(step):
     return {name: getattr(step, name) for name in type(step).__slots__}
 
@@ -165,7 +183,7 @@ def test_the_chain_of_seed_001_is_written_as_one_would_write_it():
         "github-get-issue --issue-number=1234\n"
         "  => claude-code --prompt='...This is the issue: $issue'\n"
         "  => llm --prompt='Write commit message for: $code_report'\n"
-        "  => git-commit\n"
+        "  => git-commit --message='${response}'\n"
     )
 
 

@@ -20,6 +20,12 @@ NODES = {
     - Reads: shared["message"]: str [pipe]  # what to say
     - Reads: shared["depth"]: int = 1  # how deep
     - Reads: shared["files"]: list[str] = []  # which""",
+    "quiet": """
+    - Reads: shared["message"]: str = "" [own]  # what to say
+    - Reads: shared["depth"]: int = 1 [own]  # how deep
+    - Reads: shared["ratio"]: float = 1 [own]  # how much
+    - Reads: shared["deep"]: bool = false [own]  # whether
+    - Reads: shared["code"]: str = "" [own] [verbatim]  # what to run""",
     "report": """
     - Reads: shared["text"]: any = null [pipe]  # what it is about
     - Reads: shared["exit_code"]: int  # how it ended
@@ -50,6 +56,10 @@ def sources(text):
 
 def targets(text):
     return {step.id: step.output_mappings for step in parse_pipe([text]).steps if step.output_mappings}
+
+
+def inputs(text):
+    return {step.id: step.inputs for step in parse_pipe([text]).steps if step.inputs}
 
 
 def warnings(text):
@@ -100,6 +110,14 @@ def test_a_step_that_hands_nothing_on_works_like_tee():
         ("read-file --path=a => llm --map-in=text=x.y", {"llm": {"text": "x.y"}}),
         ("read-file --path=a => llm --prompt='Say $content'", {"llm": {"prompt": "template:Say $content"}}),
         ("read-file --path=a => llm --system='$content'", {}),
+        ("fetch --n=1 => report --exit-code='${issue.votes}'", {}),
+        ("fetch --n=1 => report --exit-code='$count'", {"report": {"text": "issue"}}),
+        ("fetch:f --n=1 => report --usage='${f.issue}'", {}),
+        ("llm:a => llm:b => report --usage='$b' --exit-code=1", {"b": {"text": "a.response"}}),
+        (
+            "llm:a => llm:b => report --usage='$a' --exit-code=1",
+            {"b": {"text": "a.response"}, "report": {"text": "b.response"}},
+        ),
         (
             "fetch -n => llm --prompt='$issue.title'".replace("-n", "--n=1"),
             {"llm": {"prompt": "template:$issue.title"}},
@@ -172,7 +190,10 @@ def test_a_write_that_meets_another_steps_data_moves_its_step():
     assert targets("title --text=x => llm --text=y") == {"title": {"text": "title.text"}}
     assert targets("title --text=x") == {}
     assert targets("read-file --path=a => read-file:b --path=b => write-file --path=o").keys() == {"read-file", "b"}
-    assert targets("read-file --path=a => write-file --content='$content' --path=o") == {}
+    templated = "read-file --path=a => write-file --content='$content' --path=o"
+    assert targets(templated) == {"read-file": {"content": "read-file.content"}}
+    assert inputs(templated)["write-file"] == {"content": "${read-file.content}", "path": "o"}
+    assert wired(templated)["write-file"] == {"content": "read-file.content"}
     assert targets("llm --prompt=a => write-file --path=a => write-file --path=b") == {}
 
 
@@ -193,7 +214,8 @@ def test_what_is_mapped_by_hand_stays_there():
 def test_a_step_with_an_id_flag_stands_whole_under_it():
     text = "llm --id=draft --prompt=x => write-file --path='$response'"
     assert targets(text) == {"draft": {"response": "draft.response", "usage": "draft.usage"}}
-    assert sources(text) == {"write-file": {"path": "draft.response"}}
+    assert inputs(text)["write-file"] == {"path": "${draft.response}"}
+    assert wired(text)["write-file"] == {"path": "draft.response"}
     assert targets("llm --id=draft => llm => llm:c --id=c").keys() == {"draft", "c"}
 
 
@@ -202,7 +224,9 @@ def test_a_name_means_the_latest_earlier_write_wherever_it_moved():
     text += " --content='see $usage'"
     flow = parse_pipe([text])
     assert flow.step("b").params == {"system": "${a.response}, ${a.response.x[0]} of $$5"}
-    assert flow.steps[2].input_mappings == {"path": "b.response", "content": "template:see ${b.usage}"}
+    assert flow.steps[2].inputs == {"path": "${b.response}", "content": "see ${b.usage}"}
+    assert flow.steps[2].input_mappings == {}
+    assert wired(text)["write-file"] == {"path": "b.response", "content": "b.usage"}
     assert troubles(text) == []
     assert sources("llm:a => llm:b --map-in=prompt=response.x --map-in=text=usage")["b"] == {
         "prompt": "a.response.x", "text": "a.usage",
@@ -216,7 +240,8 @@ def test_a_name_inside_a_list_or_an_object_is_followed_too():
 
 def test_a_step_and_its_key_mean_that_write_as_in_a_flows_json():
     text = "llm:a --prompt=x => fetch --n=1 => write-file --path='${a.response}' --content='${a.usage.model}'"
-    assert sources(text) == {"write-file": {"path": "a.response", "content": "a.usage.model"}}
+    assert sources(text) == {}
+    assert wired(text)["write-file"] == {"path": "a.response", "content": "a.usage.model"}
     assert targets(text) == {}
     assert wire(parse_pipe([text])).steps["a"].targets == {"response": ("a", "response"), "usage": ("a", "usage")}
     assert troubles(text) == []
@@ -231,10 +256,21 @@ def test_what_several_steps_may_have_written_last_is_a_list_where_it_is_all_of_a
     assert inside.warnings == ["'response' in --prompt of 'fix' may mean draft.response or fix.response: name one"]
 
 
+def test_what_several_steps_may_have_written_last_is_a_list_for_a_stored_flag_too():
+    text = "judge:j =failed=> llm:a => write-file:w --content='{}' --path=o; j => llm:b => w"
+    either = parse_pipe([text.format("$response")])
+    assert either.step("w").inputs == {"path": "o"}
+    assert either.step("w").input_mappings == {"content": ["a.response", "b.response"]}
+    assert either.warnings == []
+    inside = parse_pipe([text.format("see $response")])
+    assert inside.step("w").inputs == {"content": "see $response", "path": "o"}
+    assert inside.warnings == ["'response' in --content of 'w' may mean a.response or b.response: name one"]
+
+
 def test_a_name_that_two_branches_of_a_fork_write_is_not_chosen():
     text = "fetch:f --n=1 => llm:a; f => llm:b; a => write-file:w --path='$response'; b => w"
     flow = parse_pipe([text])
-    assert flow.step("w").input_mappings == {"path": "response"}
+    assert flow.step("w").inputs == {"path": "$response"}
     assert flow.warnings == [
         "'response' in --path of 'w' may mean a.response or b.response, which run at the same time: name one"
     ]
@@ -247,13 +283,38 @@ def test_a_read_by_its_name_follows_the_latest_write_that_moved():
     assert "exit_code" not in sources(maybe)["r"]
 
 
-def test_a_templated_flag_becomes_a_mapping_of_its_type():
-    assert sources("fetch --n='$topic'") == {"fetch": {"number": "template:$topic"}}
-    assert sources("fetch --n=1 => commit --message=x --depth='$count'") == {"commit": {"depth": "count"}}
-    assert sources("fetch --n=1 => commit --message=x --depth='${issue.title}'") == {
-        "commit": {"depth": "template:${issue.title}"}
+def test_a_templated_flag_that_is_stored_stays_an_input():
+    text = "fetch --n='$topic' => commit --message='Re: ${issue.title}' --depth='$count' --files='$names'"
+    assert sources(text) == {}
+    assert inputs(text) == {
+        "fetch": {"number": "$topic"},
+        "commit": {"message": "Re: ${issue.title}", "depth": "$count", "files": "$names"},
     }
-    assert sources("fetch --n=1 => commit --message=x --depth='1$count'") == {"commit": {"depth": "template:1$count"}}
+    assert wired(text) == {
+        "fetch": {"number": "topic"}, "commit": {"message": "issue.title", "depth": "count", "files": "names"},
+    }  # fmt: skip
+    assert wire(parse_pipe([text])).inputs["topic"].required
+
+
+@pytest.mark.parametrize(
+    ("given", "source"),
+    [
+        ("--depth='$count'", "count"),
+        ("--depth='${issue.title}'", "template:${issue.title}"),
+        ("--depth='1$count'", "template:1$count"),
+        ("--message='$count'", "count"),
+        ("--message='a $count'", "template:a $count"),
+        ("--deep='$count'", "template:$count"),
+        ("--ratio='$count'", "count"),
+    ],
+)
+def test_a_templated_flag_that_is_not_stored_becomes_a_mapping_of_its_type(given, source):
+    key = given[2:].partition("=")[0]
+    assert sources(f"fetch --n=1 => quiet {given}") == {"quiet": {key: source}}
+    assert inputs(f"fetch --n=1 => quiet {given}") == {"fetch": {"number": 1}}
+
+
+def test_a_dollar_twice_is_no_template():
     assert sources("llm --prompt='a $$b $topic'") == {"llm": {"prompt": "template:a $$b $topic"}}
     assert parse_pipe(["llm --prompt='a $$b'"]).steps[0].inputs == {"prompt": "a $$b"}
 
@@ -267,14 +328,29 @@ def test_params_and_verbatim_flags_keep_what_is_written():
     assert shell.inputs == {"command": "echo $response $$"}
 
 
+@pytest.mark.parametrize("type", ["shell --command", "quiet --code"])
+@pytest.mark.parametrize("value", ["$response", "${a.response}", "$commit_message", "$respons", "$text"])
+def test_a_verbatim_read_never_has_a_template(type, value):
+    text = f"judge:j =failed=> llm:a => {type.replace(' ', ':w ')}='{value}'; j => llm:b => w"
+    flow = parse_pipe([text])
+    key = type.partition("--")[2]
+    assert flow.step("w").inputs == {key: value}
+    assert key not in flow.step("w").input_mappings
+    assert flow.warnings == []
+    assert wire(flow).steps["w"].sources[key].find({}) == value
+
+
 def test_an_unknown_name_after_an_untaken_write_names_that_write():
     text = "llm --prompt=x => commit --message='$commit_message'"
-    assert sources(text) == {"commit": {"message": "response"}}
+    assert inputs(text)["commit"] == {"message": "${response}"}
+    assert wired(text)["commit"] == {"message": "response"}
     assert warnings(text) == [
         "nothing writes '$commit_message' in --message of 'commit'; it is taken for what 'llm' hands on: ${response}"
     ]
     moved = "llm => llm => commit --message='Re: $commit_message'"
-    assert sources(moved)["commit"] == {"message": "template:Re: ${llm-2.response}"}
+    assert inputs(moved)["commit"] == {"message": "Re: ${llm-2.response}"}
+    assert wired(moved)["commit"] == {"message": "llm-2.response"}
+    assert sources("llm --prompt=x => quiet --message='$commit_message'") == {"quiet": {"message": "response"}}
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def rewritten(text):
         ("many --words='[\"$x\"]' --words='[]'", ["many --words='[\"$x\"]'"]),
         ("many --words='[]' --free=''", ["many --words='[]' --free=''"]),
         ("many --verbatim --free='$x' --code='$y'", ["many --free='$$x' --code='$y'"]),
-        ("many --score=$x --rate=$y --words=$z", ["many --words='$z' --score='$x' --rate='$y'"]),
+        ("many --score=$x --rate=$y --words=$z", ["many --score='$x' --rate='$y' --words='$z'"]),
         ("llm --retries=2 --wait=0.5 --timeout=60", ["llm --retries=2 --wait=0.5 --timeout=60"]),
         ("llm --id=draft", ["llm --id=draft"]),
         ("read-file --path=a => llm --map-in=text=content", ["read-file --path=a", "  => llm"]),
@@ -127,15 +127,19 @@ def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do():
     assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}'\n"
     ask.input_mappings = {"prompt": "fetch.content", "text": "content"}
     assert written(fetch, ask) == (
-        "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}' --text='$content'\n"
+        "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}' --map-in=text=content\n"
     )
     ask.input_mappings = {"prompt": "topic", "text": "content"}
     assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='$topic'\n"
     ask.input_mappings = {"text": "fetch.content"}
     ask.output_mappings = {"response": "out"}
     assert written(fetch, ask) == (
-        "read-file:fetch --path=a\n  => llm:ask --text='${fetch.content}' --map-out=response=out\n"
+        "read-file:fetch --path=a\n  => llm:ask --map-in=text=fetch.content --map-out=response=out\n"
     )
+    ask.input_mappings, ask.output_mappings = {"text": "template:${fetch.content}"}, {}
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --map-in=text=fetch.content\n"
+    ask.input_mappings, ask.inputs = {}, {"text": "Of ${fetch.content}"}
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --text='Of ${fetch.content}'\n"
 
 
 def test_a_step_that_was_put_under_its_id_is_written_with_an_id_flag():
@@ -181,6 +185,9 @@ def test_versions_stand_in_a_comment():
         ([Step("a", "unknown", params={"x": "y"})], {}, "no flag gives 'a' its inputs.x"),
         ([Step("a", "unknown", inputs={"debug": "y"})], {}, "every step has a flag of that name"),
         ([Step("a", "llm", input_mappings={"prompt": "template:x"})], {}, "no flag gives 'a' its inputs.prompt"),
+        ([Step("a", "llm", input_mappings={"text": "template:See $x"})], {}, "a flag with a template is stored too"),
+        ([Step("a", "many", input_mappings={"rate": "template:$x"})], {}, "a flag with a template is stored too"),
+        ([Step("a", "many", input_mappings={"code": "template:$x"})], {}, "its flag takes no template"),
         ([Step("a", "llm", input_mappings={"text": "a..b"})], {}, "has an empty step"),
         ([Step("a", "llm"), Step("b", "llm")], {}, "'response' of 'a' meets what another step writes, and would move"),
         ([Step("a", "read-file"), Step("b", "llm")], {}, "it would carry content into 'text' of 'b'"),

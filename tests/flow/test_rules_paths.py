@@ -142,3 +142,17 @@ def test_references_of_a_step_that_nothing_leads_to_follow_from_that():
 def test_references_across_a_misspelt_edge_follow_from_that():
     document = mapped("fetch.issue_data.body", edges=edges("fetsh ask"))
     assert found(document) == ["PF12 edges[0].from"]
+
+
+def test_no_template_fills_what_is_taken_as_it_is():
+    from pflow.flow.flow import Flow, Step
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    def findings(source):
+        return check(wire(Flow([Step("run", "shell", input_mappings={"command": source})], [])))
+
+    assert [(each.rule, each.place) for each in findings("template:echo ${x}")] == [
+        ("PF14", "mappings.run.input_mappings.command")
+    ]
+    assert findings("script") == []

@@ -1,0 +1,343 @@
+#!/usr/bin/env bats
+# Flows through pflow run: as the hand-written pipe, in any language, with branches, loops, forks, batches, and large.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() {
+    mkdir "$BATS_FILE_TMPDIR/nodes" && cd "$BATS_FILE_TMPDIR/nodes" || exit
+    # Adds one; its action is done from `enough` on.
+    node count 'Reads: shared["n"]: int = 0  # so far' 'Writes: shared["n"]: int [pipe]  # one more' \
+        'Params: by: int = 1  # how many' 'Params: enough: int = null  # until' 'Actions: default, done' <<'END'
+    def post(self, shared, prepared, result):
+        shared["n"] += self.params["by"]
+        return "done" if self.params["enough"] and shared["n"] >= self.params["enough"] else None
+END
+    node say 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["said"]: str [pipe]  # the same' <<'END'
+    def post(self, shared, prepared, result):
+        shared["said"] = shared["text"]
+END
+    node pass_on 'Reads: shared["value"]: any [pipe]  # anything' 'Writes: shared["passed"]: any [pipe]  # the same' \
+        'Params: bad: any = null  # the value that fails' <<'END'
+    def post(self, shared, prepared, result):
+        if shared["value"] == self.params["bad"]:
+            raise ValueError("it is bad")
+        shared["passed"] = shared["value"]
+END
+    # Fails so many times, as a server that is busy.
+    node busy 'Writes: shared["tries"]: int [pipe]  # how many it took' 'Params: times: int = 2  # how many fail' \
+        'Params: after: float = 0  # what it asks to wait' <<'END'
+    def exec(self, prepared):
+        from pflow.errors import PflowError
+        with open("tries", "a") as file:
+            file.write(".")
+            count = file.tell()
+        if count <= self.params["times"]:
+            raise PflowError("cannot yet", exit=75, retry_after=self.params["after"])
+        return count
+
+    def post(self, shared, prepared, result):
+        shared["tries"] = result
+END
+    cat >twice.py <<'END'
+import asyncio
+import pocketflow
+
+
+class Twice(pocketflow.AsyncNode):
+    """Double a number.
+
+    Interface:
+    - Reads: shared["number"]: int = 1  # a number
+    - Writes: shared["number"]: int [pipe]  # twice that
+    """
+
+    async def prep_async(self, shared):
+        return shared["number"]
+
+    async def exec_async(self, number):
+        await asyncio.sleep(0)
+        return number * 2
+
+    async def post_async(self, shared, prepared, result):
+        shared["number"] = result
+END
+    cat >squares.py <<'END'
+import pocketflow
+
+
+class Squares(pocketflow.BatchNode):
+    """Square numbers.
+
+    Interface:
+    - Reads: shared["numbers"]: list[int] = [1, 2, 3]  # numbers
+    - Writes: shared["squares"]: list[int] [pipe]  # their squares
+    """
+
+    def prep(self, shared):
+        return shared["numbers"]
+
+    def exec(self, number):
+        return number * number
+
+    def post(self, shared, prepared, result):
+        shared["squares"] = result
+END
+    script words 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: int [pipe]  # how many' \
+        <<<'jq '\''.words = (.text | split(" ") | length)'\'
+    script odd 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: any [pipe]  # anything' \
+        'Params: how: str = "garbage"  # what it does' <<'END'
+case $1 in
+--how=nothing) cat >/dev/null ;;
+--how=error) jq -c '."$pflow".error = {step: "x", node: "y", exit: 9, message: "on purpose"}' ;;
+--how=three) cat >/dev/null; echo first >&2; echo 'it broke' >&2; exit 3 ;;
+--how=deaf) echo '{"$pflow":{"v":1},"words":5}' ;;
+--how=loud) head -c 1000000 /dev/zero | tr '\0' x >&2; jq '.words = 1' ;;
+--how=killed) kill -9 $$ ;;
+--how=slow) exec sleep 60 ;;
+*) echo garbage ;;
+esac
+END
+    cat >pflow-reverse <<END
+#!$PYTHON
+# Interface:
+# - Reads: shared["text"]: str [pipe]  # a text
+# - Writes: shared["reversed"]: str [pipe]  # back to front
+import json, sys
+store = json.load(sys.stdin)
+store["reversed"] = store["text"][::-1]
+json.dump(store, sys.stdout, indent=1)
+END
+    chmod +x pflow-*
+}
+
+# A node in Python of this name: its interface's lines, and on stdin its body.
+node() {
+    local name=$1 title
+    title=$(sed 's/_\(.\)/\u\1/g; s/^./\u&/' <<<"$name")
+    {
+        printf 'from pflow import Node\n\n\nclass %s(Node):\n    """Do %s.\n\n    Interface:\n' "$title" "$name"
+        printf '    - %s\n' "${@:2}"
+        printf '    """\n\n'
+        cat
+    } >"$name.py"
+}
+
+# A node in sh of this name, likewise.
+script() {
+    {
+        printf '#!/bin/sh\n# Interface:\n'
+        printf '# - %s\n' "${@:2}"
+        cat
+    } >"pflow-$1"
+}
+
+setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
+
+# A linear flow, one text, as a shell pipe: what is between the two, and what the first stage reads.
+as_pipe() { sed 's/ => / | pflow /g; s/^[a-z-]*/pflow & -n/' <<<"$1"; }
+
+@test "a flow carries what the hand-written pipe carries" {
+    printf 'one two\nthree\n' >data
+    while IFS= read -r flow; do
+        rm -f tries && pflow run -n "$flow" -r >flow.out 2>flow.err && code=0 || code=$?
+        rm -f tries && bash -c "$(as_pipe "$flow") -r" >pipe.out 2>pipe.err && pipe=0 || pipe=$?
+        cmp flow.out pipe.out && [ "$code" = "$pipe" ] || { echo "$flow: $code and $pipe" && cat flow.err pipe.err && return 1; }
+        [ -s flow.out ] || [ "$code" -ne 0 ]
+    done <<'END'
+read-file --path=data => shell --command='wc -w'
+read-file --path=data => shell --command='wc -w' => shell --command='cat; cat'
+read-file --path=data => write-file --path=copy => shell --command='tr a-z A-Z'
+read-file --path=data => say => say => pass-on
+shell --command='printf "[1,2]"' => shell --command='cat; echo "$1"' --args='$stdout'
+shell --command='printf "{\"x\":[1,{\"y\":\"é\"}]}"' => shell --command='echo "$1"' --args='${stdout.x[1].y}'
+shell --command='printf "\377\0"' => shell --command='od -An -c'
+shell --command='seq 3' --map-out=stdout=nums => shell --command=cat --map-in=input=nums
+list-files --pattern='da*' => shell --command=cat
+list-files --pattern='da*' => shell --command='echo $1 $2' --args='${files[0]}' --args=x
+count --by=3 => count => count
+count --by=3 => shell --command='cat; echo "<$1>"' --args='$n'
+pass-on --value=hi => pass-on => say
+squares --numbers='[1,20]' => shell --command=cat
+twice --number=4 => shell --command='echo $1' --args='$number'
+shell --command='printf ""' => say => shell --command='wc -c'
+shell --verbatim --command='echo $HOME "$1"' --args='$x' => shell --command=cat
+busy --times=0 --retries=1 => shell --command=cat
+shell --command='exit 3' => shell --command=cat
+shell --command='echo many' => count --map-in=n=stdout
+read-file --path=/nope => shell --command=cat
+say --text='$nope' => say
+END
+}
+
+@test "with the same ids it leaves the same store, and carries the same place" {
+    need jq
+    printf 'one two\n' >data
+    while IFS= read -r flow; do
+        pflow run -n "$flow" -j 2>err | jq -cS '[.["$pflow"].last, del(.["$pflow"])]' >flow.out || { cat err && return 1; }
+        bash -c "$(as_pipe "$flow") -j" | jq -cS '[.["$pflow"].last, del(.["$pflow"])]' >pipe.out
+        diff flow.out pipe.out || { echo "$flow" && return 1; }
+        [ "$(wc -c <flow.out)" -gt 20 ]
+    done <<'END'
+read-file --path=data --id=r => shell --id=s --command='wc -w'
+read-file --path=data --id=a => shell --id=b --command='wc -w' => shell --id=c --command='cat; cat'
+shell --id=a --command='printf "[1,2]"' => shell --id=b --command='cat; echo "$1"' --args='<${a.stdout}>'
+shell --id=a --command='printf "\377\0"' => shell --id=b --command='od -An -c'
+list-files --id=l --pattern='da*' => shell --id=s --command=cat
+count --id=a --by=3 => count --id=b --map-in=n=a.n
+pass-on --id=a --value=hi => pass-on --id=b => say --id=c --map-in=text=a.passed
+squares --id=q --numbers='[1,20]' => twice --id=t --number=4
+END
+}
+
+@test "a node is a script of sh or of Python as well" {
+    need jq
+    in_shells '
+        echo "a b c" | pflow run words -r; echo "a b c" | pflow run "reverse => words => shell --command=\"cat; echo \\\$1\" --args=\"\$reversed\"" -r
+        pflow run -n words --text="x y" --isolate -r; echo "a b" | pflow run "words => shell --command=cat" | pflow-get stdout'
+    expect 0 $'3\n3\nc b a\n2\n2'
+}
+
+@test "what a program may answer instead, and its code" {
+    need jq
+    for case in 'garbage:65:its 8 bytes are no store' 'nothing:65:its 0 bytes are no store' 'error:9:on purpose' \
+        'three:3:it ended with 3: it broke' 'killed:137:it ended with 137'; do
+        in_shells "echo a | pflow run 'odd --how=${case%%:*}' -r; echo \$?"
+        expect 0 "$(cut -d: -f2 <<<"$case")" "$(cut -d: -f3- <<<"$case")"
+    done
+    in_shells 'head -c 1000000 /dev/zero | tr "\0" a | pflow run "odd --how=deaf" -r; echo a | pflow run "odd --how=loud" -r 2>err; wc -c <err'
+    expect 0 $'5\n1\n1000000'
+}
+
+@test "an error edge is taken after any failure, and knows why" {
+    need jq
+    while IFS='~' read -r exit message step; do
+        cat >f.pflow.json <<END
+{"nodes":[$step,{"id":"not","type":"shell","inputs":{"command":"touch ran"}},{"id":"then","type":"say"}],
+ "edges":[{"from":"x","to":"not"},{"from":"x","to":"then","action":"error"}],
+ "mappings":{"then":{"input_mappings":{"text":"template:\${x.error.exit}:\${x.error.message}"}}}}
+END
+        run --separate-stderr pflow run -n f.pflow.json -r
+        expect 0 "$exit:$message"
+        [ ! -e ran ]
+    done <<'END'
+124~cannot finish: it took longer than the 0.2 s of its timeout~{"id":"x","type":"odd","inputs":{"text":"a"},"params":{"how":"slow"},"timeout":0.2}
+124~cannot finish: it took longer than the 0.2 s of its timeout~{"id":"x","type":"shell","inputs":{"command":"sleep 60"},"timeout":0.2}
+137~cannot run odd: it ended with 137~{"id":"x","type":"odd","inputs":{"text":"a"},"params":{"how":"killed"}}
+3~cannot run odd: it ended with 3: it broke~{"id":"x","type":"odd","inputs":{"text":"a"},"params":{"how":"three"}}
+9~on purpose~{"id":"x","type":"odd","inputs":{"text":"a"},"params":{"how":"error"}}
+66~cannot read '/nope': no such file or directory~{"id":"x","type":"read-file","inputs":{"path":"/nope"}}
+4~cannot finish 'exit 4': exit code 4~{"id":"x","type":"shell","inputs":{"command":"exit 4"}}
+75~cannot yet~{"id":"x","type":"busy"}
+1~cannot run pass-on: ValueError: it is bad~{"id":"x","type":"pass-on","inputs":{"value":"b"},"params":{"bad":"b"}}
+66~cannot find 'stdin': no 'stdin' in the store; it is empty~{"id":"x","type":"pass-on","inputs":{"value":"${stdin}"}}
+END
+}
+
+@test "a busy server is tried again as often as the flow says, after as long as it asks" {
+    in_shells '
+        pflow run -n "busy --retries=2 --wait=0" -r; echo; rm tries
+        pflow run -n "busy --retries=1 --wait=0" -r; echo $? $(wc -c <tries); rm tries
+        pflow run -n busy -r; echo $? $(wc -c <tries); rm tries
+        pflow run -n "busy --retries=9 --wait=0" --after=99999 -r; echo $? $(wc -c <tries)'
+    expect 0 $'3\n\n75 2\n75 1\n75 1' 'pflow run: busy (busy): cannot yet'
+    in_shells 'pflow run -n "busy --retries=2 --wait=0" --after=0.3 --timeout=0.2 -q; echo $? $(wc -c <tries)'
+    expect 0 '124 1'
+}
+
+@test "async and batch nodes of pocketflow are nodes" {
+    in_shells 'pflow run -n "twice => twice => squares" -j | pflow-get number squares 2>&1 | tr -d "\n"; echo
+        pflow run -n "twice" --isolate -r; pflow run -n "squares" --numbers="[9]" -r'
+    expect 0 - ''
+    [ "$(tail -n 2 <<<"$output")" = $'2\n[81]' ]
+}
+
+@test "a fork's branches run at once, meet, and one failure ends the others" {
+    mkfifo one two
+    cat >f.pflow.json <<'END'
+{"nodes":[{"id":"a","type":"count"},{"id":"x","type":"shell","inputs":{"command":"echo x >one; cat two"}},
+  {"id":"y","type":"shell","inputs":{"command":"cat one; echo y >two"}},{"id":"m","type":"say"}],
+ "edges":[{"from":"a","to":"x"},{"from":"a","to":"y"},{"from":"x","to":"m"},{"from":"y","to":"m"}],
+ "mappings":{"m":{"input_mappings":{"text":"template:${x.stdout}${y.stdout}${a.n}"}},
+  "x":{"output_mappings":{"stderr":"x.stderr","exit_code":"x.exit_code"}},
+  "y":{"output_mappings":{"stderr":"y.stderr","exit_code":"y.exit_code"}}}}
+END
+    run --separate-stderr timeout 20 pflow run -n f.pflow.json -r
+    expect 0 $'y\nx\n1'
+    sed -i 's/cat one; echo y >two/cat one; exit 7/; s/cat two/echo $$ >pid; sleep 60/' f.pflow.json
+    run --separate-stderr timeout 20 pflow run -n f.pflow.json -r
+    expect 7 '' "pflow run: y (shell): cannot finish 'cat one; exit 7': exit code 7"
+    [ ! -s pid ] || until_true ended "$(cat pid)"
+}
+
+# The document of a flow for these tests, from Python: `ir` of "nodes" and what else there is.
+flow() { "$PYTHON" -c "import json, sys; json.dump(dict($1), open(sys.argv[1], 'w'))" "$2"; }
+
+@test "a fork of 50 branches, as many at once as --jobs allows" {
+    need jq
+    flow 'nodes=[{"id": "a", "type": "count"}] + [{"id": f"b{i}", "type": "count", "params": {"by": i}} for i in range(50)]
+        + [{"id": "m", "type": "count"}], edges=[{"from": "a", "to": f"b{i}"} for i in range(50)]
+        + [{"from": f"b{i}", "to": "m"} for i in range(50)],
+        mappings={f"b{i}": {"output_mappings": {"n": f"b{i}.n"}} for i in range(50)}' f.pflow.json
+    for jobs in '' --jobs=1 --jobs=3; do
+        # shellcheck disable=SC2086
+        pflow run -n f.pflow.json $jobs 2>/dev/null | jq -c '[.n, .b0.n, .b49.n, ([.[] | .n? // 0] | add)]' >out
+        [ "$(cat out)" = '[2,1,50,1275]' ] || { cat out && return 1; }
+    done
+}
+
+@test "a batch of 10,000 items, one after another and by workers" {
+    need jq
+    seq 10000 | jq -nc '{items: [inputs]}' >items
+    for jobs in '' ',"jobs":4'; do
+        echo '{"outputs":{"all":"p.passed"},"nodes":[{"id":"p","type":"pass-on","batch":{"over":"items","as":"value"'"$jobs"'}}]}' >f.pflow.json
+        pflow run --from=json f.pflow.json -r <items >out
+        [ "$(jq -c '[length, .[0], .[9999], add]' out)" = '[10000,1,10000,50005000]' ]
+    done
+    echo '{"outputs":{"all":"p.passed","errors":"p.errors"},"nodes":[{"id":"p","type":"pass-on","params":{"bad":4},
+        "batch":{"over":"items","as":"value","jobs":2,"on_error":"keep"}}]}' >f.pflow.json
+    pflow run --from=json f.pflow.json <items | jq -c '[.all[2:5], (.errors[] | [.index, .item, .exit])]' >out
+    [ "$(cat out)" = '[[3,null,5],[3,4,1]]' ] || { cat out && return 1; }
+}
+
+@test "a loop of 10,000 visits takes no more memory than one of 10" {
+    for count in 10 10000; do
+        flow 'nodes=[{"id": "c", "type": "count", "params": {"enough": '$count'}, "max_visits": '$count'},
+            {"id": "e", "type": "say", "inputs": {"text": "done"}}],
+            edges=[{"from": "c", "to": "c"}, {"from": "c", "to": "e", "action": "done"}]' f.pflow.json
+        pflow run -n f.pflow.json >out 2>/dev/null
+        grep -qx "\"n\":$count," out
+        "$PYTHON" -c 'import resource, subprocess
+subprocess.run(["pflow", "run", "-n", "f.pflow.json", "-q"], stderr=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >>kilobytes
+    done
+    [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 2000 ] || { cat kilobytes && return 1; }
+}
+
+@test "a runaway is stopped, and says how often it was there" {
+    flow 'nodes=[{"id": "c", "type": "count", "params": {"enough": 9999}}], edges=[{"from": "c", "to": "c"}]' f.pflow.json
+    in_shells 'pflow run -n ../f.pflow.json -r'
+    expect 1 '' "cannot visit 'c' again: it had its 100 visits; max_visits allows more"
+}
+
+@test "1,000 steps, and 100 levels of flows in flows" {
+    flow 'nodes=[{"id": f"s{i}", "type": "count"} for i in range(1000)]' f.pflow.json
+    [ "$(pflow run -n f.pflow.json -r 2>/dev/null)" = 1000 ]
+    "$PYTHON" -c '
+import json
+for level in range(101):
+    inner = [{"id": "s", "type": f"./f{level - 1}.pflow.json"}] if level else []
+    nodes = inner + [{"id": "c", "type": "count"}]
+    json.dump({"outputs": {"n": "n"}, "nodes": nodes}, open(f"f{level}.pflow.json", "w"))'
+    [ "$(pflow run -n f100.pflow.json -r 2>/dev/null)" = 101 ]
+}
+
+@test "each step in a process of its own leaves the same store" {
+    need jq
+    echo '{"nodes":[{"id":"c","type":"count"},{"id":"s","type":"shell","inputs":{"command":"echo a b"}},{"id":"w","type":"words"}],
+        "mappings":{"w":{"input_mappings":{"text":"s.stdout"}}}}' >f.pflow.json
+    pflow run -n f.pflow.json | jq -cS 'del(.["$pflow"])' >one
+    pflow run -n --isolate f.pflow.json | jq -cS 'del(.["$pflow"])' >other
+    diff one other
+    grep -q '"words":2' one
+}

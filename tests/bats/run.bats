@@ -1,0 +1,424 @@
+#!/usr/bin/env bats
+# pflow run as a stage: what comes in, what goes out, its flags, its words and its terminal (DESIGN.md, sections 4 to 7).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() {
+    mkdir "$BATS_FILE_TMPDIR/nodes" && cd "$BATS_FILE_TMPDIR/nodes" || exit
+    node github_get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
+        'Reads: shared["repo"]: str = "here"  # whose' 'Writes: shared["title"]: str [pipe]  # its title' \
+        'Params: limit: int = 10  # how many' 'Params: token: str = null [secret] [env ISSUE_TOKEN]  # a token' \
+        <<<'shared["title"] = "%s %s of %s" % (type(shared["issue_number"]).__name__, shared["issue_number"], self.params["limit"])'
+    node say 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["said"]: str [pipe]  # the same' \
+        <<<'shared["said"] = shared["text"]'
+    node locked 'Reads: shared["key"]: str [secret]  # a key' 'Writes: shared["open"]: bool [pipe]  # true' \
+        <<<'shared["open"] = bool(shared["key"])'
+    node slowly 'Reads: shared["until"]: path [explicit]  # a file to wait for' 'Writes: shared["said"]: str [pipe]  # a text' <<'END'
+import os, time
+        self.emit("first ")
+        while not os.path.exists(shared["until"]):
+            time.sleep(0.01)
+        self.emit("second")
+        shared["said"] = "first second"
+END
+}
+
+# A node in Python of this name: its interface's lines, and on stdin what its post does.
+node() {
+    local name=$1 title
+    title=$(sed 's/_\(.\)/\u\1/g; s/^./\u&/' <<<"$name")
+    {
+        printf 'from pflow import Node\n\n\nclass %s(Node):\n    """Do %s.\n\n    Interface:\n' "$title" "$name"
+        printf '    - %s\n' "${@:2}"
+        printf '    """\n\n    def post(self, shared, prepared, result):\n        '
+        cat
+    } >"$name.py"
+}
+
+setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
+
+store() { sed '1d;$d'; } # the members of a document, without its header
+
+@test "raw text and bytes come in exactly, and -r gives them exactly" {
+    in_shells '
+        printf "a\n\nb" | pflow run "shell --command=cat" -r; echo
+        printf "\377\0a" | pflow run "shell --command=cat => shell --command=cat" -r | od -An -c
+        printf "\377" | pflow run "shell --command=cat" | pflow-get stdin | od -An -c
+        printf x >f; pflow run "shell --command=cat" -r <f; echo'
+    expect 0 $'a\n\nb\n 377  \\0   a\n 377\nx'
+}
+
+@test "/dev/null, a closed stdin and -n are no input, nor is a file that others read" {
+    in_shells '
+        printf "one\ntwo\n" >f
+        pflow run "shell --command=wc\ -c" -r </dev/null; pflow run "shell --command=wc\ -c" -r <&-
+        pflow run -n "shell --command=wc\ -c" -r <f
+        { read -r _; pflow run "shell --command=wc\ -c" -r; cat; } <f | tail -n 1
+        { head -n 0; read -r _ <f; pflow run --from=text "shell --command=cat" -r; } <f | head -n 1'
+    expect 0 $'0\n0\n0\ntwo\none'
+}
+
+@test "an empty pipe is 66 where the flow was to work on it, and --allow-empty takes it" {
+    in_shells 'true | pflow run "shell --command=touch\ ran => say" -r; echo $?; ls'
+    expect 0 66 'pflow run: stdin was empty: did the command before it fail? -n if this step takes none'
+    in_shells 'true | pflow run --allow-empty "shell --command=wc\ -c" -r; true | pflow run "github-get-issue --issue=1" -r'
+    expect 0 $'0\nint 1 of 10'
+}
+
+@test "piped bytes that no step takes are 64, and nothing runs (PF05)" {
+    in_shells 'echo hi | pflow run "shell:a --command=touch\ ran --input=x => say" -r; echo $?; ls'
+    expect 0 64 'cannot use stdin: no step takes its 3 bytes (PF05); -n leaves stdin to others'
+    in_shells 'echo hi | pflow run "github-get-issue --issue=1 => say --text=\"<\$stdin>\"" -r'
+    expect 0 $'<hi\n>'
+}
+
+@test "a template with the carried value leaves the pipe's read at its default, as in a stage" {
+    in_shells '
+        echo "{\"a\": 5}" | pflow run "shell --command=\"echo \\\$1; cat\" --args=\"<\${stdin.a}>\"" -r
+        echo "{\"a\": 5}" | pflow shell --command="echo \$1; cat" --args="<\${stdin.a}>" -r
+        echo in | pflow-shell --command=cat --id=s | pflow run "shell --command=\"cat; echo \\\$1\" --args=\"<\${s.stdout}>\"" -r
+        echo in | pflow-shell --command=cat --id=s | pflow run "shell --command=\"cat; echo \\\$1\" --args=\"<\${s.exit_code}>\"" -r'
+    expect 0 $'<5>\n<5>\n<in >\nin\n<0>'
+}
+
+@test "a store's members pass byte for byte, whatever the flow does not use" {
+    printf '{"$pflow":{"v":1,"last":"text"},\n"n":1.10,\n"odd":{ "a" :  1e999},\n"\\u00e4":"\\u00e4",\n"text":"hi"\n}\n' >f
+    in_shells 'pflow run say <../f >out; sed "1d;\$d" out'
+    expect 0 $'"n":1.10,\n"odd":{ "a" :  1e999},\n"\\u00e4":"\\u00e4",\n"text":"hi",\n"said":"hi"'
+}
+
+@test "a member of 100 MB that the flow does not use costs no more than its bytes" {
+    { printf '{"$pflow":{"v":1,"last":"text"},\n"big":"' && head -c 100000000 /dev/zero | tr '\0' x && printf '",\n"text":"hi"\n}\n'; } >f
+    (ulimit -v 600000 && pflow run say <f >out)
+    cmp <(sed -n 2p f) <(sed -n 2p out)
+    [ "$(tail -n 3 out)" = $'"text":"hi",\n"said":"hi"\n}' ]
+}
+
+@test "an error document passes as it came, and nothing runs" {
+    pflow-set -n kept=1 | pflow-shell --command='exit 9' >failed || [ $? -eq 9 ]
+    in_shells '
+        for form in "" -j -r -q; do pflow run "shell --command=touch\ ran" $form <../failed >out; echo $? $(wc -c <out); done
+        pflow run "shell --command=touch\ ran" <../failed | cmp - ../failed; ls'
+    expect 0 $'9 '"$(wc -c <failed)"$'\n9 '"$(wc -c <failed)"$'\n9 0\n9 0\nout'
+}
+
+@test "a broken store is 65, --from=json takes a user's own object" {
+    in_shells '
+        printf "{\"\$pflow\":{\"v\":1},\"a\":1,\"a\":2}" | pflow run say -r; echo $?
+        printf "{\"\$pflow\":{\"v\":2}}" | pflow run say -r; echo $?
+        echo text | pflow run --from=store say -r; echo $?
+        echo "{\"text\":\"mine\"}" | pflow run --from=json say -r'
+    expect 0 $'65\n65\n65\nmine' "the key 'a' stands in it twice"
+}
+
+@test "the document has the outputs, what the pipe carries and one entry for the flow" {
+    need jq
+    in_shells '
+        echo "{\"text\":\"hi\",\"k\":1}" | pflow run --from=json "say => shell --command=\"tr a-z A-Z\"" >o
+        jq -c "del(.[\"\$pflow\"])" o
+        jq -c ".[\"\$pflow\"] | .last, (.steps[] | [.id, .node, .reads, .writes, (.run | length)])" o'
+    expect 0 $'{"text":"hi","k":1,"said":"hi","command":"tr a-z A-Z","stdout":"HI","stderr":"","exit_code":0}
+"stdout"
+["flow","flow:flow",{"text":"text"},{"said":"said","command":"command","stdout":"stdout","stderr":"stderr","exit_code":"exit_code"},26]'
+    in_shells 'echo hi | pflow run say >o; jq -c ".[\"\$pflow\"].steps[0].reads" o
+        pflow run -n "say => github-get-issue" --text=a --issue=2 | jq -c ".[\"\$pflow\"].steps[0].reads"'
+    expect 0 $'{"text":"stdin"}\n{"text":"--text","issue_number":"--issue"}'
+}
+
+@test "a flow stands in a pipe between nodes, and flows pipe into flows" {
+    echo 'one two' >f
+    in_shells '
+        pflow-read-file --path=../f | pflow run "shell --command=\"wc -w\" => say" | pflow-shell --command="cat; echo end" -r
+        pflow-read-file --path=../f --id=f | pflow run "say => shell --command=\"tr a-z A-Z\"" | pflow run "say => say:b" |
+            pflow-write-file --path=o | pflow run say | pflow-get content f.content; cat o
+        pflow run -n "shell --command=\"echo a\" => shell --command=cat" | pflow run "shell --command=\"cat; cat\"" -r'
+    expect 0 - ''
+    [ "$(head -n 2 <<<"$output")" = $'2\nend' ]
+}
+
+@test "declared outputs are all that goes out, by their names" {
+    need jq
+    echo '{"outputs":{"count":"w.stdout"},"nodes":[{"id":"w","type":"shell","inputs":{"command":"wc -w"}}]}' >one.pflow.json
+    echo '{"outputs":{"upper":"u.stdout","n":"w.stdout"},"nodes":[{"id":"w","type":"shell","inputs":{"command":"wc -w"}},
+        {"id":"u","type":"shell","inputs":{"command":"tr a-z A-Z"}}],"mappings":{"u":{"input_mappings":{"input":"stdin"}}}}' >two.pflow.json
+    in_shells '
+        echo a b | pflow run ../one.pflow.json | jq -c "[keys_unsorted[1:], .[\"\$pflow\"].last]"
+        echo a b | pflow run ../two.pflow.json | jq -c "[keys_unsorted[1:], .[\"\$pflow\"].last]"
+        echo a b | pflow run ../one.pflow.json -r; echo a b | pflow run ../two.pflow.json | pflow-shell --command=cat -r'
+    expect 0 $'[["stdin","count"],"count"]\n[["stdin","upper","n"],"upper"]\n2\nA B'
+}
+
+@test "a failed step's error document has the store as it was, and no stage after it has an effect" {
+    need jq
+    in_shells '
+        pflow-set -n kept=1 | pflow run "shell:made --command=\"echo x\" => read-file:second --path=/nope" |
+            pflow-shell --command="touch ran" | pflow run "shell --command=\"touch ran\"" | pflow-write-file --path=o >doc
+        echo $?
+        jq -c ".[\"\$pflow\"] | .error, [.steps[] | .id, .node, .exit]" doc
+        jq -c "del(.[\"\$pflow\"])" doc; ls'
+    expect 0 $'66
+{"step":"second","node":"read-file","exit":66,"message":"cannot read \'/nope\': no such file or directory"}
+["flow","flow:flow",66]
+{"kept":"1"}
+doc' "pflow run: second (read-file): cannot read '/nope': no such file or directory"
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "pflow-catch goes on after a failed flow as after a failed stage" {
+    for stage in 'pflow-shell --command="exit 4"' 'pflow run "shell --command=\"exit 4\""'; do
+        in_shells "echo in | $stage | pflow-catch --set stdout=else | pflow-shell --command=cat -r"
+        expect 0 else
+    done
+}
+
+@test "-r, -j and -q choose what goes out" {
+    in_shells '
+        echo hi | pflow run say -r; echo hi | pflow run say -j | head -c 9; echo; echo hi | pflow run say -q
+        echo hi | pflow run say -rj; echo $?; echo hi | pflow run "say :: say:b" --raw
+        pflow run -n "shell --command=\"exit 3\"" -r; echo $?; pflow run -n "shell --command=\"exit 3\"" -q; echo $?'
+    expect 0 $'hi\n{"$pflow"\n2\nhi\n3\n3' 'cannot print in two ways: --raw and --json'
+}
+
+@test "a flag is taken by its type, and what does not fit stops before anything runs" {
+    in_shells '
+        for x in 007 1.10 1e5 true "" "[1]" "\$x"; do pflow run -n say --text="$x" -r; echo; done
+        pflow run -n github-get-issue --issue=007 --limit 3 -r; echo; pflow run -n --issue 7 github-get-issue -r'
+    expect 0 $'007\n1.10\n1e5\ntrue\n\n[1]\n$x\nint 7 of 3\nint 7 of 10'
+    in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue" --issue=abc -r; echo $?; ls'
+    expect 0 2 "cannot take --issue='abc': it is not an int; it wants int"
+}
+
+@test "flags that fit none, several or what a step writes are 2 and say which would do" {
+    in_shells 'pflow run -n github-get-issue --isue=1 -r; echo $?'
+    expect 0 2 'cannot take --isue: no such flag; did you mean --issue?'
+    in_shells 'pflow run -n github-get-issue :: github-get-issue:b --issue=2 -r; pflow run -n "github-get-issue => github-get-issue:b --issue=2" --limit=3 -r; echo $?'
+    expect 0 2 'it fits several steps (PF02); --github-get-issue.limit or --b.limit'
+    in_shells 'pflow run -n "github-get-issue --issue=1 => say" --say.text=x -r; echo $?'
+    expect 0 2 "cannot take --say.text: 'say' takes it from title (PF01)"
+    in_shells 'pflow run -n github-get-issue --issue=1 --issue-number=2 -r; echo $?'
+    expect 0 2 'cannot take --issue-number: --issue gives the same'
+    for flag in --id=x --map-in=a=b --retries=3; do
+        in_shells "pflow run -n github-get-issue --issue=1 $flag -r; echo \$?"
+        expect 0 2 'for a flow (PF01)'
+    done
+}
+
+@test "a secret is never a flag, and stands in no log, document or message" {
+    in_shells 'pflow run -n locked --key=s3cret -r; echo $?; ISSUE_TOKEN=s3cret pflow run -n github-get-issue --token=s3cret -r; echo $?'
+    expect 0 $'2\n2' 'a secret is never a flag'
+    in_shells 'ISSUE_TOKEN=s3cret pflow run -v --show-store --debug -n "github-get-issue => shell --command=\"exit 3\"" --issue=1 -q; echo $?'
+    [[ $output$stderr != *s3cret* ]]
+    grep -rq '"token":"\*\*\*"' "$HOME/.local/state/pflow"
+    run -1 grep -r s3cret "$HOME/.local/state/pflow"
+    in_shells 'pflow run -n locked -r'
+    expect 66 '' "cannot find 'key' (a key) for locked: nothing gives it (PF03); a secret is never a flag"
+}
+
+@test "what a run is given from outside is noted in its snapshot" {
+    need jq
+    echo '{"nodes":[{"id":"i","type":"github-get-issue","params":{"limit":5}},{"id":"s","type":"say","inputs":{"text":"own"}}]}' >f.pflow.json
+    in_shells 'ISSUE_TOKEN=s3cret pflow run -n ../f.pflow.json --issue=7 --limit=3 --s.text=mine -r
+        jq -cS "del(.flow_hash)" "$HOME"/.local/state/pflow/runs/*/snapshot.json; rm -r "$HOME/.local/state/pflow/runs"'
+    expect 0 'mine{"cli_injections":{"issue_number":7,"s.text":"mine"},"config_overrides":{"i":{"limit":3,"token":"***"}}}'
+    in_shells 'echo piped | pflow run say -q; jq -c .cli_injections "$HOME"/.local/state/pflow/runs/*/snapshot.json; rm -r "$HOME/.local/state/pflow/runs"'
+    expect 0 '{"stdin":"piped\n"}'
+}
+
+@test "what nothing gives is 66 before anything runs, all of it at once" {
+    in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue => shell:b" -r; echo $?; ls'
+    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=… --command=…"
+    in_shells 'pflow-set -n command="touch ran" | pflow run "shell:a --command=\"touch ran\" => shell:b" -r; echo $?; ls'
+    expect 0 66 'nothing gives it (PF03)'
+}
+
+@test "a flow that comes on stdin leaves none for its steps" {
+    in_shells '
+        echo "shell --command=\"wc -c\"" | pflow run - -r
+        echo "{\"nodes\":[{\"type\":\"shell\",\"inputs\":{\"command\":\"wc -c\"}}]}" >f; pflow run - -r <f
+        : | pflow run - -q; echo $?'
+    expect 0 $'0\n0\n66' "cannot read the flow 'stdin': it is empty"
+}
+
+@test "a dry run touches nothing, says what it would, and later stages are dry too" {
+    need jq
+    echo text >f
+    touch "$BATS_TEST_TMPDIR/before"
+    in_shells '
+        pflow run --dry-run -n "read-file --path=../f => shell --command=\"touch ran\" => write-file --path=o" |
+            pflow-write-file --path=p | pflow run "shell --command=\"touch ran\"" >doc
+        echo $?; ls; jq -c ".[\"\$pflow\"] | .dry, .last" doc'
+    expect 0 $'0\ndoc\n["path","content","command","stdout","stderr","exit_code"]\n"stdout"' \
+        'pflow run: would run write-file (write-file); reads content from stdout, path from --path; writes files; path: o'
+    [ ! -e "$HOME/.local/state" ]
+    in_shells 'pflow-read-file --path=../f --dry-run | pflow run "shell --command=\"touch ran\" => write-file --path=o" -q; echo $?; ls
+        pflow run --dry-run -n github-get-issue -q; echo $?'
+    expect 0 $'0\n66' 'would run shell (shell); reads command from --command, input from content'
+}
+
+@test "-v says where values come from, --show-store what there is at the end, --debug where it failed" {
+    in_shells 'pflow run -v -n "github-get-issue --issue=1 => say" -r 2>&1 | grep " reads \| writes "'
+    expect 0 'pflow run: github-get-issue reads issue_number from the flow itself
+pflow run: github-get-issue writes title to title
+pflow run: say reads text from title
+pflow run: say writes said to said'
+    in_shells 'pflow run --show-store -n "github-get-issue --issue=1" -q 2>&1'
+    expect 0 $'issue_number = 1\ntitle = int 1 of 10'
+    in_shells 'pflow run --debug -n "read-file --path=/nope" -q'
+    expect 66 '' 'Traceback'
+    in_shells 'pflow run -n "read-file --path=/nope" -q'
+    [[ $stderr != *Traceback* ]]
+}
+
+@test "as cron starts it, without HOME or with a state directory that cannot be, the result is the same" {
+    pflow=$(command -v pflow)
+    export pflow
+    in_shells '
+        env -i "$pflow" run -n "shell --command=\"echo a\" => shell --command=cat" -r
+        for state in "" rel /proc/none /dev/null; do
+            env -u HOME XDG_STATE_HOME=$state "$pflow" run -n "shell --command=\"echo b\"" -r
+        done 2>err; grep -c "^pflow run: warning: cannot keep a log" err; wc -l <err; rm err; ls'
+    expect 0 $'a\nb\nb\nb\nb\n2\n2'
+}
+
+@test "warnings are said, the first few of them" {
+    local nodes='' n
+    for n in 1 2 3 4 5 6 7 8; do nodes+=",{\"id\":\"s$n\",\"type\":\"say\",\"inputs\":{\"text\":\"$n\"}}"; done
+    echo "{\"nodes\":[${nodes#,}]}" >f.pflow.json
+    in_shells 'pflow run -n ../f.pflow.json -r'
+    expect 0 8 'PF16: warning'
+    [ "$(wc -l <<<"$stderr")" -eq 6 ]
+    [[ $stderr == *'pflow run: 2 more warnings: pflow check lists them' ]]
+}
+
+@test "pflow WORDS is pipe syntax, a command, a node or a saved flow" {
+    mkdir -p "$HOME/.local/share/pflow/flows"
+    echo '{"inputs":{"text":{"type":"str"}},"nodes":[{"type":"say"}]}' >"$HOME/.local/share/pflow/flows/speak.pflow.json"
+    in_shells '
+        pflow say --text=a :: shell --command="cat; echo 1" -r; pflow "say --text=a => shell --command=\"cat; echo 2\"" -r
+        pflow say --text=a "=>" shell --command="cat; echo 3" -r; pflow say --text=b -nr; echo
+        pflow speak --text=c -r; echo; pflow speak --text=d :: shell --command=cat -r; echo
+        pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r'
+    expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf'
+    for words in 'spaek --text=x:speak' 'rnu x:run' 'sayy:say' 'chek f:check' 'raed-file --path=f:read-file'; do
+        in_shells "pflow ${words%:*}; echo \$?"
+        expect 0 127 "did you mean ${words#*:}"
+    done
+    in_shells 'pflow "say something nice"; echo $?; XDG_DATA_HOME=rel pflow speak --text=c; echo $?'
+    expect 0 $'127\n127'
+}
+
+@test "a separator that the shell took for a redirection is 2 and names the file" {
+    for words in 'say --text=x => shell' 'run -n say --text=x => shell' 'say --text=x =left=> shell' 'run -n say --text=x >> shell' \
+        'speak => say' 'run ./f.pflow.json => say'; do
+        in_shells "pflow $words; echo \$?; ls"
+        expect 0 $'2\n'"${words##* }" "for a redirection into the file '${words##* }', which is now here"
+    done
+    need zsh
+    run --separate-stderr zsh -fc 'pflow run -n say --text=x => shell'
+    expect 2 '' "into the file 'shell'"
+    in_shells 'pflow run -n "say --text=meant" -r >shell; cat shell; pflow run -n say --text=meant -r >out; cat out'
+    expect 0 meantmeant
+}
+
+screen() { "${tmux[@]}" capture-pane -p | sed '/^$/d'; }
+
+in_terminal() { # an interactive shell in a terminal of its own
+    need tmux
+    tmux=(tmux -S "$(mktemp -u -p "$BATS_TEST_TMPDIR")" -f /dev/null)
+    "${tmux[@]}" new-session -d -x 120 -y 50 env PS1='> ' "$@" 3>&-
+    until_true eval '[ -n "$(screen)" ]'
+}
+
+type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
+
+shows() { until_true eval "screen | grep -qF -- $(printf %q "$1")" || { screen && return 1; }; }
+
+teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; }
+
+@test "on a terminal it asks for what is missing, until the answer fits" {
+    for shell in 'dash -i' 'bash --norc -i' 'zsh -f -i' 'fish -N -i'; do
+        need "${shell%% *}"
+        # shellcheck disable=SC2086
+        in_terminal $shell
+        type_line 'pflow run github-get-issue'
+        shows 'github-get-issue needs --issue (issue number):'
+        type_line twelve
+        shows "cannot take 'twelve': it is not an int"
+        type_line 12
+        shows 'int 12 of 10'
+        shows '[1] github-get-issue'
+        "${tmux[@]}" kill-server
+    done
+}
+
+@test "^D at the question is no answer, ^C ends the run" {
+    in_terminal bash --norc -i
+    type_line 'pflow run github-get-issue; echo "<$?>"'
+    shows 'needs --issue'
+    "${tmux[@]}" send-keys C-d
+    shows "cannot find 'issue_number' (issue number) for github-get-issue: nothing gives it (PF03); --issue=…"
+    shows '<66>'
+    type_line 'clear; pflow run github-get-issue'
+    shows 'needs --issue'
+    "${tmux[@]}" send-keys C-c
+    shows 'pflow run: cannot finish: it was ended by SIGINT'
+    type_line 'echo "<$?>"'
+    shows '<130>'
+    screen | grep -qF '(issue number): ^C'
+}
+
+@test "it asks beside a pipe too, and not where stderr is no terminal" {
+    in_terminal bash --norc -i
+    type_line 'echo hi | pflow run "say => github-get-issue" | pflow-get said title'
+    shows 'needs --issue'
+    type_line 3
+    shows 'int 3 of 10'
+    type_line 'pflow run github-get-issue 2>err; echo "<$?>"'
+    shows '<66>'
+    grep -q PF03 err
+}
+
+@test "progress is for a terminal's stderr, none in a pipe, with -q or in a file" {
+    in_terminal bash --norc -i
+    type_line 'pflow run -n "say:one --text=a => say" -j | cat'
+    shows '[1] one (say)'
+    shows '[2] say'
+    screen | grep -q '^{"\$pflow"'
+    type_line 'clear; pflow run -n "say --text=b" -q; pflow run -n "say --text=c" 2>err -r; TERM=dumb pflow run -n "say --text=d"; echo "<end>"'
+    shows '<end>'
+    run -1 eval 'screen | grep "\[1\]"'
+    [ ! -s err ]
+}
+
+@test "the last text is shown as it arrives, and ends its line before anything else" {
+    in_terminal bash --norc -i
+    type_line 'pflow run -n slowly --until=go; echo "<$?>"'
+    shows 'first'
+    screen | grep -q '^first $\|^first$'
+    touch go
+    shows '<0>'
+    [ "$(screen | sed -n '2p;4p')" = $'first second\n<0>' ] || { screen && return 1; }
+    [[ $(screen | sed -n 3p) == '[1] slowly  '* ]]
+}
+
+@test "a text that is streamed through a pipe is whole and once, in a process of its own too" {
+    : >go
+    in_shells 'pflow run -n slowly --until=../go -r; echo; pflow run -n --isolate slowly --until=../go -r; echo
+        pflow run -n "slowly --until=../go => say" -r; echo; pflow run -n slowly --until=../go | tail -n 2'
+    expect 0 $'first second\nfirst second\nfirst second\n"said":"first second"\n}'
+}
+
+@test "help names the flags of a flow, and a step that is not there" {
+    in_shells 'pflow run github-get-issue --help | sed -n "/^Inputs/,/^Common/p"; pflow run locked -h | grep "key  "; pflow run nosuch --help >o; echo $?'
+    expect 0 'Inputs:
+  --issue                     issue number [required]
+  --repo                      whose [default "here"]
+
+Params:
+  --github-get-issue.limit    how many [default 10]
+
+Common:
+  key                         a key [a secret, from the store]
+65'
+}
