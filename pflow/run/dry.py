@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.plan import Plan, Wired
     from pflow.paths import Path
-    from pflow.run.flags import Given
+    from pflow.run.given import Given
     from pflow.stage.document import Document
 
 _TELLING = ("path", "directory", "command")

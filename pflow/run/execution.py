@@ -11,7 +11,8 @@ from pflow.paths import meet, parse_path, write_path
 from pflow.run import outcome
 from pflow.run.context import Context
 from pflow.run.engine import Engine
-from pflow.run.flags import DATA, INPUT, OPEN, PARAM, give
+from pflow.run.flags import DATA, INPUT, OPEN, PARAM
+from pflow.run.given import give
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.run.stdin import carry_in, check_stdin, used_keys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # pflow run when things go wrong around it: signals, time limits, kill -9, full disks, closed pipes (DESIGN.md, section 5).
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2094,SC2154
 
 load helper
 
@@ -113,7 +113,8 @@ all_ended() {
 @test "--timeout is 124 and leaves nothing, wherever the run is" {
     for flow in step program batch nested 'fork --isolate'; do
         : >there
-        run --separate-stderr pflow run -n "$FLOWS/${flow% *}.pflow.json" ${flow#"${flow% *}"} --timeout=0.8 -r
+        read -r name how <<<"$flow"
+        run --separate-stderr pflow run -n "$FLOWS/$name.pflow.json" ${how:+"$how"} --timeout=0.8 -r
         expect 124 '' 'pflow run: cannot finish: it took longer than the 0.8 s of its timeout'
         all_ended "$flow"
     done

@@ -3,7 +3,8 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.flags import FlowFlags, give, is_secret
+from pflow.run.flags import FlowFlags, is_secret
+from pflow.run.given import give
 from pflow.stage.words import take_words
 from tests.run.flows import plan_of
 
