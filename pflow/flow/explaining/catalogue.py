@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.kinds import Kind
 
+
 class _Stated:
     """What a node's class states beside its interface."""
 
