@@ -177,9 +177,18 @@ class Plan:
 
     @property
     def carried(self) -> Path | None:
-        """The place that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it."""
-        if self.flow.outputs:
-            return (next(iter(self.flow.outputs)),) if len(self.flow.outputs) == 1 else None
+        """The place that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it.
+
+        Of several outputs it is the one that is made of that place, if one is.
+        """
+        if len(self.flow.outputs) == 1:
+            return (next(iter(self.flow.outputs)),)
+        place = self._last_pipe_place()
+        if not self.flow.outputs or place is None:
+            return place
+        return next(((name,) for name, source in self.outputs.items() if source.paths == (place,)), None)
+
+    def _last_pipe_place(self) -> Path | None:
         for id in reversed(self.graph.order()):
             write = self.steps[id].interface.pipe_write
             if write is not None:

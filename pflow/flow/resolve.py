@@ -97,7 +97,7 @@ class Resolver:
         """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
         root = str(reference.path[0])
         there = dict.fromkeys([*self.plan.steps, *(str(name[0]) for name in names), *self.plan.flow.inputs])
-        later = self._written_later(root)
+        later = self._written_later(root, wired)
         if later:
             reference.trouble = f"'{later}' writes '{root}', and does not run before"
         elif root in self.plan.steps:
@@ -112,8 +112,8 @@ class Resolver:
         else:
             reference.input = root
 
-    def _written_later(self, root: str) -> str:
-        for wired in self.plan.steps.values():
+    def _written_later(self, root: str, reader: Wired | None) -> str:
+        for wired in (each for each in self.plan.steps.values() if each is not reader):
             if root in wired.interface.writes and wired.place_of(root) == (root,):
                 return wired.id
             if any(target[0] == root for target in wired.targets.values()):

@@ -35,7 +35,7 @@ def find_file(word: str) -> str | None:
     """The file of a flow: the word itself where it is one, else the saved flow of that name."""
     from pflow.flow.subflow import saved_flow
 
-    if word.startswith("flow:"):
+    if word.startswith("flow:") and not set(word) & set(" \t\n"):
         file = saved_flow(word.removeprefix("flow:"))
         if file is None:
             raise _no_saved_flow(word.removeprefix("flow:"))

@@ -113,7 +113,8 @@ def test_an_explicit_read_of_one_step_is_an_explicit_read_of_the_flow(flows):
 def test_declared_outputs_are_what_it_writes(flows):
     found = interface(flows, DRAFT, outputs={"answer": "draft.response", "tokens": "draft.usage.input"})
     assert {item.name: str(item.type) for item in found.writes.values()} == {"answer": "str", "tokens": "int"}
-    assert found.pipe_write is None
+    assert found.pipe_write.name == "answer"
+    assert interface(flows, DRAFT, outputs={"tokens": "draft.usage.input", "n": "draft.usage"}).pipe_write is None
     assert interface(flows, DRAFT, outputs={"answer": "draft.response"}).pipe_write.name == "answer"
 
 

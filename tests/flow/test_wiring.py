@@ -224,7 +224,7 @@ def test_declared_inputs_are_all_there_are():
         ("ff.raw", "", ""),
         ("fetchh.raw", "nothing writes 'fetchh.raw'", "did you mean fetch?"),
         ("f", "'f' is a step; it writes f.issue_data, f.raw", ""),
-        ("response", "'a' writes 'response', and does not run before", ""),
+        ("response", "'later' writes 'response', and does not run before", ""),
         ("late", "'early' writes 'late', and does not run before", ""),
     ],
 )
@@ -384,7 +384,7 @@ def test_the_pipe_carries_the_only_output_else_the_last_steps_pipe_write():
     save = Step("save", "save", inputs={"path": "f"})
     assert plan(Step("a", "ask"), save).carried == ("response",)
     assert plan(Step("a", "ask"), save, outputs={"it": "a.response"}).carried == ("it",)
-    assert plan(Step("a", "ask"), save, outputs={"it": "a.response", "as_well": "response"}).carried is None
+    assert plan(Step("a", "ask"), save, outputs={"it": "a.response", "as_well": "a.usage"}).carried == ("it",)
     assert plan(save).carried is None
 
 
@@ -414,3 +414,14 @@ def test_a_secret_of_a_read_is_a_secret_of_the_input_that_gives_it(tmp_path):
     (tmp_path / "login.py").write_text(TEXT.format(name="Login", items=items))
     forget_kinds()
     assert plan(Step("login", "login")).inputs["key"].secret
+
+
+def test_of_several_outputs_the_pipe_carries_the_one_that_is_the_last_pipe_write():
+    steps = (Step("a", "ask"), Step("b", "ask"))
+    assert plan(*steps, outputs={"one": "a.response", "two": "b.response"}).carried == ("two",)
+
+
+def test_a_step_may_map_a_key_that_it_writes_itself_to_an_input():
+    made = plan(Step("a", "ask", input_mappings={"prompt": "response"}))
+    assert [each.trouble for each in made.references] == [""]
+    assert made.inputs["response"].required
