@@ -68,6 +68,7 @@ PRINTED = {
     "bad.pflow.json": "did you mean read-file?",
     "words.pflow.json": "[2] count (shell)",
     "lines.sh": "28\n",
+    "pflow-shout": "THE TIDE MILL",
     "count-words": "1",
 }
 """A part of each block of the README that prints, and what it prints at least."""
