@@ -22,23 +22,27 @@ def load_bundled(name: str) -> type:
 
 def load_file(file: str, name: str) -> type:
     """The class in a user's own file. Raises PflowError: 78 where something it imports is missing, 65 for the rest."""
+    return pick_class(load_module(file, "pflow_node_" + name.replace("-", "_"), "load the node"), name)
+
+
+def load_module(file: str, name: str, act: str) -> Any:
+    """A file of Python as a module of this name. `act` says for an error what could not be done to it."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
 
-    spec = spec_from_file_location("pflow_node_" + name.replace("-", "_"), file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise PflowError(f"cannot {act} '{file}': it is no Python file", exit=BAD_DATA)
+    module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
         hint = f"pip install {error.name}" if error.name else ""
-        raise PflowError(f"cannot load the node '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+        raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except (Exception, SystemExit) as error:
-        raise PflowError(f"cannot load the node '{file}': {in_words(error)}", exit=BAD_DATA) from error
-    return pick_class(module, name)
+        raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error
+    return module
 
 
 def pick_class(module: Any, name: str) -> type:

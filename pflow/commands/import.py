@@ -64,29 +64,17 @@ def run_file(file: str) -> Any:
     """
     import os
     import sys
-    from importlib.util import module_from_spec, spec_from_file_location
 
-    from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code
-    from pflow.source import in_words
+    from pflow.errors import PflowError, exit_code
+    from pflow.registry import load_module
 
     try:
         open(file, "rb").close()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise PflowError(f"cannot import '{file}': {reason}", exit=exit_code(error)) from None
-    spec = spec_from_file_location("pflow_import_" + os.path.basename(file).partition(".")[0], file)
-    if spec is None or spec.loader is None:
-        raise PflowError(f"cannot import '{file}': it is no Python file", hint="FILE.py:NAME", exit=BAD_DATA)
-    module = sys.modules[spec.name] = module_from_spec(spec)
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
-    try:
-        spec.loader.exec_module(module)
-    except ModuleNotFoundError as error:
-        hint = f"pip install {error.name}" if error.name else ""
-        raise PflowError(f"cannot import '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
-    except (Exception, SystemExit) as error:
-        raise PflowError(f"cannot import '{file}': {in_words(error)}", exit=BAD_DATA) from error
-    return module
+    return load_module(file, "pflow_import_" + os.path.basename(file).partition(".")[0], "import")
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:

@@ -11,8 +11,9 @@ from pflow.run.flags import FlowFlags
 from pflow.run.words import RunFlags, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
+from pflow.stage.ending import end_in_order
 from pflow.stage.output import Output
-from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.stage.signals import die_of_closed_pipe
 from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import add_step, step_id
 
@@ -43,28 +44,7 @@ class Driver:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
         self.output = Output(words)
         self.debug = "--debug" in words
-        try:
-            return self._run_and_tell(words)
-        except Interrupted as again:
-            die_of(again.signal)
-
-    def _run_and_tell(self, words: list[str]) -> int:
-        try:
-            catch_signals()
-            return self._run(words)
-        except ClosedPipe:
-            die_of_closed_pipe()
-        except Interrupted as interrupted:
-            code = self._fail(PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit))
-            if interrupted.signal:
-                die_of(interrupted.signal)
-            return code
-        except PflowError as error:
-            return self._fail(error)
-        except Exception as error:
-            bug = failure.from_bug(error)
-            bug.__cause__ = error
-            return self._fail(bug)
+        return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
         if asks_for_help(words):

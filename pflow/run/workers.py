@@ -11,22 +11,19 @@ import time
 from pflow.children import GRACE
 from pflow.errors import FAILED, PflowError
 from pflow.held import HeldSignals
-from pflow.run.deadlines import forget_deadlines
-from pflow.run.failure import StepFailed
-from pflow.run.parent import Parent
-from pflow.stage.signals import Interrupted
+from pflow.run.child import work
+from pflow.run.frames import FAILURE, LINE, loads, revived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
     Take = Callable[[bytes], None]
     Serve = Callable[[int, Take], Any]
     """Does the work of a number; what it hands to Take arrives in the parent at once. Its result is marshalled."""
     Rescue = Callable[[int, PflowError], Any]
 
-_LINE, _RESULT, _FAILURE = b"L", b"R", b"F"
 _PART = 1 << 20
 
 
@@ -68,12 +65,12 @@ def _hear(
         _dismiss(worker, workers)
         return
     for kind, payload in messages:
-        if kind == _LINE:
+        if kind == LINE:
             take(payload)
-        elif kind == _FAILURE:
-            raise _revived(payload)
+        elif kind == FAILURE:
+            raise revived(payload)
         else:
-            results[number] = _loads(payload)
+            results[number] = loads(payload)
             worker.number = None
             if not is_reused:
                 _dismiss(worker, workers)
@@ -135,7 +132,7 @@ class _Worker:
                     os.close(other.answers)
                 os.close(self.requests)
                 os.close(self.answers)
-                _work(serve, requests, answers, held)
+                work(serve, requests, answers, held)
             workers.append(self)  # before a signal that came meanwhile ends us
             os.close(requests)
             os.close(answers)
@@ -204,77 +201,3 @@ def _wait_for(workers: list[_Worker]) -> None:
             if worker.pid and os.waitpid(worker.pid, os.WNOHANG)[0]:
                 worker.pid = 0
         time.sleep(0.005)
-
-
-def _work(serve: Serve, requests: int, answers: int, held: HeldSignals) -> NoReturn:
-    """The life of a child process: from each number to its result, until there are no more."""
-    code = 0
-    parent = Parent(requests)
-    try:
-        forget_deadlines()
-        parent.watch()
-        held.release()
-
-        def take(line: bytes) -> None:
-            _send(answers, _LINE, line)
-
-        while number := os.read(requests, 4):
-            parent.is_needed = True
-            _answer(serve, int.from_bytes(number, "big"), answers, take)
-            parent.is_needed = False
-    except Interrupted as interrupted:
-        code = interrupted.exit
-    except BaseException:
-        code = FAILED
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, AttributeError, ValueError):
-                pass
-        os._exit(code)
-
-
-def _answer(serve: Serve, number: int, answers: int, take: Take) -> None:
-    import marshal
-
-    try:
-        _send(answers, _RESULT, marshal.dumps(serve(number, take)))
-    except Interrupted:
-        raise
-    except BaseException as error:
-        _send(answers, _FAILURE, marshal.dumps(_described(error)))
-
-
-def _send(fd: int, kind: bytes, payload: bytes) -> None:
-    data = memoryview(kind + len(payload).to_bytes(4, "big") + payload)
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def _loads(payload: bytes) -> Any:
-    import marshal
-
-    return marshal.loads(payload)
-
-
-def _described(error: BaseException) -> tuple[Any, ...]:
-    from pflow.stage.failure import from_bug
-
-    if isinstance(error, StepFailed):
-        about = (error.step, error.node, error.message, error.hint, error.exit, error.is_permanent)
-        return (*about, {"journal": error.journal})
-    if not isinstance(error, PflowError):
-        bug = from_bug(error) if isinstance(error, Exception) else PflowError(f"it raised {type(error).__name__}")
-        return ("", "", bug.message, bug.hint, bug.exit, bug.is_permanent, {})
-    return ("", "", error.message, error.hint, error.exit, error.is_permanent, {"reads": error.reads})
-
-
-def _revived(payload: bytes) -> PflowError:
-    step, node, message, hint, exit, is_permanent, more = _loads(payload)
-    error = PflowError(message, hint=hint, exit=exit, is_permanent=is_permanent)
-    if step:
-        error = StepFailed(step, node, error)
-    for name, value in more.items():
-        setattr(error, name, value)
-    return error

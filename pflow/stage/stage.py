@@ -11,12 +11,13 @@ from pflow.node import interface_of, version_of
 from pflow.paths import write_path
 from pflow.stage import failure
 from pflow.stage.document import Document
+from pflow.stage.ending import end_in_order
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
 from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.places import as_stored, check_places
 from pflow.stage.shared import Shared, check_written
-from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.stage.signals import Interrupted, die_of_closed_pipe
 from pflow.stage.sources import Sources, check_stdin
 from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import add_step, enter_span, step_id, usage_of
@@ -48,28 +49,7 @@ class Stage:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
         self.output = Output(words)
         self.debug = "--debug" in words  # for a failure before the flags are known
-        try:
-            return self._run_and_tell(words)
-        except Interrupted as again:
-            die_of(again.signal)
-
-    def _run_and_tell(self, words: list[str]) -> int:
-        try:
-            catch_signals()
-            return self._run(words)
-        except ClosedPipe:
-            die_of_closed_pipe()
-        except Interrupted as interrupted:
-            code = self._fail(PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit))
-            if interrupted.signal:
-                die_of(interrupted.signal)
-            return code
-        except PflowError as error:
-            return self._fail(error)
-        except Exception as error:
-            bug = failure.from_bug(error)
-            bug.__cause__ = error
-            return self._fail(bug)
+        return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
         node_class = self._load()

@@ -151,7 +151,8 @@ ENDLESS = chain(
     [
         (chain(node("x", "read-file", inputs={"path": "/0"})), "", 66, "cannot read '/0': no such file or directory"),
         (chain(node("flaky")), "", 1, "cannot run flaky: RuntimeError: not yet; --debug shows where"),
-        (chain(node("say", inputs={"tone": "${wish}"})), "", 66, "cannot find 'wish' (how): nothing gives it; --wish=…"),
+        (chain(node("say", inputs={"tone": "${wish}"})), "", 66,
+         "cannot find 'wish' (how): nothing gives it; --wish=…"),
         (chain(node("save", "write-file", inputs={"content": "x"})), "", 66,
          "cannot find 'path' (the file to write): nothing gives it; --path=…"),
         (CASES["a mapping"].flow, "--nope=1", 2, "cannot take '--nope=1': no such flag; --help lists them"),
