@@ -118,7 +118,7 @@ class _Wiring:
             return Constant(None, part.place)
         if part.is_template:
             return TemplateSource(part.written, places) if places else Constant(_unescaped(part.written), part.place)
-        chosen = [place for path in part.paths for place in _paths_of(places[path])]
+        chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
 
     def _note_reader(self, reference: Reference, wired: Wired | None, part: Part) -> None:
@@ -217,10 +217,6 @@ def _is_one_path(part: Part) -> bool:
 
 def _place_source(places: tuple[Path, ...]) -> Source:
     return PathSource(places[0]) if len(places) == 1 else AlternativeSource(places)
-
-
-def _paths_of(source: Source) -> tuple[Path, ...]:
-    return source.paths
 
 
 def _unescaped(written: Any) -> Any:

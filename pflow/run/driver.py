@@ -11,10 +11,8 @@ from pflow.run.flags import FlowFlags
 from pflow.run.words import RunFlags, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.ending import end_in_order
+from pflow.stage.ending import end_in_order, hand_on_failed
 from pflow.stage.output import Output
-from pflow.stage.signals import die_of_closed_pipe
-from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
@@ -100,13 +98,7 @@ class Driver:
         if not self.output.has_begun:
             document = self.document or Document()
             add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
-            failure.mark_failed(document, step, node, error)
-            try:
-                self.output.write_document(document)
-            except ClosedPipe:
-                die_of_closed_pipe()
-            except PflowError:
-                pass  # stdout cannot be written: that was said, or the exit code has to do
+            hand_on_failed(self.output, document, step, node, error)
         return error.exit
 
 

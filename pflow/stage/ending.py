@@ -11,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pflow.stage.document import Document
+    from pflow.stage.output import Output
+
 
 def end_in_order(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
     """Do the work with signals caught; its exit code, or what `fail` makes of its error.
@@ -40,3 +43,14 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
         bug = failure.from_bug(error)
         bug.__cause__ = error
         return fail(bug)
+
+
+def hand_on_failed(output: Output, document: Document, step: str, node: str, error: PflowError) -> None:
+    """Turn a store into an error document, and hand it on where documents are."""
+    failure.mark_failed(document, step, node, error)
+    try:
+        output.write_document(document)
+    except ClosedPipe:
+        die_of_closed_pipe()
+    except PflowError:
+        pass  # stdout cannot be written: that was said, or the exit code has to do

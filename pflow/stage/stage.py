@@ -11,13 +11,13 @@ from pflow.node import interface_of, version_of
 from pflow.paths import write_path
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.ending import end_in_order
+from pflow.stage.ending import end_in_order, hand_on_failed
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
 from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.places import as_stored, check_places
 from pflow.stage.shared import Shared, check_written
-from pflow.stage.signals import Interrupted, die_of_closed_pipe
+from pflow.stage.signals import Interrupted
 from pflow.stage.sources import Sources, check_stdin
 from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import add_step, enter_span, step_id, usage_of
@@ -201,13 +201,7 @@ class Stage:
         add_step(document, {**self.entry, "exit": error.exit})
         self._trace("end", {"exit": error.exit})
         if not self.output.has_begun:
-            failure.mark_failed(document, self.step, self.name, error)
-            try:
-                self.output.write_document(document)
-            except ClosedPipe:
-                die_of_closed_pipe()
-            except PflowError:
-                pass  # stdout cannot be written: that was said, or the exit code has to do
+            hand_on_failed(self.output, document, self.step, self.name, error)
         return error.exit
 
 
