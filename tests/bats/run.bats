@@ -359,7 +359,9 @@ teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; 
     "${tmux[@]}" send-keys C-d
     shows "cannot find 'issue_number' (issue number) for github-get-issue: nothing gives it (PF03); --issue=…"
     shows '<66>'
-    type_line 'clear; pflow run github-get-issue'
+    "${tmux[@]}" kill-server
+    in_terminal bash --norc -i
+    type_line 'pflow run github-get-issue'
     shows 'needs --issue'
     "${tmux[@]}" send-keys C-c
     shows 'pflow run: cannot finish: it was ended by SIGINT'
@@ -385,8 +387,8 @@ teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; 
     shows '[1] one (say)'
     shows '[2] say'
     screen | grep -q '^{"\$pflow"'
-    type_line 'clear; pflow run -n "say --text=b" -q; pflow run -n "say --text=c" 2>err -r; TERM=dumb pflow run -n "say --text=d"; echo "<end>"'
-    shows '<end>'
+    type_line 'clear; pflow run -n "say --text=b" -q; pflow run -n "say --text=c" 2>err -r; TERM=dumb pflow run -n "say --text=d"; echo "<$?>"'
+    shows '<0>'
     run -1 eval 'screen | grep "\[1\]"'
     [ ! -s err ]
 }
