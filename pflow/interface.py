@@ -32,6 +32,11 @@ class Item:
         return self.default is UNDECLARED
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the value of its flag goes into the store."""
+        return not self.marks & {"own", "secret"}
+
+    @property
     def flag(self) -> str:
         """The flag that a person would type: the shortest name that it goes by."""
         return "--" + min([self.name, *self.flags], key=len).replace("_", "-")

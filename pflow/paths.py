@@ -155,3 +155,8 @@ def put(container: dict[str, Any], steps: Path, value: Any, whole: Path) -> dict
         place = write_path(whole[: len(whole) - len(steps) + 1])
         raise PflowError(f"cannot write '{write_path(whole)}': '{place}' is {kind_of(below)}", exit=BAD_DATA)
     return {**container, step: put(below, steps[1:], value, whole)}
+
+
+def is_step_name(name: str) -> bool:
+    """Whether a step may be called so: letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
+    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"

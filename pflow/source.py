@@ -17,7 +17,7 @@ _HEADER = 4096
 
 def read_interface(file: str) -> Interface:
     """The interface of a node's file, which is read and never run: a docstring in Python, else leading comments."""
-    with open(file, encoding="utf-8", errors="replace") as source:
+    with open(file, encoding="utf-8-sig", errors="replace") as source:
         if not file.endswith(".py"):
             text = source.read(_HEADER)
             is_commented = not file.endswith(".interface") or text.lstrip().startswith(_SIGNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import FlowCommand
+from pflow.stage.failure import sayable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +53,11 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool) ->
     """
     if schema:
         return _print_schema()
-    from pflow.errors import BAD_DATA, USAGE, PflowError
+    from pflow.errors import BAD_DATA, PflowError
     from pflow.flow.findings import SHAPE
     from pflow.flow.findings import Finding as Found
     from pflow.flow.take import take_flow
 
-    if not flow:
-        raise PflowError("cannot check: no flow is named", hint="pflow check FLOW; --help tells more", exit=USAGE)
     try:
         loaded = take_flow(flow)
     except PflowError as error:
@@ -102,7 +101,7 @@ def _print_lines(name: str, flow: Flow, findings: Sequence[Finding]) -> None:
 
 def _shown(text: str) -> str:
     """A text as one line that can be printed."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\n", "\\n")
+    return sayable(text).replace("\n", "\\n")
 
 
 def _counted(findings: Sequence[Finding]) -> str:
@@ -129,7 +128,7 @@ def _print_json(name: str, flow: Flow | None, findings: Sequence[Finding]) -> No
 
 
 def _as_json(finding: Finding) -> dict[str, str]:
-    return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in finding.as_json().items()}
+    return {name: sayable(text) for name, text in finding.as_json().items()}
 
 
 def _print_schema() -> int:

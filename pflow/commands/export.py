@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import FlowCommand
+from pflow.commands._output import put
 from pflow.export import EXPORTERS
 
 TYPE_CHECKING = False
@@ -36,13 +37,7 @@ def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
     pflow export --to=python -o fix-issue.py fix-issue.pflow.json
     pflow export --to=mermaid 'read-file --path=a.txt => llm --prompt=Summarize => write-file --path=b.md'
     """
-    text = EXPORTERS[to](_checked_plan(words)).encode()
-    if output is None:
-        from pflow.stage.stdout import write_pieces
-
-        write_pieces(1, [text])
-    else:
-        write_to(output, text, is_program=to in _PROGRAMS)
+    put(output, EXPORTERS[to](_checked_plan(words)).encode(), is_program=to in _PROGRAMS)
     return 0
 
 
@@ -57,8 +52,8 @@ def _checked_plan(words: tuple[str, ...]) -> Plan:
     loaded = take_flow(words)
     plan = wire(loaded.flow)
     findings = check(plan, loaded.findings)
-    for finding in findings:
-        failure.say("pflow export", str(finding))
+    for said in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
+        failure.say("pflow export", said)
     errors = sum(not finding.is_warning for finding in findings)
     if errors:
         raise PflowError(
@@ -67,16 +62,3 @@ def _checked_plan(words: tuple[str, ...]) -> Plan:
             exit=BAD_DATA,
         )
     return plan
-
-
-def write_to(file: str, data: bytes, *, is_program: bool) -> None:
-    """Make data all that a file holds. Raises PflowError (73, 77)."""
-    from pflow.atomic import replace
-    from pflow.errors import CANNOT_WRITE, DENIED, PflowError
-
-    try:
-        replace(file, data, mode=0o777 if is_program else 0o666)
-    except OSError as error:
-        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-        reason = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import click
 
+from pflow.commands._output import put
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -33,31 +35,15 @@ def command(source: str, output: str | None) -> int:
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
         raise PflowError(f"cannot import '{source}': no NAME in it", hint="FILE.py:NAME", exit=USAGE)
-    module = run_file(file)
+    module = _run_file(file)
     flow = flow_from(_flow_in(module, name, file), variables=vars(module))
     for warning in flow.warnings:
         failure.say("pflow import", f"warning: {warning}")
-    _put(output, canonical_json(flow_to_ir(flow)).encode())
+    put(output, canonical_json(flow_to_ir(flow)).encode())
     return 0
 
 
-def _put(output: str | None, text: bytes) -> None:
-    if output is not None:
-        from pflow.atomic import replace
-        from pflow.errors import PflowError, exit_code
-
-        try:
-            replace(output, text)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise PflowError(f"cannot write '{output}': {reason}", exit=exit_code(error)) from None
-        return
-    from pflow.stage.stdout import write_pieces
-
-    write_pieces(1, [text])
-
-
-def run_file(file: str) -> Any:
+def _run_file(file: str) -> Any:
     """A Python file's module, run as if it were imported from its own directory.
 
     Raises PflowError: 66 where there is no file, 78 where it imports what is missing, 65 where it does not run.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.export.drawing import edges_of, is_flow, label_of, label_of_edge, names_of
+from pflow.export.drawing import edges_of, escaped, is_flow, label_of, label_of_edge, names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,4 @@ def _edge(edge: Edge) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    return '"' + "\\n".join(map(_escaped, lines)) + '"'
-
-
-def _escaped(text: str) -> str:
-    return "".join([_SIGNS.get(sign, sign if sign.isprintable() else " ") for sign in text])
+    return '"' + "\\n".join([escaped(line, _SIGNS) for line in lines]) + '"'

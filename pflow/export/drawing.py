@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pflow.flow.kinds import FLOW
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pflow.flow.flow import Edge
     from pflow.flow.plan import Plan, Wired
@@ -27,7 +29,7 @@ def label_of(wired: Wired) -> list[str]:
 
 
 def is_flow(wired: Wired) -> bool:
-    return wired.kind is not None and wired.kind.origin == "flow"
+    return wired.kind is not None and wired.kind.origin == FLOW
 
 
 def edges_of(plan: Plan) -> Iterator[Edge]:
@@ -38,3 +40,8 @@ def edges_of(plan: Plan) -> Iterator[Edge]:
 def label_of_edge(edge: Edge) -> str:
     """The action of an edge; nothing for the default."""
     return "" if edge.action == "default" else edge.action
+
+
+def escaped(text: str, signs: Mapping[str, str]) -> str:
+    """A text on one line of a label; `signs` gives what stands there for those that mean something in it."""
+    return "".join([signs.get(sign, sign if sign.isprintable() else " ") for sign in text])

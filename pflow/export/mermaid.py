@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.export.drawing import edges_of, is_flow, label_of, label_of_edge, names_of
+from pflow.export.drawing import edges_of, escaped, is_flow, label_of, label_of_edge, names_of
 from pflow.scanner import quote
 
 TYPE_CHECKING = False
@@ -25,16 +25,12 @@ def export(plan: Plan) -> str:
 
 
 def _box(wired: Wired) -> str:
-    label = "<br/>".join(map(_escaped, label_of(wired)))
+    label = "<br/>".join([escaped(line, _SIGNS) for line in label_of(wired)])
     return f'[["{label}"]]' if is_flow(wired) else f'["{label}"]'
 
 
 def _arrow(edge: Edge) -> str:
-    action = _escaped(label_of_edge(edge))
+    action = escaped(label_of_edge(edge), _SIGNS)
     if edge.action == "error":
         return f'-. "{action}" .->'
     return f'-- "{action}" -->' if action else "-->"
-
-
-def _escaped(text: str) -> str:
-    return "".join([_SIGNS.get(sign, sign if sign.isprintable() else " ") for sign in text])

@@ -121,7 +121,7 @@ def _head(plan: Plan, sources: dict[str, str], is_plain: bool) -> str:
         modules += ["contextlib", "copy", "json"]
     imports = "\n".join(f"import {name}" for name in sorted(modules))
     return _HEAD.format(
-        about=in_docstring(about if about.endswith((".", "!", "?")) else about + "."),
+        about=in_docstring(about),
         version=__version__,
         packages=" ".join(["pocketflow", *_packages(sources)]),
         name="create_flow",

@@ -54,7 +54,7 @@ class FlowCode:
 
     def _about(self) -> str:
         about = self.plan.flow.description or f"The flow {self.plan.flow.name}".strip()
-        return in_docstring(about if about.endswith((".", "!", "?")) else about + ".")
+        return in_docstring(about)
 
     def _class_of(self, wired: Wired) -> str:
         """The name that a step's node has in the function; its module is noted."""
@@ -216,4 +216,6 @@ def is_bare(plan: Plan, wired: Wired) -> bool:
 
 
 def in_docstring(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    """A text as one sentence of a docstring."""
+    sentence = text if text.endswith((".", "!", "?")) else text + "."
+    return " ".join(sentence.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

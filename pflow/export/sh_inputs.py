@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.export.code import Names
-from pflow.export.sh_words import flag_name, quoted
+from pflow.export.sh_words import TEXTS, flag_name, quoted
 from pflow.jsontext import encode
 from pflow.paths import write_path
 
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.plan import Plan, PlanInput
 
-_TEXTS = ("str", "path", "any", "choice")
-
-ESCAPE = """\
+_ESCAPE = """\
 # A stage would take a $ in a flag's value for a template: $$ is a dollar.
 escape() {
     escaped=
@@ -68,7 +66,7 @@ class Inputs:
             yield "[ $# -eq 0 ] || { echo \"$0: cannot take '$1': it has no flags\" >&2; exit 2; }"
             return
         if any(map(self._is_escaped, self.all)):
-            yield ESCAPE
+            yield _ESCAPE
         yield 'fail() {\n    printf \'%s: %s\\n\' "$0" "$2" >&2\n    exit "$1"\n}\n'
         needed = [self.names[given.name] for given in self.all if given.required]
         yield "".join([f"has_{name}=\n" for name in needed]) + "for word; do\n    shift\n    case $word in"
@@ -80,7 +78,7 @@ class Inputs:
                 doc = f" ({given.doc})" if given.doc else ""
                 about = quoted(f"cannot find {given.name}{doc}: nothing gives it; {flag_name(given.name)}=…")
                 yield f'[ "$has_{self.names[given.name]}" ] || fail 66 {about}'
-        if any(given.step is None and given.type.name not in _TEXTS for given in self.all):
+        if any(given.step is None and given.type.name not in TEXTS for given in self.all):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
     def _is_escaped(self, given: PlanInput) -> bool:
@@ -104,7 +102,7 @@ class Inputs:
             yield f'    {" | ".join(map(quoted, spelt))}) set -- "$@" {quoted(path + ":=true")}{note} ;;'
             off = dict.fromkeys("--no-" + each.removeprefix("--") for each in spelt)
             yield f'    {" | ".join(map(quoted, off))}) set -- "$@" {quoted(path + ":=false")}{note} ;;'
-        sign = "=" if given.type.name in _TEXTS else ":="
+        sign = "=" if given.type.name in TEXTS else ":="
         yield f'    {pattern}) set -- "$@" {quoted(path + sign)}"${{word#*=}}"{note} ;;'
 
 

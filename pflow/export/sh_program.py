@@ -16,10 +16,6 @@ def refused(why: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot export the flow to sh: {why}", hint=hint, exit=BAD_DATA)
 
 
-def is_step_name(name: str) -> bool:
-    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"
-
-
 def program_of(wired: Wired) -> str:
     """How a shell calls the node: by its own executable, else through pflow, which knows a user's directories."""
     kind = wired.kind

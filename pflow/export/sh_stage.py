@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.export.sh_program import is_step_name, program_of, refused
+from pflow.export.sh_program import program_of, refused
 from pflow.export.sh_state import NOTHING
 from pflow.export.sh_words import Unsayable, constant, flag, flag_name, quoted, template
 from pflow.flow.kinds import PROGRAM
@@ -10,7 +10,7 @@ from pflow.flow.rewrite import rewritten
 from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.interface import Item
 from pflow.jsontext import encode
-from pflow.paths import meet, write_path
+from pflow.paths import is_step_name, meet, write_path
 from pflow.templates import is_reference
 from pflow.types import Type
 
@@ -87,7 +87,8 @@ class Stage:
         wired = self.wired
         for key, source in wired.sources.items():
             if key in wired.step.inputs and isinstance(source, Constant | TemplateSource):
-                self._give(key, source, is_kept=True)
+                is_unset = isinstance(source, Constant) and source.value is None and self._item(key).default is None
+                self._give(key, source, is_kept=not is_unset)
             elif isinstance(source, TemplateSource) and _whole(source, self._item(key)) is None:
                 self._give(key, source, is_kept=False)
         for key, name in variables.items():
@@ -95,10 +96,10 @@ class Stage:
             self._keep(key, is_kept=True)
         for key, source in wired.params.items():
             item = wired.interface.reads.get(key)
-            if item is not None and key not in wired.interface.params and isinstance(source, Constant):
+            if item is not None and key not in wired.interface.params:
                 self._say_stand_in(key, item, source)
 
-    def _say_stand_in(self, key: str, item: Item, source: Constant) -> None:
+    def _say_stand_in(self, key: str, item: Item, source: Source) -> None:
         """A param in place of a read: it counts where the store has nothing under that name."""
         if key in self.wired.sources or key in self._done:
             return
@@ -152,14 +153,14 @@ class Stage:
         self.members.append(quoted(f"{write_path(place)}:={str(encode(source.value), 'utf-8')}"))
         if not self.wired.interface.open and self._kind() != PROGRAM:
             self._map_in(key, place)
-        if item.marks & {"own", "secret"}:
+        if not item.is_stored:
             self.dropped.append(place)
 
     def _keep(self, key: str, *, is_kept: bool) -> None:
         """Note what becomes of a flag's value: a stage keeps it where nothing is yet, unless the read is its own."""
         self._done.add(key)
         place = self.wired.data_place(key)
-        if self._item(key).marks & {"own", "secret"}:
+        if not self._item(key).is_stored:
             return
         if is_kept:
             self._kept.append(place)

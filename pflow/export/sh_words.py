@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pflow.types import Type
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=@%+")
-_TEXTS = ("str", "path", "any", "choice")
+TEXTS = ("str", "path", "any", "choice")
 
 
 class Unsayable(ValueError):
@@ -69,6 +69,6 @@ def _text(type: Type, value: Any, *, is_verbatim: bool) -> str:
         if is_verbatim and isinstance(value, dict | list):  # such a param reads JSON itself, as llm's schema
             return str(encode(value), "utf-8")
         raise Unsayable("a flag for a value of any type is text")
-    if type.name in _TEXTS:
+    if type.name in TEXTS:
         return text_of(value)
     return str(encode(value), "utf-8")

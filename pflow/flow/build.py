@@ -58,12 +58,17 @@ def _ids(nodes: list[Document]) -> list[str]:
 def id_after(type: str, taken: set[str]) -> str:
     """The id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and for `flows/fix.pflow.json`."""
     base = type.removeprefix("flow:").rpartition("/")[2].removesuffix(".json").removesuffix(".pflow") or type
-    if base not in taken:
-        return base
+    return numbered(base, taken)
+
+
+def numbered(name: str, taken: set[str]) -> str:
+    """The name where it is free, else the first of `NAME-2`, `NAME-3` that is."""
+    if name not in taken:
+        return name
     number = 2
-    while f"{base}-{number}" in taken:
+    while f"{name}-{number}" in taken:
         number += 1
-    return f"{base}-{number}"
+    return f"{name}-{number}"
 
 
 def _step(id: str, node: Document, mapping: Document, place: str) -> Step:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from pflow.errors import PflowError
 from pflow.flow.explaining.effects import touches
 from pflow.flow.explaining.layout import layout
 from pflow.flow.explaining.needs import gives, needs, piped
 from pflow.flow.explaining.origins import Origins
 from pflow.flow.explaining.steps import steps
-from pflow.flow.flow import TEMPLATE, Flow, Step
+from pflow.flow.flow import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
+    from pflow.flow.flow import Flow, Step
     from pflow.flow.plan import Plan, Wired
 
 _REFUSED = "cannot write the flow in pipe syntax: "
@@ -60,23 +63,19 @@ def _pipe(plan: Plan) -> tuple[str | None, str]:
 
 def _without_secrets(plan: Plan) -> Flow:
     """The flow as it is written, a mask in place of each secret."""
-    flow = plan.flow
-    masked = Flow([], flow.edges)
-    vars(masked).update(vars(flow))
-    masked.steps = [_masked(step, plan.steps[step.id]) for step in flow.steps]
+    masked = copy(plan.flow)
+    masked.steps = [_masked(step, plan.steps[step.id]) for step in masked.steps]
     return masked
 
 
 def _masked(step: Step, wired: Wired) -> Step:
-    copy = Step(step.id, step.type)
-    for name in Step.__slots__:
-        setattr(copy, name, getattr(step, name))
+    masked = copy(step)
     items = {**wired.interface.params, **wired.interface.reads}
     secrets = {key for key, item in items.items() if "secret" in item.marks}
-    copy.params = {key: MASK if key in secrets else value for key, value in step.params.items()}
-    copy.inputs = {key: MASK if key in secrets else value for key, value in step.inputs.items()}
-    copy.input_mappings = {
+    masked.params = {key: MASK if key in secrets else value for key, value in step.params.items()}
+    masked.inputs = {key: MASK if key in secrets else value for key, value in step.inputs.items()}
+    masked.input_mappings = {
         key: TEMPLATE + MASK if key in secrets and str(source).startswith(TEMPLATE) else source
         for key, source in step.input_mappings.items()
     }
-    return copy
+    return masked

@@ -6,7 +6,8 @@ import os
 import sys
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.build import numbered
+from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
 from pflow.flow.kinds import find_kind
 from pflow.flow.rewrite import escaped
 from pflow.flow.sources import TemplateSource
@@ -94,7 +95,8 @@ class _Walk:
                 hint="import the file that its flow was exported from",
                 exit=BAD_DATA,
             )
-        id_ = self._name(written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__))
+        wanted = written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__)
+        id_ = numbered(wanted, set(self.ids.values()))
         step = Step(id_, self._type_of(inner), place=f"nodes[{len(self.flow.steps)}]")
         step.params = _plain(id_, self._params(node, inner, around), inner)
         tries = getattr(inner, "max_retries", 1)
@@ -129,11 +131,6 @@ class _Walk:
             self.flow.warnings.append(f"'{name}' of '{file}' becomes the node {found.name} of '{found.file}'")
         return found.name
 
-    def _name(self, wanted: str) -> str:
-        taken = [step.id for step in self.flow.steps]
-        numbers = (wanted if number == 1 else f"{wanted}-{number}" for number in range(1, len(taken) + 2))
-        return next(id for id in numbers if id not in taken)
-
 
 def _is(value: Any, module: str, name: str) -> bool:
     """Whether something was made by the code that exported Python carries, in whichever copy of it."""
@@ -149,12 +146,19 @@ def _check(flow: Any, around: _Around | None) -> None:
         if around.flow is flow:
             raise PflowError(f"cannot import {name}: it stands inside itself", exit=BAD_DATA)
         around = around.outer
+    if why := _more_than_a_walk(flow):
+        raise PflowError(f"cannot import {name}: {why}", hint="put that into a node", exit=BAD_DATA)
+
+
+def _more_than_a_walk(flow: Any) -> str:
+    """What a flow's class does besides walking; "" where that is nothing."""
+    if isinstance(flow, pocketflow.BatchFlow):
+        return "it runs its nodes once for each of a batch"
     for base in type(flow).__mro__:
         own = [each for each in ("prep", "post", "prep_async", "post_async") if each in vars(base)]
-        if isinstance(flow, pocketflow.BatchFlow) or (own and base.__module__ != "pocketflow"):
-            is_batch = isinstance(flow, pocketflow.BatchFlow)
-            why = "it runs its nodes once for each of a batch" if is_batch else f"it has a {own[0]} of its own"
-            raise PflowError(f"cannot import {name}: {why}", hint="put that into a node", exit=BAD_DATA)
+        if own and base.__module__ != "pocketflow":
+            return f"it has a {own[0]} of its own"
+    return ""
 
 
 def _plain(id: str, values: Mapping[str, Any], node: Any) -> dict[str, Any]:
@@ -188,7 +192,7 @@ def _take_step(step: Step, written: Any) -> None:
 
 
 def _mapping(source: Any) -> Any:
-    return f"template:{source.written}" if isinstance(source, TemplateSource) else source
+    return TEMPLATE + source.written if isinstance(source, TemplateSource) else source
 
 
 def _take_ends(flow: Flow, root: Any) -> None:
@@ -205,7 +209,7 @@ def _take_ends(flow: Flow, root: Any) -> None:
 
 
 def _path(source: Source) -> str:
-    return f"template:{source.written}" if isinstance(source, TemplateSource) else write_path(source.paths[0])
+    return TEMPLATE + source.written if isinstance(source, TemplateSource) else write_path(source.paths[0])
 
 
 def _kebab(name: str) -> str:

@@ -46,9 +46,11 @@ class Graph:
                     targets.append(edge.target)
                     self.before[edge.target].append(edge.source)
 
-    def after(self, id: str) -> list[str]:
+    def after(self, id: str, *, past_errors: bool = True) -> list[str]:
         """Every step that an edge leads to from this one."""
-        return list(dict.fromkeys(target for targets in self.next[id].values() for target in targets))
+        actions = self.next[id].items()
+        found = (target for action, targets in actions if past_errors or action != ERROR for target in targets)
+        return list(dict.fromkeys(found))
 
     def reach(self, start: str | None, *stops: str | None, past_errors: bool = True) -> dict[str, int]:
         """How many edges away from `start` each step is that it leads to, itself included, never past the `stops`.
@@ -60,15 +62,11 @@ class Graph:
         for id in todo:
             if id in stops:
                 continue
-            for target in self.after(id) if past_errors else self._after_success(id):
+            for target in self.after(id, past_errors=past_errors):
                 if target not in distance:
                     distance[target] = distance[id] + 1
                     todo.append(target)
         return distance
-
-    def _after_success(self, id: str) -> list[str]:
-        found = (target for action, targets in self.next[id].items() if action != ERROR for target in targets)
-        return list(dict.fromkeys(found))
 
     def order(self) -> list[str]:
         """The steps that are reached, each after those that lead to it, as far as loops allow."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 
 from pflow.errors import PflowError
-from pflow.flow.kinds import find_kind
-from pflow.flow.plan import Plan, Wired
 from pflow.flow.written import MAPPING, OUTPUT, OVER, parts_of_outputs, parts_of_step
-from pflow.interface import Interface
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 
@@ -17,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.plan import Plan, Wired
     from pflow.flow.written import Part
 
     def _sha256(data: bytes, /) -> Any: ...
@@ -32,62 +29,39 @@ else:
         from hashlib import sha256 as _sha256
 
 
-def flow_hash(flow: Flow | Plan) -> str:
+def flow_hash(plan: Plan) -> str:
     """SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings and the
     paths that templates use.
 
     Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
-    version is its own hash. A flow and its plan have one hash. A step of an unknown kind has the version it asks for.
+    version is its own hash. A step of an unknown kind has the version it asks for.
     """
     done: dict[int, str] = {}
-    todo: list[Flow | Plan] = [flow]
+    todo = [plan]
     while todo:  # by hand: flows may lie in one another more deeply than Python can follow
-        steps = _steps(todo[-1])
-        inner = [plan for wired in steps if (plan := _subplan(wired)) and id(plan) not in done]
+        subplans = [wired.subplan for wired in todo[-1].steps.values()]
+        inner = [each for each in subplans if each and id(each) not in done]
         todo += inner
         if not inner:
-            done[id(todo[-1])] = _hash(todo[-1], steps, done)
+            done[id(todo[-1])] = _hash(todo[-1], done)
             todo.pop()
-    return done[id(flow)]
+    return done[id(plan)]
 
 
-def _steps(flow: Flow | Plan) -> list[Wired]:
-    if isinstance(flow, Plan):
-        return list(flow.steps.values())
-    return [_wired(step, flow.directory) for step in flow.steps]
-
-
-def _wired(step: Step, directory: str) -> Wired:
-    """A step of a flow that nobody has planned, with its kind as a plan has it."""
-    try:
-        kind = find_kind(step.type, directory)
-        return Wired(step, 0, kind, kind.interface if kind else Interface())
-    except PflowError:
-        return Wired(step, 0, None, Interface())
-
-
-def _subplan(wired: Wired) -> Plan | None:
-    try:
-        return getattr(wired.kind, "plan", None)
-    except PflowError:  # the file holds no flow: the rules say so
-        return None
-
-
-def _hash(flow: Flow | Plan, steps: list[Wired], done: dict[int, str]) -> str:
-    flow = flow.flow if isinstance(flow, Plan) else flow
+def _hash(plan: Plan, done: dict[int, str]) -> str:
+    steps = plan.steps.values()
     facts = {
-        "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.edges}),
+        "edges": sorted({(edge.source, edge.action, edge.target) for edge in plan.flow.edges}),
         "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
-        "outputs": sorted(_places(parts_of_outputs(flow))),
+        "outputs": sorted(_places(parts_of_outputs(plan.flow))),
         "steps": [[wired.id, wired.step.type, _version(wired, done)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
 
 
 def _version(wired: Wired, done: dict[int, str]) -> str:
-    plan = _subplan(wired)
-    if plan is not None:
-        return done[id(plan)]
+    if wired.subplan is not None:
+        return done[id(wired.subplan)]
     try:
         return wired.kind.version if wired.kind else wired.step.version or ""
     except (PflowError, OSError):

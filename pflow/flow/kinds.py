@@ -122,17 +122,23 @@ def forget_kinds() -> None:
 
 def _find(type: str) -> Kind | None:
     wanted = plain(type)
-    here = os.path.join(os.path.dirname(os.path.dirname(__file__)), "nodes", type.replace("-", "_") + ".py")
-    if wanted and type.replace("-", "").replace("_", "").isalnum() and type.islower() and os.path.isfile(here):
-        return Kind(type.replace("_", "-"), BUNDLED, here)
+    if wanted and type.replace("-", "").replace("_", "").isalnum() and type.islower():
+        bundled = _bundled(type.replace("_", "-"))
+        if os.path.isfile(bundled.file):
+            return bundled
     by_name = {plain(kind.name): kind for kind in reversed(list_kinds())}
     return by_name.get(wanted) or by_name.get(wanted.removesuffix("node"))
 
 
+def _bundled(name: str) -> Kind:
+    """The node of pflow's that has this name, if one has."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "nodes")
+    return Kind(name, BUNDLED, os.path.join(folder, name.replace("-", "_") + ".py"))
+
+
 def list_kinds() -> list[Kind]:
     """Every kind of node there is: pflow's own, the user's, the programs on PATH; the first of a name wins."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "nodes")
-    kinds = [Kind(name, BUNDLED, os.path.join(folder, name.replace("-", "_") + ".py")) for name in bundled_names()]
+    kinds = [_bundled(name) for name in bundled_names()]
     for directory in own_directories():
         kinds += _in_directory(directory, with_python=True)
     for directory in os.environ.get("PATH", "").split(os.pathsep):

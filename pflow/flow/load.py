@@ -34,20 +34,19 @@ def load_file(file: str) -> Loaded:
 
     Raises PflowError: 66 where there is none or it is empty, 77 where it may not be read, 65 where it does not parse.
     """
-    return load_text(_read(file), file, os.path.dirname(file) or ".")
+    return load_text(read_text(file, f"the flow '{file}'"), file, os.path.dirname(file) or ".")
 
 
-def _read(file: str) -> str:
+def read_text(file: str | int, what: str) -> str:
+    """What a file, or a descriptor that stays open, holds. Raises PflowError as `load_file` does."""
     try:
-        with open(file, "rb") as opened:
+        with open(file, "rb", closefd=isinstance(file, str)) as opened:
             return str(opened.read(), "utf-8")
     except UnicodeDecodeError as error:
-        raise PflowError(
-            f"cannot read the flow '{file}': it is not UTF-8 at byte {error.start}", exit=BAD_DATA
-        ) from None
+        raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
+        raise PflowError(f"cannot read {what}: {why}", exit=exit_code(error)) from None
 
 
 def load_text(text: str, name: str, directory: str = ".") -> Loaded:

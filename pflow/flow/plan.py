@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.flow.flow import TEMPLATE
+from pflow.templates import is_reference
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -60,7 +62,8 @@ class PlanInput:
     """A value that the flow starts with: declared, or a source that no step writes.
 
     `step` is set where it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
-    `flags` every flag that gives it, `pipe` says that what comes through the pipe does.
+    `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that what comes through the
+    pipe does.
     """
 
     def __init__(self, name: str, path: Path, type: Type) -> None:
@@ -77,12 +80,7 @@ class PlanInput:
         self.step: str | None = None
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
-
-    @property
-    def flag(self) -> str:
-        """The flag that a person would type."""
-        names = [self.name, *self.flags]
-        return "--" + min(names, key=len).replace("_", "-")
+        self.flag = ""
 
 
 class Wired:
@@ -98,7 +96,6 @@ class Wired:
         self.number = number
         self.kind = kind
         self.interface = interface
-        self.subplan: Plan | None = None
         self.sources: dict[str, Source] = {}
         self.soft: set[str] = set()
         self.targets: dict[str, Path] = {}
@@ -108,9 +105,14 @@ class Wired:
         self.fault = ""
         """Why the interface of its kind could not be read."""
         self.over: Source | None = None
+        """What its batch runs over."""
         self.over_type = Type("any")
-        """What its batch runs over, and each item of it."""
         self.item_type = Type("any")
+
+    @property
+    def subplan(self) -> Plan | None:
+        """The plan of a step that is itself a flow."""
+        return getattr(self.kind, "plan", None)
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
@@ -152,10 +154,10 @@ class Plan:
     def write_type(self, write: Write) -> Type:
         """What stands at a write's target: what the node declares, a list (an object) of it after a batch."""
         declared = write.item.type if write.item else Type("any")
-        batch = self.flow.step(write.step).batch
-        if batch is None or write.is_data:
+        wired = self.steps[write.step]
+        if wired.step.batch is None or write.is_data:
             return declared
-        over = self.steps[write.step].over_type
+        over = wired.over_type
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def type_of(self, reference: Reference) -> Type:
@@ -171,7 +173,10 @@ class Plan:
         return Type("any") if below is None else type_below(self.write_type(write), below)
 
     def output_type(self, name: str) -> Type:
-        """The type of a declared output."""
+        """The type of a declared output: of a template that is more than one reference, a text."""
+        written = self.flow.outputs[name]
+        if written.startswith(TEMPLATE) and not is_reference(written.removeprefix(TEMPLATE)):
+            return Type("str")
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
@@ -189,9 +194,10 @@ class Plan:
         return next(((name,) for name, source in self.outputs.items() if source.paths == (place,)), None)
 
     def _last_pipe_place(self) -> Path | None:
+        in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
         for id in reversed(self.graph.order()):
             write = self.steps[id].interface.pipe_write
-            if write is not None:
+            if write is not None and id not in in_forks:
                 return self.steps[id].place_of(write.name)
         return None
 

@@ -8,6 +8,8 @@ from pflow.templates import references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pflow.flow.flow import Step
     from pflow.flow.plan import Plan, Wired
     from pflow.paths import Path
@@ -50,26 +52,20 @@ class Reaching:
         self.end = Before(chain, len(order))
 
     def _follow(self, order: list[str]) -> None:
-        place = {id: n for n, id in enumerate(order)}
-        has_loops = any(
-            place[before] >= place[id] for id in order for before in self.plan.graph.before[id] if before in place
-        )
+        place, graph = self.order, self.plan.graph
+        has_loops = any(place[each] >= place[id] for id in order for each in graph.before[id] if each in place)
         after: dict[str, Merged] = {}
         before: dict[str, Merged] = {}
         size = -1
         while True:
             for id in order:
-                self.at[id] = before[id] = _merged(
-                    [after[each] for each in self.plan.graph.before[id] if each in after]
-                )
+                self.at[id] = before[id] = _merged([after[each] for each in graph.before[id] if each in after])
                 after[id] = self._past(id, before[id])
             total = sum(len(writes) for names in after.values() for writes in names.values()) if has_loops else size
             if total == size:
                 break
             size = total
-        self.end = _merged(
-            list(after.values()) if has_loops else [after[id] for id in order if not self.plan.graph.after(id)]
-        )
+        self.end = _merged([after[id] for id in order if has_loops or not graph.after(id)])
 
     def _past(self, id: str, before: Merged) -> Merged:
         """What stands when the step has ended: its own writes in place of older ones of their names."""
@@ -102,25 +98,34 @@ def _merged(several: list[Merged]) -> Merged:
     return merged
 
 
+def is_stored(wired: Wired, key: str) -> bool:
+    """Whether a data flag of a step goes into the store."""
+    item = wired.interface.reads.get(key)
+    return (item is None or item.is_stored) and not _is_of_item(wired.step, key)
+
+
+def data_of(wired: Wired) -> Iterator[Write]:
+    """The data flags that a step puts into the store."""
+    for key in wired.step.inputs:
+        item = wired.interface.reads.get(key)
+        if item is not None and is_stored(wired, key):
+            yield Write(wired.id, key, wired.data_place(key), item, is_data=True)
+
+
 def _is_of_item(step: Step, key: str) -> bool:
     """Whether a data flag is made of a batch's item: there are as many of it, and none is stored."""
     if step.batch is None:
         return False
     try:
-        return any(path[0] == step.batch.item for path in references(step.inputs[key]))
+        return any(path[0] == step.batch.item for path in references(step.inputs.get(key)))
     except ValueError:  # a finding of the rules
         return False
 
 
 def _writes_of(wired: Wired) -> list[tuple[Path, Write]]:
     """What a step puts into the store, each by every name that it is found by."""
-    made = []
+    made = [(write.target, write) for write in data_of(wired)]
     interface, step = wired.interface, wired.step
-    for key in step.inputs:
-        item = interface.reads.get(key)
-        if item is not None and not item.marks & {"own", "secret"} and not _is_of_item(step, key):
-            place = wired.data_place(key)
-            made.append((place, Write(step.id, key, place, item, is_data=True)))
     keys = [*interface.writes, *(key for key in wired.targets if key not in interface.writes)]
     for key in keys:
         target = wired.place_of(key)

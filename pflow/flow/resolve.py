@@ -5,7 +5,8 @@ from __future__ import annotations
 from pflow.flow.chained import Earlier
 from pflow.flow.naming import nearest
 from pflow.flow.plan import Write
-from pflow.paths import missing, write_path
+from pflow.flow.reaching import is_stored
+from pflow.paths import meet, missing, write_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +51,9 @@ class Resolver:
         if writer is None or len(path) < 2:
             return False
         key = str(path[1])
-        if key in writer.step.inputs and writer.data_place(key) == (writer.id, key) and key not in writer.targets:
-            reference.writes = (self._write(writer, key, (writer.id, key), is_data=True),)
-            return True
-        if not (key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open):
+        is_data = _is_data(writer, key)
+        is_write = key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open
+        if not is_data and not is_write:
             if self._is_place(path):
                 return False
             there = list(dict.fromkeys([*writer.interface.writes, *writer.targets]))
@@ -63,19 +63,15 @@ class Resolver:
             reference.trouble = f"'{writer.id}' does not run before '{wired.id}'"
             reference.remedy = f"an edge that leads from '{writer.id}' to '{wired.id}'"
             return True
-        target = (writer.id, key) if key in _OF_A_STEP and key not in writer.targets else writer.place_of(key)
-        reference.places = (target + path[2:],)
-        reference.writes = (self._write(writer, key, target),)
-        return True
-
-    def _write(self, writer: Wired, key: str, target: Path, *, is_data: bool = False) -> Write:
+        is_under_id = is_data or (key in _OF_A_STEP and key not in writer.targets)
+        target = (writer.id, key) if is_under_id else writer.place_of(key)
         items = writer.interface.reads if is_data else writer.interface.writes
-        return Write(writer.id, key, target, items.get(key), is_data=is_data)
+        reference.places = (target + path[2:],)
+        reference.writes = (Write(writer.id, key, target, items.get(key), is_data=is_data),)
+        return True
 
     def _is_place(self, path: Path) -> bool:
         """Whether some step has been told to write at this very path, or above or below it."""
-        from pflow.paths import meet
-
         return any(meet(path, target) for wired in self.plan.steps.values() for target in wired.targets.values())
 
     def before(self, id: str) -> Container[str]:
@@ -119,3 +115,9 @@ class Resolver:
             if any(target[0] == root for target in wired.targets.values()):
                 return wired.id
         return ""
+
+
+def _is_data(writer: Wired, key: str) -> bool:
+    """Whether `ID.KEY` is a data flag of that step, which is stored under its id."""
+    is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
+    return is_there and writer.data_place(key) == (writer.id, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.flow import TEMPLATE
 from pflow.jsontext import text_of
 from pflow.paths import look_up
 
@@ -99,7 +100,7 @@ def _best_guess(misfit: Misfit) -> Any:
     if part == ("inputs",) and misfit.rule == "model_type":
         return {}
     if part == ("mappings", "input_mappings", last):
-        return "template:"
+        return TEMPLATE
     return _LEFT_OUT
 
 

@@ -7,6 +7,7 @@ import sys
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.kinds import FLOW, Kind
+from pflow.flow.plan import Write
 from pflow.interface import Interface, Item
 from pflow.registry import data_directory
 from pflow.types import Type
@@ -135,6 +136,6 @@ def _outputs(plan: Plan) -> dict[str, Type]:
     roots: dict[str, Type] = {}
     for wired in plan.steps.values():
         for key, item in wired.interface.writes.items():
-            place = wired.place_of(key)
-            roots[str(place[0])] = item.type if len(place) == 1 else Type("dict")
+            write = Write(wired.id, key, wired.place_of(key), item)
+            roots[str(write.target[0])] = plan.write_type(write) if len(write.target) == 1 else Type("dict")
     return roots

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import MISSING, NOT_FOUND, PflowError, exit_code
-from pflow.flow.load import Loaded, load_file, load_text
+from pflow.errors import MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.flow.load import Loaded, load_file, load_text, read_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 def take_flow(words: Sequence[str]) -> Loaded:
     """Find and load it: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
 
-    Raises PflowError: 66 where there is none, 65 where it does not parse, 2 for pipe syntax that is wrong.
+    Raises PflowError: 66 where there is none, 65 where it does not parse, 2 for no words and for wrong pipe syntax.
     """
     from pflow.flow.pipe import is_pipe, parse_pipe
 
     if not words:
-        raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=MISSING)
+        raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
     if len(words) == 1 and word == "-":
-        return load_text(_read_stdin(), "stdin")
+        return load_text(read_text(0, "the flow on stdin"), "stdin")
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file)
     if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
@@ -57,13 +57,3 @@ def _no_saved_flow(name: str) -> PflowError:
 
 def _looks_like_file(word: str) -> bool:
     return " " not in word and (word.endswith(".json") or "/" in word)
-
-
-def _read_stdin() -> str:
-    try:
-        with open(0, "rb", closefd=False) as stdin:
-            return str(stdin.read(), "utf-8")
-    except UnicodeDecodeError as error:
-        raise PflowError(f"cannot read the flow on stdin: it is not UTF-8 at byte {error.start}", exit=65) from None
-    except OSError as error:
-        raise PflowError(f"cannot read the flow on stdin: {error.strerror}", exit=exit_code(error)) from None

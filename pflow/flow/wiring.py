@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
+from pflow.flow.input_flags import name_flags
 from pflow.flow.kinds import find_kind
 from pflow.flow.plan import Plan, PlanInput, Reference, Wired
 from pflow.flow.reaching import Reaching
@@ -47,6 +48,7 @@ class _Wiring:
         self._take_pipe()
         for part in parts_of_outputs(flow):
             self.plan.outputs[part.key] = self._source(part, None)
+        name_flags(self.plan)
 
     def _set_targets(self) -> None:
         """Send writes where their step maps them, and under their step's id where a path somewhere says `ID.KEY`."""

@@ -19,6 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.flow.plan import Wired
+    from pflow.run.context import Context
+    from pflow.run.values import Values
     from pflow.run.workers import Take
 
     Done = tuple[dict[str, Any], str, tuple[int, str] | None]
@@ -32,9 +35,14 @@ class BatchStep(StepNode):
     index, item, exit and message of each.
     """
 
+    def __init__(self, wired: Wired, node: Any, values: Values, context: Context) -> None:
+        super().__init__(wired, node, values, context)
+        assert wired.step.batch is not None
+        assert wired.over is not None
+        self.batch = wired.step.batch
+        self.over = wired.over
+
     def perform(self, shared: Any, work: Work) -> Any:
-        batch = self.wired.step.batch
-        assert batch is not None
         names, items = self._items(shared)
         self._keep_data(shared)
         done = self._run_items(shared, items)
@@ -43,26 +51,22 @@ class BatchStep(StepNode):
         work.reads = self._all_reads(shared, done)
         work.writes = self._places_of(keys)
         work.add(items={"done": len(done) - len(failed), "failed": len(failed)})
-        if batch.on_error == "keep":
+        if self.batch.on_error == "keep":
             self._note_failures(shared, names, items, failed)
         return None
 
     def _items(self, shared: Any) -> tuple[list[str] | None, list[Any]]:
         """The items, and their names where they are members of an object."""
-        assert self.wired.over is not None
-        assert self.wired.step.batch is not None
-        over = self.wired.over.find(shared)
+        over = self.over.find(shared)
         if isinstance(over, list):
             return None, over
         if isinstance(over, dict):
             return list(over), list(over.values())
-        where = self.wired.step.batch.over
+        where = self.batch.over
         raise PflowError(f"cannot run over '{where}': it is {kind_of(over)}, no list and no object", exit=BAD_DATA)
 
     def _run_items(self, shared: Any, items: list[Any]) -> list[Done]:
-        batch = self.wired.step.batch
-        assert batch is not None
-        if not self.context.isolate and (batch.jobs is None or batch.jobs == 1 or len(items) < 2):
+        if not self.context.isolate and (self.batch.jobs is None or self.batch.jobs == 1 or len(items) < 2):
             return [self._run_item(shared, number, item) for number, item in enumerate(items)]
         recorder = self.context.recorder
 
@@ -80,37 +84,33 @@ class BatchStep(StepNode):
             return run_all(
                 len(items),
                 serve,
-                jobs=batch.jobs or 1,
+                jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
                 take=recorder.take if recorder is not None else drop,
-                rescue=rescue if batch.on_error == "keep" else None,
+                rescue=rescue if self.batch.on_error == "keep" else None,
             )
         except Died as died:
             raise died.within(f"item {died.number}") from died
 
     def _run_item(self, shared: Any, number: int, item: Any) -> Done:
         """Run the node on a view of the store in which the item has its name."""
-        batch = self.wired.step.batch
-        assert batch is not None
         work = Work()
         try:
-            store = self.run_once({**shared, batch.item: item}, work)
+            store = self.run_once({**shared, self.batch.item: item}, work)
             return {key: storable(key, value) for key, value in store.written.items()}, work.reads, None
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
             failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
-            if batch.on_error == "keep":
+            if self.batch.on_error == "keep":
                 return {}, work.reads, (failure.exit, sayable(failure.message))
             failure.message = f"item {number}: {failure.message}"
             raise failure from (None if failure is error else error)
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store; not those that are made of the item."""
-        batch = self.wired.step.batch
-        assert batch is not None
         finders = [finder for finder in self.values.finders if finder.key in self.values.stored]
-        fixed = [finder for finder in finders if all(path[0] != batch.item for path in finder.source.paths)]
+        fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self._store_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
     def _collect(self, shared: Any, names: list[str] | None, done: list[Done]) -> tuple[str, ...]:
@@ -123,11 +123,9 @@ class BatchStep(StepNode):
 
     def _all_reads(self, shared: Any, done: list[Done]) -> str:
         """Where the reads of all items came from; what an item gave, from where the items stand."""
-        assert self.wired.over is not None
-        assert self.wired.step.batch is not None
-        over = list(map(write_path, self.wired.over.places(shared)))
+        over = list(map(write_path, self.over.places(shared)))
         reads: dict[str, Any] = {"batch.over": over}
-        item = self.wired.step.batch.item
+        item = self.batch.item
         for json in dict.fromkeys(each[1] for each in done):
             for key, places in decode(json.encode()).items():
                 there = [each for place in places for each in (over if parse_path(place)[0] == item else [place])]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.run.failure import StepFailed
 from pflow.run.flags import FlowFlags
-from pflow.run.words import RunFlags, own_items, split
+from pflow.run.words import SEPARATORS, RunFlags, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.ending import end_in_order, hand_on_failed
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.load import Loaded
     from pflow.flow.plan import Plan
@@ -53,7 +54,7 @@ class Driver:
         flow_words, flag_words = split(words)
         flow = load(flow_words)
         self.name = flow.name or "flow"
-        plan = checked(flow, flow_words)
+        plan = checked(flow)
         self.entry = {"node": f"flow:{self.name}"}
         if plan.carried is not None:
             self.entry["carries"] = write_path(plan.carried)
@@ -63,7 +64,7 @@ class Driver:
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=73)
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.stdin import take_stdin
 
         intake = take_stdin(flags)
@@ -78,7 +79,7 @@ class Driver:
 
         execution = Execution(plan, flags, intake, self.output)
         execution.begin(targets)
-        if flags.dry_run or "dry" in intake.document.header:
+        if execution.is_dry:
             execution.pretend()
             return 0
         self.document = execution.run()
@@ -103,8 +104,6 @@ class Driver:
 
 
 def asks_for_help(words: list[str]) -> bool:
-    from pflow.run.words import SEPARATORS
-
     return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")])) and not SEPARATORS & set(words)
 
 
@@ -115,9 +114,7 @@ def load(words: list[str]) -> Flow:
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
     loaded = _taken(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
-    errors = [finding for finding in loaded.findings if not finding.is_warning]
-    if errors:
-        _say_findings(errors, words)
+    _refuse_errors(loaded.findings)
     return loaded.flow
 
 
@@ -143,16 +140,14 @@ def _taken(words: list[str]) -> Loaded:
         held.release()
 
 
-def checked(flow: Flow, words: list[str]) -> Plan:
+def checked(flow: Flow) -> Plan:
     """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
     plan = wire(flow)
     findings = check(plan)
-    errors = [finding for finding in findings if not finding.is_warning]
-    if errors:
-        _say_findings(errors, words)
+    _refuse_errors(findings)
     _say_warnings([*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)])
     return plan
 
@@ -165,8 +160,11 @@ def _say_warnings(warnings: list[str]) -> None:
         failure.say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
 
 
-def _say_findings(errors: list[Any], words: list[str]) -> None:
-    """Say each; the last line is the error that ends the run."""
+def _refuse_errors(findings: list[Finding]) -> None:
+    """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
+    errors = [finding for finding in findings if not finding.is_warning]
+    if not errors:
+        return
     if len(errors) == 1:
         error = errors[0]
         raise PflowError(f"cannot run: {error.place}: {error.rule}: {error.message}", hint=error.remedy, exit=BAD_DATA)

@@ -42,7 +42,7 @@ def _places(plan: Plan, given: Given) -> Iterator[Path]:
     for wired in plan.steps.values():
         for key in [*wired.step.inputs, *given.data.get(wired.id, ())]:
             item = wired.interface.reads.get(key)
-            if item is None or not item.marks & {"own", "secret"}:
+            if item is None or item.is_stored:
                 yield wired.data_place(key)
         for key in [*wired.interface.writes, *wired.targets]:
             yield wired.place_of(key)

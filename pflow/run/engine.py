@@ -9,7 +9,7 @@ from pflow.flow.sources import AlternativeSource, TemplateSource
 from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
-from pflow.run.step import StepNode
+from pflow.run.step import StepNode, is_direct
 from pflow.run.values import Values
 from pflow.stage.failure import sayable
 
@@ -56,10 +56,8 @@ class Engine(Flow):
             node.set_params(values.params)
         except Exception as error:
             raise failure_of(wired.id, wired.kind.name, wired, error) from error
-        if self._is_plain(wired, values):
-            plain = PlainStep(wired, node, self.context)
-            if plain.is_direct:
-                return plain
+        if self._is_plain(wired, values) and is_direct(wired, node):
+            return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
             from pflow.run.batch import BatchStep
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
@@ -11,17 +10,15 @@ from pflow.paths import meet, parse_path, write_path
 from pflow.run import outcome
 from pflow.run.context import Context
 from pflow.run.engine import Engine
-from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.run.given import give
 from pflow.run.listeners import PROGRAM, Listeners
+from pflow.run.noting import note_environment, note_flag, note_piped
 from pflow.run.snapshot import Snapshot
 from pflow.run.stdin import carry_in, check_stdin, used_keys
 from pflow.run.subflow import set_defaults
 from pflow.stage.document import new_run_id
 from pflow.stage.failure import say
-from pflow.stage.intake import RAW
 from pflow.stage.signals import Interrupted
-from pflow.stage.sources import from_environment
 from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
@@ -74,7 +71,8 @@ class Execution:
             self.reads[name] = plan.inputs[name].flag
         self._inject()
         set_defaults(plan, self.shared)
-        self._note(targets, answers)
+        if not self.is_dry:  # which leaves no run
+            self._note(targets, answers)
 
     @property
     def is_dry(self) -> bool:
@@ -105,32 +103,13 @@ class Execution:
                 assign(self.shared, known.path if known else (name,), value)
 
     def _note(self, targets: list[tuple[Target, Any]], answers: dict[str, Any]) -> None:
-        """Note in the snapshot what was given from outside."""
+        """Note in the snapshot what was given from outside; a flag counts before what came by the pipe."""
+        note_piped(self.snapshot, self.plan, self.document, self.original, kind=self.intake.kind)
         for target, value in targets:
-            self._note_flag(target, value)
+            note_flag(self.snapshot, self.plan, target, value)
         for name, value in answers.items():
             self.snapshot.inject(self.plan.inputs[name].path, value)
-        self._note_environment()
-        if self.intake.kind == RAW:
-            self.snapshot.inject_piped(("stdin",), self.document.get("stdin"))
-
-    def _note_environment(self) -> None:
-        """Params that a variable of the environment gives are what a later run could not know of."""
-        for wired in self.plan.steps.values():
-            given = {**wired.params, **self.given.params.get(wired.id, {})}
-            for key, item in wired.interface.params.items():
-                if item.env and os.environ.get(item.env) and key not in given:
-                    is_secret = "secret" in item.marks
-                    self.snapshot.override(wired.id, key, from_environment(item), secret=is_secret)
-
-    def _note_flag(self, target: Target, value: Any) -> None:
-        if target.step and target.kind in (PARAM, OPEN):
-            self.snapshot.override(target.step, target.key, value)
-        if target.step and target.kind in (DATA, OPEN):
-            self.snapshot.inject((target.step, target.key), value)
-        if target.kind == INPUT or not target.step:
-            known = self.plan.inputs.get(target.key)
-            self.snapshot.inject(known.path if known else (target.key,), value)
+        note_environment(self.snapshot, self.plan, self.given)
 
     def pretend(self) -> None:
         """Say what would be run, and hand the store on, marked."""

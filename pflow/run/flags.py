@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 
+REFUSED = "refused"
+"""The kind of a flag's item that is there to say why it is refused."""
+
 
 class Target:
     """What a flag may set: an input of the flow, a read that its step gives itself, a param, or anything (`OPEN`).
@@ -48,6 +51,8 @@ class FlowFlags:
         self.targets: dict[str, list[Target]] = {}
         self.refused: dict[str, str] = {}
         self.is_open = any(wired.interface.open for wired in plan.steps.values())
+        self.fed = {reader for given in plan.inputs.values() for reader in given.readers}
+        """The reads that an input gives: its flags are theirs."""
         for given in plan.inputs.values():
             self._add_input(given)
         for wired in plan.steps.values():
@@ -70,7 +75,7 @@ class FlowFlags:
     def _add_step(self, wired: Wired) -> None:
         for key, item in wired.interface.reads.items():
             for name in [key, *item.flags]:
-                if key in wired.step.inputs:
+                if key in wired.step.inputs and (wired.id, key) not in self.fed:
                     self._add_both(wired, name, Target(DATA, wired.id, key, item))
                 else:
                     self._refuse(wired, name, key)
@@ -87,9 +92,8 @@ class FlowFlags:
         for key in _OF_DIALECTS:
             if key in wired.step.params:
                 self._note_refused(wired, key, "what binds keys stands in the flow (PF01)")
-        fed = {reader for given in self.plan.inputs.values() for reader in given.readers}
         for key in wired.step.input_mappings:
-            if key not in wired.interface.reads and (wired.id, key) not in fed:
+            if key not in wired.interface.reads and (wired.id, key) not in self.fed:
                 self._refuse(wired, key, key)
         for place in [wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]]:
             if len(place) == 1:
@@ -102,7 +106,7 @@ class FlowFlags:
             writer = self._writer_of(source.paths[0])
             of = f", which '{writer}' writes" if writer and writer not in source.origin else ""
             self._note_refused(wired, name, f"'{wired.id}' takes it from {source.origin}{of} (PF01)")
-        elif not any((wired.id, key) in given.readers for given in self.plan.inputs.values()):
+        elif (wired.id, key) not in self.fed:
             self._note_refused(wired, name, f"an earlier step writes '{key}' (PF07)")
 
     def _writer_of(self, path: Path) -> str:
@@ -130,7 +134,7 @@ class FlowFlags:
         for name, targets in self.targets.items():
             items[name] = _named(targets[0].item, name)
         for name in self.refused:
-            items.setdefault(name, Item("read", name, Type("str")))
+            items.setdefault(name, Item(REFUSED, name, Type("str")))
         return items
 
     def settle(self, texts: dict[str, list[str | bool]]) -> list[tuple[Target, Any]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from pflow.atomic import write_all
 from pflow.errors import PflowError
 from pflow.run.failure import StepFailed
 
@@ -15,9 +14,7 @@ LINE, RESULT, FAILURE = b"L", b"R", b"F"
 
 
 def send(fd: int, kind: bytes, payload: bytes) -> None:
-    data = memoryview(kind + len(payload).to_bytes(4, "big") + payload)
-    while data:
-        data = data[os.write(fd, data) :]
+    write_all(fd, kind + len(payload).to_bytes(4, "big") + payload)
 
 
 def loads(payload: bytes) -> Any:

@@ -41,6 +41,7 @@ def run_help(words: list[str]) -> str:
                 raise no_such_kind(wired.step.type)
         parts.append(_flow_groups(plan))
     rows = [common_row(name) for name in COMMON if name in TAKEN or name == "help"]
+    rows = [(flag, doc.replace("the node", "the run")) for flag, doc in rows]
     rows += [
         (f"--{name.replace('_', '-')}" + (" N" if item.type.name == "int" else ""), item.doc)
         for name, item in own_items().items()
@@ -72,7 +73,7 @@ def _input_row(plan: Plan, given: PlanInput) -> tuple[str, str]:
     if is_secret(plan, given):
         return given.name, f"{given.doc} [a secret, from the store]"
     about = " [required]" if given.required and not given.has_default else _default(_default_of(plan, given))
-    return given.flag, given.doc + about
+    return given.flag, (given.doc + about).lstrip()
 
 
 def _default_of(plan: Plan, given: PlanInput) -> Any:

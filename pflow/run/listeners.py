@@ -7,6 +7,7 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
+from pflow.stage.failure import sayable
 from pflow.stage.step import enter_span
 
 TYPE_CHECKING = False
@@ -125,6 +126,5 @@ class Listeners:
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-            message = error.message.encode("utf-8", "backslashreplace").decode()
-            about = {"step": step, "node": node, "exit": code, "message": message}
+            about = {"step": step, "node": node, "exit": code, "message": sayable(error.message)}
         self.log.finish(code, error=about, store={key: describe(value) for key, value in store.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from pflow.atomic import write_all
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
@@ -93,7 +94,7 @@ class RunLog:
         try:
             draft = _open(self.directory, name + ".tmp", os.O_TRUNC)
             try:
-                _write(draft, data)
+                write_all(draft, data)
             finally:
                 os.close(draft)
             os.rename(path + ".tmp", path)
@@ -106,7 +107,7 @@ class RunLog:
         if self._trace < 0:
             return
         try:
-            _write(self._trace, data)
+            write_all(self._trace, data)
         except OSError as error:
             self._trace = -1
             _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
@@ -179,12 +180,6 @@ def _take_lock(directory: str) -> int:
     except OSError:
         pass  # a file system without locks
     return fd
-
-
-def _write(fd: int, data: bytes) -> None:
-    done = os.write(fd, data)
-    while done < len(data):  # the disk is nearly full: the next write says so
-        done += os.write(fd, data[done:])
 
 
 def _note_growth(place: str, size: int) -> None:

@@ -10,6 +10,7 @@ from pflow.paths import parse_path, write_path
 from pflow.run.subflow import outputs_of
 from pflow.stage.failure import write_stderr
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
+from pflow.stage.places import value_to_print
 from pflow.stage.stdout import as_it_is
 from pflow.stage.step import add_step, step_id
 
@@ -106,16 +107,10 @@ class Show:
             if output.form == TERMINAL:
                 self.end_line()
         elif output.form == RAW and last is not None:
-            output.write([as_it_is(value_at(document, last))])
+            output.write([as_it_is(value_to_print(document, parse_path(last)))])
         elif output.form == TERMINAL and last is not None and _hands_on(plan, last):
-            text = as_it_is(value_at(document, last))
+            text = as_it_is(value_to_print(document, parse_path(last)))
             output.write([text, b"" if text.endswith(b"\n") else b"\n"])
-
-
-def value_at(document: Document, last: str) -> Any:
-    from pflow.stage.places import value_to_print
-
-    return value_to_print(document, parse_path(last))
 
 
 def _hands_on(plan: Plan, last: str) -> bool:

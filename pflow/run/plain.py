@@ -6,7 +6,6 @@ from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
 from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import copied
-from pflow.run.step import is_direct
 from pflow.stage.signals import Interrupted
 from pflow.stage.stdout import ClosedPipe
 
@@ -27,7 +26,6 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.wired = wired
         self.node = node
         self.context = context
-        self.is_direct = is_direct(wired, node)
         write = wired.interface.pipe_write
         self.carries = (write.name,) if write else None
 

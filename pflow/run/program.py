@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import fresh
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
 from pflow.stage.document import Document, new_run_id, read_document
@@ -62,12 +61,13 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             on_stderr=show,
             env=self._environment(),
         )
-        answer = self._read(stdout, 128 - code if code < 0 else code, b"".join(stderr))
+        code = 128 - code if code < 0 else code
+        answer = self._read(stdout, code, b"".join(stderr))
         error = answer.header.get("error")
         if error:
             raise PflowError(str(error.get("message", f"{self.name} failed")), exit=int(error["exit"]))
         if code:
-            raise self._ended(128 - code if code < 0 else code, b"".join(stderr))
+            raise self._ended(code, b"".join(stderr))
         return answer
 
     def _flags(self) -> list[str | bytes]:
@@ -119,7 +119,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         keys = answer.keys()
         for key in keys:
             value = answer.get(key)
-            if key not in sent or sent.get(key) != value:
+            if key not in sent or not _is_same(sent.get(key), value):
                 shared[key] = value
         steps = answer.header.get("steps", [])
         action = steps[-1].get("action") if steps and isinstance(steps[-1], dict) else answer.header.get("action")
@@ -127,7 +127,16 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def _is_default(item: Item, value: Any) -> bool:
-    return not item.required and fresh(item.default) == value
+    return not item.required and _is_same(item.default, value)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, as some tools write them; 1 and true, unlike in Python, not."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _show(part: bytes) -> None:

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow.run.log import LOCK
-from pflow.run.runs import number_of, time_of
+from pflow.run.runs import ids_in, time_of
 
 DAYS = 30
 SIZE = 200 << 20
@@ -17,10 +17,7 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
 
     The newest always stays. What cannot be removed is left for the next time.
     """
-    try:
-        ids = sorted((name for name in os.listdir(place) if number_of(name) is not None), reverse=True)
-    except OSError:
-        return
+    ids = ids_in(place)
     oldest = time.time() - days * 86_400
     taken = 0
     for id in ids:

@@ -142,13 +142,18 @@ def _some(ids: list[str]) -> str:
 def _directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
+    for id in ids_in(place):
+        if os.path.isfile(os.path.join(place, id, TRACE)):
+            yield os.path.join(place, id)
+
+
+def ids_in(place: str) -> list[str]:
+    """The ids of the runs that are kept in a place, newest first; none where it cannot be read."""
     try:
         names = os.listdir(place)
     except OSError:
-        return
-    for id in sorted((name for name in names if number_of(name) is not None), reverse=True):
-        if os.path.isfile(os.path.join(place, id, TRACE)):
-            yield os.path.join(place, id)
+        return []
+    return sorted((name for name in names if number_of(name) is not None), reverse=True)
 
 
 def number_of(id: str) -> int | None:

@@ -26,7 +26,8 @@ def take_stdin(flags: RunFlags) -> Intake:
 
 def check_stdin(plan: Plan, intake: Intake, given: dict[str, Any], *, allow_empty: bool) -> None:
     """Refuse an empty pipe that the flow was to work on (66), and raw input that nothing in it takes (64; PF05)."""
-    wants_pipe = (_pipe_input(plan) is not None and _pipe_input(plan) not in given) or _takes_pipe(plan, given)
+    name = _pipe_input(plan)
+    wants_pipe = (name is not None and name not in given) or _takes_pipe(plan, given)
     if intake.kind == EMPTY and wants_pipe and not allow_empty:
         raise empty_pipe()
     size = sum(map(len, intake.chunks))
@@ -44,9 +45,7 @@ def _pipe_input(plan: Plan) -> str | None:
 
 def _takes_pipe(plan: Plan, given: dict[str, Any]) -> bool:
     """Whether the first step's `[pipe]` read is open to the pipe."""
-    if plan.first_read is None:
-        return False
-    return plan.first_read[1] not in given
+    return plan.first_read is not None and plan.first_read[1] not in given
 
 
 def _names_stdin(plan: Plan) -> bool:
@@ -54,10 +53,10 @@ def _names_stdin(plan: Plan) -> bool:
         return True
     if any("stdin" in wired.interface.reads and "stdin" not in wired.sources for wired in plan.steps.values()):
         return True
-    return any(path[0] == "stdin" for path in paths_of(plan))
+    return any(path[0] == "stdin" for path in _paths_of(plan))
 
 
-def paths_of(plan: Plan) -> Iterator[Path]:
+def _paths_of(plan: Plan) -> Iterator[Path]:
     """Every place that some step, or an output, looks at by a path."""
     for source in plan.sources():
         yield from source.paths
@@ -114,7 +113,7 @@ def used_keys(plan: Plan) -> set[str] | None:
     """The top-level keys of a store that a plan may look at; None where that is not known: all of them."""
     if any(wired.interface.open for wired in plan.steps.values()):
         return None
-    keys = {str(path[0]) for path in paths_of(plan)}
+    keys = {str(path[0]) for path in _paths_of(plan)}
     for wired in plan.steps.values():
         keys |= set(wired.interface.reads)
         keys |= {str(wired.place_of(key)[0]) for key in [*wired.interface.writes, *wired.targets]}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.plan import Wired
-    from pflow.paths import Path
     from pflow.run.context import Context
     from pflow.run.failure import StepFailed
     from pflow.run.record import Recorder
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """Any other step."""
+    """A step whose values are found and whose writes are checked and put where they belong, with an event each."""
 
     def __init__(self, wired: Wired, node: Any, values: Values, context: Context) -> None:
         super().__init__()
@@ -72,7 +71,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         visit = context.visits.get(self.id, 1)
         recorder = context.recorder
         if recorder is not None:
-            about = self._about[1] if self._about[0] is recorder else self._named(recorder)
+            about = self._named(recorder)
             recorder.start(about, visit)
         begun = time.monotonic_ns()
         work = Work()
@@ -200,7 +199,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             place = self.wired.data_place(key)
             item = self.interface.reads.get(key)
             is_unset = found.get(key) is None and item is not None and item.default is None
-            if key in found and not is_unset and not _is_there(shared, place):
+            if key in found and not is_unset and not has(shared, place):
                 self.context.assign(shared, place, as_stored(item, found[key]) if item else found[key])
 
     def put(self, shared: Any, key: str, value: Any) -> None:
@@ -228,7 +227,3 @@ def _action(action: Any) -> Any:
     if action is None or isinstance(action, str):
         return str(action) if action else None
     raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action", hint="a str, or nothing")
-
-
-def _is_there(shared: Any, path: Path) -> bool:
-    return path[0] in shared if len(path) == 1 else has(shared, path)

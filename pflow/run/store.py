@@ -36,7 +36,8 @@ class StepStore(MutableMapping):  # type: ignore[type-arg]
         self.found: dict[str, Any] = {}
         self.reads: dict[str, int] = {}
         self.written: dict[str, Any] = {}
-        self.copies: dict[str, Any] | None = None
+        self.copies: dict[str, tuple[Any, Any]] | None = None
+        """Each copy that was handed out, and what it was made of."""
         self.removed: set[str] | None = None
 
     def __getitem__(self, key: str) -> Any:
@@ -59,8 +60,8 @@ class StepStore(MutableMapping):  # type: ignore[type-arg]
         if self.copies is None:
             self.copies = {}
         if key not in self.copies:
-            self.copies[key] = fresh(value)
-        return self.copies[key]
+            self.copies[key] = fresh(value), value
+        return self.copies[key][0]
 
     def __contains__(self, key: object) -> bool:
         if key in self.written:
@@ -93,11 +94,23 @@ class StepStore(MutableMapping):  # type: ignore[type-arg]
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __ror__(self, other: Any) -> dict[str, Any]:
+        return {**other, **self}
+
+    def __ior__(self, other: Any) -> StepStore:
+        self.update(other)
+        return self
+
     def note_changes(self) -> None:
         """Count as written what the node changed in place."""
-        for key, value in (self.copies or {}).items():
-            if key in self.written or not self.start.is_watched(key):
+        for key, (value, before) in (self.copies or {}).items():
+            if key in self.written or key not in self or not self.start.is_watched(key):
                 continue
-            before = self.found.get(key, self.shared.get(key, self.start.fallbacks.get(key)))
             if encode(value) != encode(before):
                 self.written[key] = value

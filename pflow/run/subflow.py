@@ -101,7 +101,11 @@ def outputs_of(plan: Plan, store: dict[str, Any]) -> dict[str, Any]:
         if has_open_steps(plan):  # who knows what they write
             own = {given.path[0] for given in plan.inputs.values()}
             return {key: value for key, value in store.items() if key not in own}
-        roots = {str(wired.place_of(key)[0]) for wired in plan.steps.values() for key in _keys(wired)}
+        roots = {
+            str(wired.place_of(key)[0])
+            for wired in plan.steps.values()
+            for key in [*wired.interface.writes, *wired.targets]
+        }
         return {key: store[key] for key in store if key in roots}
     found = {}
     for name, source in plan.outputs.items():
@@ -111,7 +115,3 @@ def outputs_of(plan: Plan, store: dict[str, Any]) -> dict[str, Any]:
             if error.exit != MISSING:
                 raise
     return found
-
-
-def _keys(wired: Wired) -> list[str]:
-    return [*wired.interface.writes, *wired.targets]

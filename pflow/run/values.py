@@ -155,13 +155,11 @@ class Values:
                 continue
             if key in wired.interface.reads and key not in wired.interface.params:
                 continue  # it stands in for a read
-            item_ = wired.interface.params.get(key)
-            finder = Finder(key, source, item_, is_soft=False, is_given=True)
+            finder = Finder(key, source, wired.interface.params.get(key), is_soft=False, is_given=True)
             if isinstance(finder.source, Constant):
                 self.params[key] = finder.source.value
             else:
                 self.param_finders.append(finder)
-
         self.params.update(overrides)
 
     def _set_unwritten_param(self, key: str, item: Item) -> None:
@@ -207,12 +205,10 @@ class Values:
 
     def _find_other(self, finder: Finder, shared: Any, found: dict[str, Any]) -> None:
         try:
-            value = finder.find(shared)
+            found[finder.key] = finder.find(shared)
         except PflowError as error:
-            if finder.is_soft and error.exit == MISSING:
-                return
-            raise
-        found[finder.key] = _of_null(finder) if value is None else value
+            if not (finder.is_soft and error.exit == MISSING):
+                raise
 
     def _fit_by_name(self, key: str, item: Item, shared: Any, found: dict[str, Any]) -> None:
         value = Finder(key, PathSource((key,)), item, is_soft=False, is_given=False).find(shared)
@@ -233,11 +229,6 @@ class Values:
         return found
 
 
-def _of_null(finder: Finder) -> Any:
-    """What a read gets that is mapped to null: never the store's key of its name."""
-    return fresh(finder.item.default) if finder.item is not None and not finder.item.required else None
-
-
 def _is_stored(item: Item | None) -> bool:
     """Whether a data flag also goes into the store."""
-    return item is None or not item.marks & {"own", "secret"}
+    return item is None or item.is_stored

@@ -122,13 +122,12 @@ class RunFlags:
         types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
         types |= {name: Type(type) for name, (type, _) in _OWN_TEXT.items()}
         for name in list(texts):
+            flag = "--" + name.replace("_", "-")
             if name in REFUSED:
-                flag = "--" + name.replace("_", "-")
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in types:
                 text = texts.pop(name)[-1]
                 is_switch = isinstance(text, bool)
-                flag = "--" + name.replace("_", "-")
                 self.values[name] = text if is_switch else Given(flag, types[name], text, verbatim=True).value
         self._check()
 

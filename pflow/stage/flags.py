@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
-from pflow.paths import meet, parse_path
+from pflow.paths import is_step_name, meet, parse_path
 from pflow.stage.given import Given, as_written, shorten
 from pflow.stage.words import take_words
 from pflow.templates import broken_references
@@ -43,7 +43,7 @@ class Flags:
     def is_stored(self, key: str) -> bool:
         """Whether a flag's value also goes into the store."""
         read = self.interface.reads.get(key)
-        return key in self.data and read is not None and not read.marks & {"own", "secret"}
+        return key in self.data and read is not None and read.is_stored
 
     def own_place(self, key: str) -> Path:
         """Where this step keeps a key: under its name where it has one."""
@@ -123,7 +123,7 @@ def _check(flags: Flags) -> None:
         value = flags._common[name]
         if value is not None and not least <= value <= most:
             raise PflowError(f"cannot take --{name}={value}: it is not in {least} … {most}", exit=USAGE)
-    if flags.id is not None and not _is_step_name(flags.id):
+    if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
         raise PflowError(f"cannot name a step '{shorten(flags.id)}'", hint=hint, exit=USAGE)
     _check_keys(flags, "--map-in", flags.map_in, flags.interface.reads)
@@ -143,10 +143,6 @@ def _keys_at(flags: Flags, path: Path) -> list[str]:
     writes = [key for key in {**flags.interface.writes, **flags.map_out} if meet(path, flags.place_of(key))]
     stored = [key for key in flags.data if flags.is_stored(key) and path != flags.own_place(key)]
     return writes + [key for key in stored if meet(path, flags.own_place(key))]
-
-
-def _is_step_name(name: str) -> bool:
-    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"
 
 
 def _check_keys(flags: Flags, flag: str, mapping: dict[str, Path], items: dict[str, Item]) -> None:

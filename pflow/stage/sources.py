@@ -116,7 +116,7 @@ class Sources:
         if origin:
             inputs.origins[name] = origin
         if value is not ABSENT and self.flags.is_stored(name):
-            inputs.stored[name] = value
+            inputs.stored[name] = fresh(value)  # what the node does to its own is not a flag's value
 
     def _first_of(self, name: str, item: Item) -> tuple[Any, str]:
         """The value of a read and its origin, by the order of DESIGN.md's section 4."""

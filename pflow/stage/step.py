@@ -43,12 +43,15 @@ def add_step(document: Document, entry: dict[str, Any]) -> None:
 def enter_span(document: Document) -> None:
     """Take a TRACEPARENT from the header, else from the environment, and hand a span of our own on in both."""
     parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
-    parts = parent.split("-")[:4] if isinstance(parent, str) else []
-    if [len(part) for part in parts] != [2, 32, 16, 2] or not _is_hex("".join(parts)):
+    parts = span_parts(parent)
+    if not parts:
         return
     parts[2] = os.urandom(8).hex()
     document.header["traceparent"] = os.environ["TRACEPARENT"] = "-".join(parts)
 
 
-def _is_hex(text: str) -> bool:
-    return not text.strip("0123456789abcdef")
+def span_parts(traceparent: Any) -> list[str]:
+    """Version, trace, span and flags; nothing where it is no TRACEPARENT (https://www.w3.org/TR/trace-context/)."""
+    parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
+    is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
+    return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []

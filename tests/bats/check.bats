@@ -96,7 +96,7 @@ flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage;
     run --separate-stderr pflow check none.json
     expect 66 '' "cannot find the flow 'none.json'"
     run --separate-stderr pflow check
-    expect 2 '' 'no flow is named'
+    expect 2 '' 'cannot tell which flow'
 }
 
 @test "options stand on either side of a file, and the form that was read is said" {
@@ -108,4 +108,13 @@ flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage;
     echo '{"nodes":[{"id":"a","type":"mine","input_bindings":{"x":"y"}}]}' >old.json
     in_shells "pflow check ../old.json"
     expect 65 - "(1 step, the form of input_bindings, output_bindings and config)"
+}
+
+@test "the flows that help shows break no rule" {
+    for command in run check explain export; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
+    [ "$(wc -l <flows)" -ge 5 ]
+    while IFS= read -r flow; do
+        run --separate-stderr pflow check --strict "$flow"
+        [ "$status" -eq 0 ] || expect 0 "$flow"
+    done <flows
 }

@@ -111,19 +111,7 @@ END
     chmod +x pflow-*
 }
 
-# A node in Python of this name: its interface's lines, and on stdin its body.
-node() {
-    local name=$1 title
-    title=$(sed 's/_\(.\)/\u\1/g; s/^./\u&/' <<<"$name")
-    {
-        printf 'from pflow import Node\n\n\nclass %s(Node):\n    """Do %s.\n\n    Interface:\n' "$title" "$name"
-        printf '    - %s\n' "${@:2}"
-        printf '    """\n\n'
-        cat
-    } >"$name.py"
-}
-
-# A node in sh of this name, likewise.
+# A node in sh of this name: its interface's lines, and on stdin its body.
 script() {
     {
         printf '#!/bin/sh\n# Interface:\n'
@@ -133,9 +121,6 @@ script() {
 }
 
 setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
-
-# A linear flow, one text, as a shell pipe: what is between the two, and what the first stage reads.
-as_pipe() { sed 's/ => / | pflow /g; s/^[a-z-]*/pflow & -n/' <<<"$1"; }
 
 @test "a flow carries what the hand-written pipe carries" {
     printf 'one two\nthree\n' >data
@@ -241,7 +226,7 @@ END
         pflow run -n busy -r; echo $? $(wc -c <tries); rm tries
         pflow run -n "busy --retries=9 --wait=0" --after=99999 -r; echo $? $(wc -c <tries)'
     expect 0 $'3\n\n75 2\n75 1\n75 1' 'pflow run: busy (busy): cannot yet'
-    in_shells 'pflow run -n "busy --retries=2 --wait=0" --after=0.3 --timeout=0.2 -q; echo $? $(wc -c <tries)'
+    in_shells 'pflow run -n "busy --retries=2 --wait=0" --after=9 --timeout=1 -q; echo $? $(wc -c <tries)'
     expect 0 '124 1'
 }
 

@@ -1,4 +1,4 @@
-# What the shell tests stand on: the installed executables, a directory a test, two shells, and a server for models.
+# What the shell tests stand on: the installed executables, a directory a test, two shells, a terminal, a server for models.
 # shellcheck shell=bash
 
 bats_require_minimum_version 1.5.0
@@ -68,6 +68,44 @@ until_true() {
 ended() {
     ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null
 }
+
+# A node in Python of this name: its interface's lines, and on stdin its methods.
+node() {
+    local name=$1 title
+    title=$(sed 's/_\(.\)/\u\1/g; s/^./\u&/' <<<"$name")
+    {
+        printf 'from pflow import Node\n\n\nclass %s(Node):\n    """Do %s.\n\n    Interface:\n' "$title" "$name"
+        printf '    - %s\n' "${@:2}"
+        printf '    """\n\n'
+        cat
+    } >"$name.py"
+}
+
+# A linear flow, one text, as a shell pipe; its first stage reads nothing.
+as_pipe() { sed 's/ => / | pflow /g; s/^[a-z-]*/pflow & -n/' <<<"$1"; }
+
+# Of what strace put into ./trace, every so many-th system call from where signals are caught to the end, as CALL:WHEN.
+signal_moments() {
+    awk -F'(' -v every="$1" '/^[a-z]/ { n[$1]++; on = on || /^rt_sigaction\(SIGHUP, *\{sa_handler=0x/
+        if (on && !/exit/ && ++all % every == 0) print $1 ":" n[$1] }' trace
+}
+
+# An interactive shell in a terminal of its own, which ends with the test.
+in_terminal() {
+    need tmux
+    tmux=(tmux -S "$(mktemp -u -p "$BATS_TEST_TMPDIR")" -f /dev/null) # a server that is ending still has its socket
+    "${tmux[@]}" new-session -d -x 120 -y 50 env PS1='> ' "$@" 3>&-
+    until_true eval 'screen | grep -q .'
+}
+
+teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; }
+
+type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
+
+screen() { "${tmux[@]}" capture-pane -p | sed '/^$/d'; }
+
+# Wait until the screen has this; not for what the typed line or an older screen has already.
+shows() { until_true eval "screen | grep -qF -- $(printf %q "$1")" || { screen && return 1; }; }
 
 # The server of tests/peers, with models that each behave in one way; as long as setup_file's process at most.
 start_server() {

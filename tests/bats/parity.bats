@@ -57,9 +57,6 @@ END
 
 setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
 
-# A linear flow, one text, as a shell pipe.
-as_pipe() { sed 's/ => / | pflow /g; s/^[a-z-]*/pflow & -n/' <<<"$1"; }
-
 # What is carried on, then what a store holds, one member a line.
 members() { jq -cS 'select(.["$pflow"].error == null) | .["$pflow"].last, (del(.["$pflow"]) | to_entries | sort_by(.key)[])'; }
 

@@ -9,31 +9,28 @@ setup_file() {
     node github_get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
         'Reads: shared["repo"]: str = "here"  # whose' 'Writes: shared["title"]: str [pipe]  # its title' \
         'Params: limit: int = 10  # how many' 'Params: token: str = null [secret] [env ISSUE_TOKEN]  # a token' \
-        <<<'shared["title"] = "%s %s of %s" % (type(shared["issue_number"]).__name__, shared["issue_number"], self.params["limit"])'
-    node say 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["said"]: str [pipe]  # the same' \
-        <<<'shared["said"] = shared["text"]'
-    node locked 'Reads: shared["key"]: str [secret]  # a key' 'Writes: shared["open"]: bool [pipe]  # true' \
-        <<<'shared["open"] = bool(shared["key"])'
+        <<'END'
+    def post(self, shared, prepared, result):
+        shared["title"] = "%s %s of %s" % (type(shared["issue_number"]).__name__, shared["issue_number"], self.params["limit"])
+END
+    node say 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["said"]: str [pipe]  # the same' <<'END'
+    def post(self, shared, prepared, result):
+        shared["said"] = shared["text"]
+END
+    node locked 'Reads: shared["key"]: str [secret]  # a key' 'Writes: shared["open"]: bool [pipe]  # true' <<'END'
+    def post(self, shared, prepared, result):
+        shared["open"] = bool(shared["key"])
+END
     node slowly 'Reads: shared["until"]: path [explicit]  # a file to wait for' 'Writes: shared["said"]: str [pipe]  # a text' <<'END'
-import os, time
+    def post(self, shared, prepared, result):
+        import os, time
+
         self.emit("first ")
         while not os.path.exists(shared["until"]):
             time.sleep(0.01)
         self.emit("second")
         shared["said"] = "first second"
 END
-}
-
-# A node in Python of this name: its interface's lines, and on stdin what its post does.
-node() {
-    local name=$1 title
-    title=$(sed 's/_\(.\)/\u\1/g; s/^./\u&/' <<<"$name")
-    {
-        printf 'from pflow import Node\n\n\nclass %s(Node):\n    """Do %s.\n\n    Interface:\n' "$title" "$name"
-        printf '    - %s\n' "${@:2}"
-        printf '    """\n\n    def post(self, shared, prepared, result):\n        '
-        cat
-    } >"$name.py"
 }
 
 setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
@@ -223,6 +220,9 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
     expect 0 'mine{"cli_injections":{"issue_number":7,"s.text":"mine"},"config_overrides":{"i":{"limit":3,"token":"***"}}}'
     in_shells 'echo piped | pflow run say -q; jq -c .cli_injections "$HOME"/.local/state/pflow/runs/*/snapshot.json; rm -r "$HOME/.local/state/pflow/runs"'
     expect 0 '{"stdin":"piped\n"}'
+    in_shells 'printf %s "{\"\$pflow\":{\"v\":1,\"last\":\"a\"},\"a\":\"carried\",\"key\":\"s3cret\",\"unread\":1}" | pflow run "say => locked" -q
+        jq -c .cli_injections "$HOME"/.local/state/pflow/runs/*/snapshot.json; rm -r "$HOME/.local/state/pflow/runs"'
+    expect 0 '{"a":"carried","key":"***","say.text":"carried"}'
 }
 
 @test "what nothing gives is 66 before anything runs, all of it at once" {
@@ -243,7 +243,6 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 @test "a dry run touches nothing, says what it would, and later stages are dry too" {
     need jq
     echo text >f
-    touch "$BATS_TEST_TMPDIR/before"
     in_shells '
         pflow run --dry-run -n "read-file --path=../f => shell --command=\"touch ran\" => write-file --path=o" |
             pflow-write-file --path=p | pflow run "shell --command=\"touch ran\"" >doc
@@ -321,21 +320,6 @@ pflow run: say writes said to said'
     expect 0 meantmeant
 }
 
-screen() { "${tmux[@]}" capture-pane -p | sed '/^$/d'; }
-
-in_terminal() { # an interactive shell in a terminal of its own
-    need tmux
-    tmux=(tmux -S "$(mktemp -u -p "$BATS_TEST_TMPDIR")" -f /dev/null)
-    "${tmux[@]}" new-session -d -x 120 -y 50 env PS1='> ' "$@" 3>&-
-    until_true eval '[ -n "$(screen)" ]'
-}
-
-type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
-
-shows() { until_true eval "screen | grep -qF -- $(printf %q "$1")" || { screen && return 1; }; }
-
-teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; }
-
 @test "on a terminal it asks for what is missing, until the answer fits" {
     for shell in 'dash -i' 'bash --norc -i' 'zsh -f -i' 'fish -N -i'; do
         need "${shell%% *}"
@@ -386,7 +370,7 @@ teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; 
     type_line 'pflow run -n "say:one --text=a => say" -j | cat'
     shows '[1] one (say)'
     shows '[2] say'
-    screen | grep -q '^{"\$pflow"'
+    until_true eval "screen | grep -q '^{\"[$]pflow\"'"
     type_line 'clear; pflow run -n "say --text=b" -q; pflow run -n "say --text=c" 2>err -r; TERM=dumb pflow run -n "say --text=d"; echo "<$?>"'
     shows '<0>'
     run -1 eval 'screen | grep "\[1\]"'

@@ -19,7 +19,7 @@ block() {
     while read -r paper number file; do
         script=$(block "$paper" "$number" | grep -v '^pflow "')
         in_shells "$script
-            echo \$?; ls"
+            echo \$?; ls" </dev/null
         [[ $output == 2$'\n'*"$file"* ]] || expect 0 "2 and $file"
         [[ $stderr == *"the shell took '"[\>=]">"*"for a redirection into the file '$file'"* ]] || expect 0 "said of $file"
         [ "$(wc -l <<<"$stderr")" -eq 1 ] || expect 0 "one line for $file"

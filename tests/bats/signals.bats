@@ -77,9 +77,7 @@ start() {
 @test "a signal at any moment of a stage's work is one line at most, and its own code" {
     need strace
     strace -o trace pflow-shell -n --command=: -q || missing 'strace may trace nothing here'
-    # Every fifth system call from where signals are caught to where the process leaves.
-    awk -F'(' '/^[a-z]/ { n[$1]++; on = on || /^rt_sigaction\(SIGHUP, *\{sa_handler=0x/; if (on && !/exit/ && ++all % 5 == 0) print $1 ":" n[$1] }' \
-        trace >calls
+    signal_moments 5 >calls
     [ "$(wc -l <calls)" -gt 10 ]
     while IFS=: read -r call when; do
         code=0
@@ -103,18 +101,11 @@ start() {
     [ "$(cat out)" = on ]
 }
 
-in_terminal() { # the shell $1, with its keyboard and screen
-    tmux=(tmux -S "$(mktemp -u -p "$BATS_TEST_TMPDIR")" -f /dev/null) # a server that is ending still has its socket
-    "${tmux[@]}" new-session -d -x 200 "$@" 3>&-
-}
-
-type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
-
 @test "ctrl-C in a terminal ends the whole pipe, and no child stays" {
-    need tmux
     for shell in 'dash -i' 'bash --norc -i' 'zsh -f -i' 'fish -N -i'; do
         need "${shell%% *}"
-        in_terminal "$shell"
+        # shellcheck disable=SC2086
+        in_terminal $shell
         type_line 'pflow-shell -n --command="echo \$\$ >pid; exec sleep 60" | pflow-write-file --path=o'
         until_true test -s pid
         "${tmux[@]}" send-keys C-c
@@ -128,16 +119,14 @@ type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
 }
 
 @test "a loop in bash stops at ctrl-C" {
-    need tmux
     echo 'for n in 1 2 3; do echo $n >>turns; pflow-shell -n --command="echo \$\$ >pid; exec sleep 60" -q; done; echo >after' >loop
-    in_terminal 'bash --norc -i'
+    in_terminal bash --norc -i
     type_line 'bash loop; echo never >after'
     until_true test -s pid
     "${tmux[@]}" send-keys C-c
     until_true ended "$(cat pid)"
     type_line 'echo $? >code'
     until_true test -s code
-    "${tmux[@]}" kill-server
     [ "$(cat code)" -eq 130 ]
     [ "$(cat turns)" = 1 ]
     [ ! -e after ]

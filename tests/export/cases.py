@@ -140,6 +140,38 @@ CASES = {
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
     ),
+    "a param with a template in place of a read": Case(
+        chain(READ, node("say", params={"value": "read: ${content}", "tone": "${path}"})),
+        {**WAS_READ, **said("read: one two\n", "a.txt")},
+    ),
+    "a param with a template that the store goes before": Case(
+        chain(READ, node("first", "say", inputs={"value": 7}), node("say", params={"value": "from ${path}"})),
+        {**WAS_READ, "value": 7, **said(7)},
+    ),
+    "a list that a node takes apart": Case(
+        chain(
+            node("drain"),
+            node("say"),
+            inputs={"items": {"type": "list"}},
+            mappings=reads(say={"value": "template:${drained.count} of ${items}"}),
+        ),
+        {"items": [1, [2]], "drained": {"count": 2, "note": None}, **said("2 of [1,[2]]")},
+        flags=("--items=[1,[2]]",),
+    ),
+    "an input that is null": Case(chain(READ, node("say", inputs={"value": None})), {**WAS_READ, **said(None)}),
+    "an input that a node takes apart": Case(
+        chain(node("drain", inputs={"items": [1, [2]]})),
+        {"items": [1, [2]], "drained": {"count": 2, "note": None}},
+    ),
+    "a mapping to null": Case(
+        chain(
+            node("say"),
+            node("drain", inputs={"items": [1]}),
+            inputs={"nothing": {"type": "any", "default": None}},
+            mappings={"say": {"output_mappings": {"said": "note"}}, **reads(drain={"note": "nothing"})},
+        ),
+        {"items": [1], "note": said(None)["said"], "nothing": None, "drained": {"count": 1, "note": None}},
+    ),
     "an input that is there already": Case(
         chain(READ, node("say", inputs={"value": 1}), node("again", "say", inputs={"value": "2"})),
         {**WAS_READ, "value": 1, **said("2")},
@@ -183,11 +215,33 @@ CASES = {
         {"inputs": {"n": {"type": "int", "default": 4}}, **chain(node("say"), mappings=reads(say={"value": "n"}))},
         {"n": 4, **said(4)},
     ),
+    "a switch that is turned off": Case(
+        {"inputs": {"f": {"type": "bool", "default": True}}, **chain(node("say"), mappings=reads(say={"value": "f"}))},
+        {"f": False, **said(False)},
+        flags=("--no-f",),
+    ),
     "an input that no step writes": Case(
         chain(node("say"), mappings=reads(say={"value": "wish"})), {"wish": "x", **said("x")}, flags=("--wish=x",)
     ),
     "an input of one step": Case(chain(READ, node("save", "write-file")), WAS_READ, flags=("--save.path=$c '.txt",)),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
+    "stdin for an input": Case(
+        chain(
+            node("say"),
+            inputs={"text": {"type": "str", "pipe": True, "default": "x"}},
+            mappings=reads(say={"value": "text"}),
+        ),
+        {"stdin": "in\n", "text": "in\n", **said("in\n")},
+        stdin=b"in\n",
+        sh="takes what comes through the pipe",
+    ),
+    "an empty pipe that nobody needs": Case(
+        chain(node("say"), inputs={"text": {"type": "str", "pipe": True}}, mappings=reads(say={"value": "text"})),
+        {"text": "given", **said("given")},
+        flags=("--text=given",),
+        stdin=b"",
+        sh="takes what comes through the pipe",
+    ),
     "stdin in a later step": Case(
         chain(READ, node("say", inputs={"tone": "${stdin}"})),
         {"stdin": "in\n", **WAS_READ, **said(None, "in\n")},

@@ -90,13 +90,9 @@ def test_words_that_end_strings_and_comments_do_no_harm(tmp_path):
         **chain(
             node("say", "say", inputs={"value": '\'"""\\\n\r\u2028\x07{x}'}), node("class", "say"), node("2x", "say")
         ),
-        "mappings": reads(**{"class": {"value": 'say["a\\"b"]'}}),
     }
-    code = python(CASES["one step"].flow) and python({**flow, "mappings": {}})
-    ast.parse(code)
-    case = Case({**flow, "mappings": {}}, {})
-    (tmp_path / "x.py").write_text(code)
-    store = store_of(run_python(tmp_path / "x.py", case, tmp_path))
+    (tmp_path / "x.py").write_text(python(flow))
+    store = store_of(run_python(tmp_path / "x.py", Case(flow, {}), tmp_path))
     assert store["value"] == '\'"""\\\n\r\u2028\x07{x}'
 
 
@@ -184,7 +180,6 @@ def test_help_lists_the_inputs(tmp_path):
 
 
 def test_what_a_node_prints_goes_to_stderr(tmp_path):
-    case = Case(chain(node("shell", inputs={"command": "echo told >&2"})), {})
     (tmp_path / "loud.py").write_text(
         "from pocketflow import Node\nclass Loud(Node):\n    def exec(self, p):\n        print('heard')\n"
     )
@@ -194,6 +189,21 @@ def test_what_a_node_prints_goes_to_stderr(tmp_path):
     assert run(command, case, tmp_path, PFLOW_NODES=str(tmp_path)).returncode == 0
     done = run_python(file, case, tmp_path)
     assert (json.loads(done.stdout), done.stderr) == ({}, b"heard\n")
+
+
+@pytest.mark.parametrize(("offset", "value"), [(0, "a\nb\n"), (2, None)])
+def test_a_file_on_stdin_is_read_from_its_beginning_only(tmp_path, offset, value):
+    """Past it, it is what a loop around the program reads."""
+    file = export("python", CASES["stdin"], tmp_path)
+    (tmp_path / "lines").write_text("a\nb\n")
+    with (tmp_path / "lines").open("rb", buffering=0) as lines:
+        lines.seek(offset)
+        done = subprocess.run(
+            [sys.executable, "-S", str(file)], cwd=tmp_path, stdin=lines, capture_output=True, check=False,
+            env=environment(tmp_path, PYTHONPATH=only_pocketflow(tmp_path)),
+        )  # fmt: skip
+        assert store_of(done)["said"]["value"] == value
+        assert lines.tell() == (4 if value else offset)
 
 
 def test_a_file_can_be_imported_and_its_flow_run_from_python(tmp_path):

@@ -44,6 +44,7 @@ def test_a_table_aligns_drops_empty_columns_and_wraps_the_widest():
 def test_what_is_too_wide_is_cut():
     assert [shorten("abcdef", width) for width in (6, 4)] == ["abcdef", "abc…"]
     assert cells(shorten("猫猫猫", 4)) <= 4
+    assert shorten("猫" * 100_000, 7) == "猫猫猫…"
 
 
 def test_a_text_is_cleaned_to_one_line():
@@ -57,6 +58,7 @@ def test_a_text_is_cleaned_to_one_line():
         ("aaaaaa --x=1 => bbbbbb --y=2", ["aaaaaa --x=1 =>", "    bbbbbb --y=2"]),
         ("aaa --x='b => c d e f g h' => b", ["aaa --x='b => c d e f g h' =>", "    b"]),
         ("a =>\n  b --z='\n' => c", ["a =>", "  b --z='\n' => c"]),
+        ("a --x='it'\\''s 5 => b' => c", ["a --x='it'\\''s 5 => b' =>", "    c"]),
     ],
 )
 def test_pipe_syntax_breaks_after_separators_only(text, lines):

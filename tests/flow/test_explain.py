@@ -12,9 +12,9 @@ from pflow.flow.explaining.sayings import said
 from pflow.flow.explaining.text import account_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
+from tests.flow.own_nodes import own_nodes
 
 NODES = {
     "fetch": """
@@ -41,20 +41,15 @@ NODES = {
     - Writes: shared["stdout"]: str [pipe]  # what it printed
     - Actions: default, bad
     - Effects: runs commands""",
+    "open_one": None,
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setattr("pflow.flow.pipe.write_pipe", lambda flow: " => ".join(step.id for step in flow.steps))
-    for name, items in NODES.items():
-        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    (tmp_path / "open_one.py").write_text('import pocketflow\nclass OpenOne(pocketflow.Node):\n    """Prose."""\n')
-    forget_kinds()
-    yield
-    forget_kinds()
+    with own_nodes(tmp_path, NODES):
+        yield
 
 
 def plan(*steps, edges="", **members):
@@ -402,6 +397,12 @@ def test_the_layout_has_each_place_with_its_type_writers_and_readers():
         "prompt": ("str", ["[--prompt]"], ["d"]),
         "tone": ("str", ["[--tone]"], ["b", "d"]),
     }
+
+
+def test_a_data_flag_that_is_made_of_an_item_has_no_place():
+    over = Batch("topics", "topic")
+    found = chain(Step("a", "ask", inputs={"prompt": "On $topic", "tone": "wry"}, batch=over))
+    assert store(found).keys() == {"topics", "tone", "response"}
 
 
 def test_what_comes_through_the_pipe_has_a_place_where_somebody_takes_it():

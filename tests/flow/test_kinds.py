@@ -70,6 +70,14 @@ def test_an_own_node_goes_by_its_name_and_its_classs_name(own, type):
     assert str(kind.interface.writes["words"].type) == "int"
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(own):
+    put_node(own / "count_words.py", "CountWords")
+    (own / "count_words.py").write_bytes(b"\xef\xbb\xbf" + (own / "count_words.py").read_bytes())
+    assert "words" in find_kind("count-words").interface.writes
+    put_program(own / "pflow-now", "\ufeff" + SCRIPT)
+    assert "now" in find_kind("now").interface.writes
+
+
 @pytest.mark.parametrize("type", ["", "-", "nope", "node", "..", "read file", "__init__"])
 def test_what_is_no_node_is_none(type):
     assert find_kind(type) is None

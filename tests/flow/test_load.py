@@ -339,7 +339,7 @@ def test_a_directory_is_66(tmp_path):
 
 
 def test_a_file_that_may_not_be_read_is_77(monkeypatch):
-    def refuse(file, mode):
+    def refuse(file, mode, closefd):
         raise PermissionError(errno.EACCES, "Permission denied", file)
 
     monkeypatch.setattr("pflow.flow.load.open", refuse, raising=False)

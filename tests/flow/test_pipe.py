@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.pipe import is_pipe, parse_pipe, taken_for_redirection
+from tests.flow.own_nodes import own_nodes
+from tests.flow.refusal import refusal
 
 NODES = {
     "judge": """
@@ -29,26 +29,21 @@ NODES = {
     - Params: form: text|json = "text"  # in which form
     - Params: flat: bool = true  # how deep
     - Params: extra: dict = {}  # more""",
+    "prose": None,
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 SUBFLOW = """{"inputs": {"topic": {"type": "str"}}, "nodes": [{"id": "draft-it", "type": "llm"}],
 "mappings": {"draft-it": {"input_mappings": {"prompt": "topic"}}}}"""
 
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for name, items in NODES.items():
-        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    (tmp_path / "prose.py").write_text('import pocketflow\nclass Prose(pocketflow.Node):\n    """Prose."""\n')
     (tmp_path / "pflow" / "flows").mkdir(parents=True)
     (tmp_path / "pflow" / "flows" / "fix-issue.pflow.json").write_text(SUBFLOW)
     (tmp_path / "sub.pflow.json").write_text(SUBFLOW)
-    forget_kinds()
-    yield
-    forget_kinds()
+    with own_nodes(tmp_path, NODES):
+        yield
 
 
 def steps(text):
@@ -63,13 +58,6 @@ def edges(text):
 
 def step(text):
     return parse_pipe([text]).steps[0]
-
-
-def refusal(*words):
-    with pytest.raises(PflowError) as caught:
-        parse_pipe(list(words))
-    assert caught.value.exit == 2
-    return f"{caught.value.message}; {caught.value.hint}"
 
 
 @pytest.mark.parametrize(
@@ -360,6 +348,13 @@ def test_a_stdout_that_is_a_file_named_like_a_node_is_told(stdout_to):
     assert error is not None
     assert error.exit == 2
     assert error.message.startswith("cannot read 'judge:x': the shell took '>>' or '>' for a redirection into the file")
+
+
+def test_a_stdout_that_is_to_become_a_flow_is_meant(stdout_to):
+    stdout_to("new.pflow.json")
+    assert taken_for_redirection(["read-file", "--path=a"]) is None
+    stdout_to("sub.pflow.json")
+    assert taken_for_redirection(["read-file", "--path=a"]) is not None
 
 
 def test_any_other_stdout_tells_nothing():

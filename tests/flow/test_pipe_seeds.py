@@ -3,10 +3,10 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.pipe import is_pipe, parse_pipe, write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
+from tests.flow.own_nodes import own_nodes
 
 NODES = {
     "github_get_issue": """
@@ -50,18 +50,12 @@ NODES = {
     "export_dashboard": """
     - Reads: shared["results"]: any [pipe]  # what to show""",
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True)
-def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    for name, items in NODES.items():
-        title = name.title().replace("_", "")
-        (tmp_path / f"{name}.py").write_text(TEXT.format(name=title, items=items))
-    forget_kinds()
-    yield
-    forget_kinds()
+def nodes(tmp_path):
+    with own_nodes(tmp_path, NODES):
+        yield
 
 
 INSTRUCTIONS = """<instructions>

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pflow.errors import PflowError
 from pflow.flow.kinds import forget_kinds
 from pflow.flow.pipe import parse_pipe
+from tests.flow.refusal import refusal
 
 
 @pytest.fixture(autouse=True)
@@ -21,13 +21,6 @@ def programs(tmp_path, monkeypatch):
 
 def ids(text):
     return [step.id for step in parse_pipe([text]).steps]
-
-
-def refusal(text):
-    with pytest.raises(PflowError) as caught:
-        parse_pipe([text])
-    assert caught.value.exit == 2
-    return f"{caught.value.message.partition(': ')[2]}; {caught.value.hint}"
 
 
 @pytest.mark.parametrize(

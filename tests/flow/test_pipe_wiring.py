@@ -3,9 +3,9 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.pipe import parse_pipe
 from pflow.flow.wiring import wire
+from tests.flow.own_nodes import own_nodes
 
 NODES = {
     "judge": """
@@ -34,19 +34,14 @@ NODES = {
     "title": """
     - Reads: shared["text"]: str [pipe]  # what for
     - Writes: shared["text"]: str [pipe]  # the title and the text""",
+    "prose": None,
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True)
-def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    for name, items in NODES.items():
-        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    (tmp_path / "prose.py").write_text('import pocketflow\nclass Prose(pocketflow.Node):\n    """Prose."""\n')
-    forget_kinds()
-    yield
-    forget_kinds()
+def nodes(tmp_path):
+    with own_nodes(tmp_path, NODES):
+        yield
 
 
 def sources(text):

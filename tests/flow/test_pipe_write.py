@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.pipe import parse_pipe, write_pipe
 from pflow.flow.unload import flow_to_ir
+from tests.flow.own_nodes import own_nodes
 
 NODES = {
     "judge": """
@@ -41,21 +41,14 @@ NODES = {
     - Params: flat: bool = true  # how deep
     - Params: ratio: float = 0.5  # how much
     - Params: extra: dict = {}  # more""",
+    "prose": None,
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True, scope="module")
 def nodes(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nodes")
-    for name, items in NODES.items():
-        (folder / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    (folder / "prose.py").write_text('import pocketflow\nclass Prose(pocketflow.Node):\n    """Prose."""\n')
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PFLOW_NODES", str(folder))
-        forget_kinds()
+    with own_nodes(tmp_path_factory.mktemp("nodes"), NODES):
         yield
-    forget_kinds()
 
 
 def written(*steps, edges=None, **members):

@@ -79,5 +79,20 @@ def test_what_an_open_node_may_write_is_a_warning():
     assert found(document) == ["PF11? nodes[0].type", "PF03? nodes[1]"]
 
 
+SEAL = {"seal.py": "import pocketflow\nclass Seal(pocketflow.Node):\n    '''S.\n\n    Interface:\n"
+        "    - Reads: shared[\"answer\"]: str = null [secret]  # what seals it\n    '''\n"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"id": "a", "type": "seal", "inputs": {"answer": "$x"}},
+        {"id": "a", "type": "judge", "inputs": {"answer": "On $topic"}, "batch": {"over": "x", "as": "topic"}},
+    ],
+)
+def test_a_data_flag_that_is_not_stored_gives_nobody_else_anything(node):
+    assert "PF03 nodes[1]" in found(flow(node, "j:judge", inputs={"x": {"type": "list[str]"}}), SEAL)
+
+
 def test_reads_of_a_step_that_is_not_reached_follow_from_that():
     assert found(flow("fetch", "ask", inputs=NUMBER, edges=edges("ask fetch"))) == ["PF12 nodes[1]"]

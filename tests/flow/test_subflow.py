@@ -10,6 +10,7 @@ from pflow.flow.kinds import find_kind, forget_kinds
 from pflow.flow.subflow import FlowKind, saved_flow
 from pflow.flow.wiring import wire
 from pflow.interface import UNDECLARED
+from tests.flow.own_nodes import own_nodes
 
 NODES = {
     "ask": """
@@ -26,22 +27,17 @@ NODES = {
     - Reads: shared["path"]: path [explicit]  # where
     - Effects: writes files""",
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True)
 def flows(tmp_path, monkeypatch):
     """The directory that flows are written to; saved ones go below it."""
     (tmp_path / "nodes").mkdir()
-    for name, items in NODES.items():
-        (tmp_path / "nodes" / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "nodes"))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     (tmp_path / "pflow" / "flows").mkdir(parents=True)
-    forget_kinds()
-    yield tmp_path
-    forget_kinds()
+    with own_nodes(tmp_path / "nodes", NODES):
+        yield tmp_path
 
 
 def put(file, *nodes, **members):
@@ -125,6 +121,15 @@ def test_without_declared_outputs_every_root_of_its_store_is_written(flows):
         "usage": "dict{input: int}",
     }
     assert found.pipe_write.name == "response"
+
+
+def test_what_a_batch_in_it_writes_is_a_list_of_what_its_node_writes(flows):
+    step = {**DRAFT, "batch": {"over": "topics", "as": "prompt"}}
+    found = interface(flows, step, inputs={"topics": {"type": "list[str]"}})
+    assert {item.name: str(item.type) for item in found.writes.values()} == {
+        "response": "list[str]",
+        "usage": "list[dict{input: int}]",
+    }
 
 
 def test_the_params_of_its_steps_are_its_params_by_step(flows):

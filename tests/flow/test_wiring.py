@@ -8,6 +8,7 @@ from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.kinds import forget_kinds
 from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.flow.wiring import wire
+from tests.flow.own_nodes import own_nodes, put_node
 
 NODES = {
     "fetch": """
@@ -31,19 +32,14 @@ NODES = {
     - Reads: shared["parts"]: list[str] [pipe]  # what to join
     - Writes: shared["joined"]: str [pipe]  # all of it""",
     "early": '\n    - Writes: shared["late"]: str',
+    "open_one": None,
 }
-TEXT = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """A node.\n\n    Interface:{items}\n    """\n'
 
 
 @pytest.fixture(autouse=True)
-def nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    for name, items in NODES.items():
-        (tmp_path / f"{name}.py").write_text(TEXT.format(name=name.title(), items=items))
-    (tmp_path / "open_one.py").write_text('import pocketflow\nclass OpenOne(pocketflow.Node):\n    """Prose."""\n')
-    forget_kinds()
-    yield
-    forget_kinds()
+def nodes(tmp_path):
+    with own_nodes(tmp_path, NODES):
+        yield
 
 
 def plan(*steps, edges=None, **members):
@@ -239,6 +235,28 @@ def test_a_path_that_leads_nowhere_says_so(path, trouble, remedy):
     assert troubles(found) == ([(trouble, remedy)] if trouble else [])
 
 
+@pytest.mark.parametrize("reader", ["a", "b"])
+def test_a_data_flag_is_there_only_once_its_step_has_run(reader):
+    b = Step("b", "ask", inputs={"tone": "warm"}, output_mappings={"response": "b.response"})
+    steps = {"a": Step("a", "ask"), "b": b}
+    steps[reader].input_mappings = {"prompt": "b.tone"}
+    told = f"'b' does not run before '{reader}'", f"an edge that leads from 'b' to '{reader}'"
+    assert troubles(plan(*steps.values())) == [told]
+
+
+@pytest.mark.parametrize(("mark", "value"), [("[own]", "x"), ("[secret]", "x"), ("", "$part")])
+def test_a_data_flag_that_is_not_stored_leads_nowhere(tmp_path, mark, value):
+    items = f"""
+    - Reads: shared["key"]: str {mark}  # a key
+    - Writes: shared["sealed"]: str  # what came of it"""
+    put_node(tmp_path, "seal", items)
+    found = plan(
+        Step("a", "seal", inputs={"key": value}, output_mappings={"sealed": "a.sealed"}, batch=Batch("all", "part")),
+        Step("b", "split", input_mappings={"text": "a.key"}),
+    )
+    assert troubles(found) == [("no 'key' in a; it has sealed", "")]
+
+
 def test_what_is_there_by_its_very_name_comes_before_what_is_near():
     found = plan(
         Step("draft", "ask"), Step("draft2", "ask"), Step("c", "split", input_mappings={"text": "template:$draft"})
@@ -375,6 +393,12 @@ def test_outputs_are_read_at_the_end():
     assert str(found.output_type("answer")) == "str"
 
 
+def test_an_output_that_is_a_text_around_references_is_a_str():
+    outputs = {"whole": "template:${s.parts}", "some": "template:all: ${s.parts}", "none": "template:nothing"}
+    found = plan(Step("s", "split"), outputs=outputs)
+    assert [str(found.output_type(name)) for name in outputs] == ["list[str]", "str", "str"]
+
+
 def test_an_output_that_nothing_writes_is_in_trouble():
     assert troubles(plan(Step("a", "ask"), outputs={"answer": "a.nope"})) != []
     assert troubles(plan(Step("a", "ask"), outputs={"answer": "whatever"})) != []
@@ -386,6 +410,38 @@ def test_the_pipe_carries_the_only_output_else_the_last_steps_pipe_write():
     assert plan(Step("a", "ask"), save, outputs={"it": "a.response"}).carried == ("it",)
     assert plan(Step("a", "ask"), save, outputs={"it": "a.response", "as_well": "a.usage"}).carried == ("it",)
     assert plan(save).carried is None
+
+
+def test_nothing_is_carried_out_of_a_fork():
+    steps = [Step(id, "ask", output_mappings={"response": f"{id}.said"}) for id in "abc"]
+    assert plan(*steps, edges=["a-b", "a-c"]).carried == ("a", "said")
+    assert plan(*steps, Step("d", "ask"), edges=["a-b", "a-c", "b-d", "c-d"]).carried == ("response",)
+
+
+def flags_of(plan):
+    return {name: given.flag for name, given in plan.inputs.items()}
+
+
+def test_an_input_is_shown_under_the_shortest_flag_that_means_it_alone():
+    assert flags_of(plan(Step("f", "fetch"))) == {"issue_number": "--issue"}
+    assert flags_of(plan(Step("a", "ask", input_mappings={"prompt": "the_question"}))) == {
+        "the_question": "--prompt",
+        "tone": "--tone",
+    }
+
+
+def test_a_declared_input_is_shown_under_its_own_name_or_an_alias_of_it():
+    mapped = Step("a", "ask", input_mappings={"prompt": "the_question"})
+    assert flags_of(plan(mapped, inputs={"the_question": Input("str")})) == {"the_question": "--the-question"}
+    assert flags_of(plan(Step("f", "fetch"), inputs={"issue_number": Input("int")})) == {"issue_number": "--issue"}
+
+
+def test_a_flag_that_fits_several_is_not_the_one_that_is_shown():
+    steps = [Step(id, "ask", input_mappings={"prompt": f"{id}_prompt"}) for id in ("one", "two")]
+    flags = flags_of(plan(*steps))
+    assert (flags["one_prompt"], flags["two_prompt"]) == ("--one-prompt", "--two-prompt")
+    clash = Step("a", "ask", input_mappings={"prompt": "temperature"})
+    assert flags_of(plan(clash, inputs={"temperature": Input("str")})) == {"temperature": "--a.prompt"}
 
 
 def test_an_open_node_may_write_whatever_is_read_after_it():
@@ -410,9 +466,7 @@ def test_a_mapping_that_does_not_parse_is_left_to_the_rules(written):
 
 
 def test_a_secret_of_a_read_is_a_secret_of_the_input_that_gives_it(tmp_path):
-    items = '\n    - Reads: shared["key"]: str [secret]  # the key'
-    (tmp_path / "login.py").write_text(TEXT.format(name="Login", items=items))
-    forget_kinds()
+    put_node(tmp_path, "login", '\n    - Reads: shared["key"]: str [secret]  # the key')
     assert plan(Step("login", "login")).inputs["key"].secret
 
 

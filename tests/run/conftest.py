@@ -8,6 +8,18 @@ import pytest
 
 from pflow.flow.kinds import forget_kinds
 
+_HAND_ON = '''
+        """Hand a value on.
+
+        Interface:
+        - Reads: shared["{read}"]: {type} [pipe]  # {what}
+        - Writes: shared["{write}"]: {type} [pipe]  # the same
+        """
+
+        def post(self, shared, prepared, result):
+            shared["{write}"] = shared["{read}"]
+    '''
+
 NODES = {
     "count": '''
         """Add one.
@@ -24,28 +36,8 @@ NODES = {
             shared["n"] = shared["n"] + self.params["by"]
             return "done" if self.params["enough"] and shared["n"] >= self.params["enough"] else None
     ''',
-    "echo": '''
-        """Hand a value on.
-
-        Interface:
-        - Reads: shared["value"]: any [pipe]  # any value
-        - Writes: shared["echoed"]: any [pipe]  # the same
-        """
-
-        def post(self, shared, prepared, result):
-            shared["echoed"] = shared["value"]
-    ''',
-    "text": '''
-        """Hand a text on.
-
-        Interface:
-        - Reads: shared["text"]: str [pipe]  # a text
-        - Writes: shared["out"]: str [pipe]  # the same
-        """
-
-        def post(self, shared, prepared, result):
-            shared["out"] = shared["text"]
-    ''',
+    "echo": _HAND_ON.format(read="value", write="echoed", type="any", what="any value"),
+    "text": _HAND_ON.format(read="text", write="out", type="str", what="a text"),
     "fail": '''
         """Fail.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from pflow.flow.load import load_text
@@ -15,6 +16,12 @@ from pflow.run.record import Recorder
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> Plan:
     return wire(load_text(json.dumps(ir), "test", directory).usable())
+
+
+def write_flow(folder: Path, name: str, ir: dict[str, Any]) -> str:
+    """Write a flow into a file of this name. Its type, for the steps of a flow in the same folder."""
+    (folder / f"{name}.pflow.json").write_text(json.dumps(ir))
+    return f"./{name}.pflow.json"
 
 
 class Ran:

@@ -1,10 +1,8 @@
 """The engine: steps in order, actions, loops, forks, batches, flows in flows, and failures."""
 
-import json
-
 import pytest
 
-from tests.run.flows import plan_of, run
+from tests.run.flows import plan_of, run, write_flow
 
 
 def test_a_chain_runs_in_order():
@@ -287,10 +285,6 @@ def test_a_batch_over_what_is_no_list_is_an_error():
     assert (ran.error.exit, "it is an int" in ran.error.message) == (65, True)
 
 
-def write_flow(path, ir):
-    path.write_text(json.dumps(ir))
-
-
 def test_a_subflow_has_its_own_store(tmp_path):
     inner = {
         "inputs": {"n": {"type": "int"}},
@@ -298,7 +292,7 @@ def test_a_subflow_has_its_own_store(tmp_path):
         "nodes": [{"id": "c", "type": "count", "params": {"by": 5}}, {"id": "e", "type": "echo"}],
         "mappings": {"e": {"input_mappings": {"value": "n"}}},
     }
-    write_flow(tmp_path / "inner.pflow.json", inner)
+    write_flow(tmp_path, "inner", inner)
     outer = {
         "nodes": [{"id": "c", "type": "count"}, {"id": "sub", "type": "./inner.pflow.json"}],
         "mappings": {"sub": {"output_mappings": {"result": "sub.result"}}},
@@ -311,24 +305,24 @@ def test_a_subflow_has_its_own_store(tmp_path):
 
 
 def test_a_failure_in_a_subflow_names_the_way_to_it(tmp_path):
-    write_flow(tmp_path / "inner.pflow.json", {"nodes": [{"id": "f", "type": "fail", "params": {"exit": 77}}]})
+    write_flow(tmp_path, "inner", {"nodes": [{"id": "f", "type": "fail", "params": {"exit": 77}}]})
     ran = run({"nodes": [{"id": "sub", "type": "./inner.pflow.json"}]}, directory=str(tmp_path))
     assert (ran.error.step, ran.error.exit) == ("sub/f", 77)
 
 
 def test_a_hundred_levels_of_subflows(tmp_path):
-    write_flow(tmp_path / "f0.pflow.json", {"outputs": {"n": "n"}, "nodes": [{"id": "c", "type": "count"}]})
+    write_flow(tmp_path, "f0", {"outputs": {"n": "n"}, "nodes": [{"id": "c", "type": "count"}]})
     for level in range(1, 101):
         inner = [{"id": "s", "type": f"./f{level - 1}.pflow.json"}, {"id": "c", "type": "count"}]
-        write_flow(tmp_path / f"f{level}.pflow.json", {"outputs": {"n": "n"}, "nodes": inner})
+        write_flow(tmp_path, f"f{level}", {"outputs": {"n": "n"}, "nodes": inner})
     ran = run({"nodes": [{"id": "top", "type": "./f100.pflow.json"}]}, directory=str(tmp_path))
     assert ran.error is None
     assert ran.store == {"n": 101}
 
 
 def test_a_flow_that_holds_itself_is_refused(tmp_path):
-    write_flow(tmp_path / "a.pflow.json", {"nodes": [{"id": "b", "type": "./b.pflow.json"}]})
-    write_flow(tmp_path / "b.pflow.json", {"nodes": [{"id": "a", "type": "./a.pflow.json"}]})
+    write_flow(tmp_path, "a", {"nodes": [{"id": "b", "type": "./b.pflow.json"}]})
+    write_flow(tmp_path, "b", {"nodes": [{"id": "a", "type": "./a.pflow.json"}]})
     plan = plan_of({"nodes": [{"id": "a", "type": "./a.pflow.json"}]}, str(tmp_path))
     assert "holds itself" in plan.steps["a"].fault
 
@@ -411,6 +405,6 @@ def test_what_a_mapping_leads_to_must_be_there():
 def test_a_subflow_of_nodes_without_an_interface_gives_what_they_wrote(tmp_path, nodes):
     body = "from pocketflow import Node\n\n\nclass Prose(Node):\n    def post(self, shared, prepared, result):\n"
     (nodes / "prose.py").write_text(body + '        shared["said"] = shared["word"] + "!"\n')
-    write_flow(tmp_path / "inner.pflow.json", {"inputs": {"word": {"type": "str"}}, "nodes": [{"id": "prose"}]})
+    write_flow(tmp_path, "inner", {"inputs": {"word": {"type": "str"}}, "nodes": [{"id": "prose"}]})
     outer = {"nodes": [{"id": "sub", "type": "./inner.pflow.json", "inputs": {"word": "hey"}}]}
     assert run(outer, directory=str(tmp_path)).store == {"word": "hey", "said": "hey!"}

@@ -115,6 +115,21 @@ def test_what_does_not_fit_is_refused_in_words(word, why):
     assert why in refused(ONE, word)
 
 
+def test_the_nearest_flag_is_none_that_is_refused():
+    ir = {"nodes": [{"id": "one", "type": "text", "inputs": {"text": "x"}}]}
+    assert "PF07" in refused(ir, "--out=x")
+    assert refused(ir, "--outt=x").endswith("no such flag; --help lists the flags")
+
+
+def test_a_read_that_an_input_fills_by_a_template_goes_by_its_flag_and_that_of_the_input():
+    ir = {
+        "inputs": {"words": {"type": "str"}},
+        "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "${words}"}}],
+    }
+    for flag in ("--words", "--text", "--one.text"):
+        assert given_by(ir, f"{flag}=x").inputs == {"words": "x"}
+
+
 def test_a_flag_is_an_input_or_a_param_by_its_name():
     given = given_by(ONE, "--text=a", "--level=3")
     assert (given.inputs, given.params, given.data) == ({"text": "a"}, {"one": {"level": 3}}, {})

@@ -19,6 +19,11 @@ INTERFACE = """#!/bin/sh
 # - Params: token: str = null [secret] [env TOKEN]  # a secret
 # - Actions: default, left
 """
+OUT_AND_IN = """#!/bin/sh
+# Interface:
+# - Reads: shared["out"]: any  # anything
+# - Writes: shared["out"]: any  # it
+"""
 STORE = '{"$pflow":{"v":1},"out":1}'
 ERROR = '{"$pflow":{"v":1,"error":{"step":"x","node":"y","exit":9,"message":"on purpose"}}}'
 
@@ -70,6 +75,28 @@ def test_only_what_it_changed_is_a_write(program):
     assert run_it().ends("writes") == [{"out": ["out"]}]
     program("jq '.text = \"new\"'", interface)
     assert run_it().ends("writes") == [{"text": ["text"]}]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_write"),
+    [
+        ("1", "true", True),
+        ("false", "0", True),
+        ('[{"a":1}]', '[{"a":true}]', True),
+        ("[1]", "[1,1]", True),
+        ("1.0", "1", False),
+        ('[{"a":1.0}]', '[{"a":1}]', False),
+        ("true", "true", False),
+    ],
+)
+def test_a_number_however_it_is_written_stays_one_and_never_equals_a_bool(program, before, after, is_write):
+    program(f'cat >/dev/null; echo \'{{"$pflow":{{"v":1}},"out":{after}}}\'', OUT_AND_IN)
+    ran = run_it({"out": json.loads(before)})
+    assert ran.error is None
+    assert ran.ends("writes") == [{"out": ["out"]} if is_write else {}]
+    assert json.dumps(ran.store["out"]) == (
+        json.dumps(json.loads(after)) if is_write else json.dumps(json.loads(before))
+    )
 
 
 @pytest.mark.parametrize(

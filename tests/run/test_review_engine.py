@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from pflow.run.deadlines import set_deadline, take_away
 from pflow.run.subflow import outputs_of
 from pflow.stage.signals import Interrupted
-from tests.run.flows import Ran, plan_of, run
+from tests.run.flows import Ran, plan_of, run, write_flow
 
 Ir = dict[str, Any]
 
@@ -25,11 +24,6 @@ def write_node(folder: Path, name: str, lines: list[str], body: str) -> None:
         f'from pflow import Node\n\n\nclass {title}(Node):\n    """X.\n\n    Interface:\n{interface}    """\n\n'
         f"    def post(self, shared, prepared, result):\n        {body}\n"
     )
-
-
-def write_flow(folder: Path, name: str, ir: Ir) -> str:
-    (folder / f"{name}.pflow.json").write_text(json.dumps(ir))
-    return f"./{name}.pflow.json"
 
 
 def edge(source: str, target: str, action: str = "default") -> Ir:
@@ -139,6 +133,14 @@ def test_a_null_that_is_mapped_is_no_fall_through_to_the_stores_own_key(nodes):
     write_node(nodes, "opt", lines, "shared['seen'] = shared.get('ctx')")
     ir = {"nodes": [{"id": "a", "type": "opt"}], "mappings": {"a": {"input_mappings": {"ctx": "s.c"}}}}
     assert run(ir, {"s": {"c": None}, "ctx": "other"}).store["seen"] is None
+
+
+@pytest.mark.parametrize("source", ["s.c", "s.list[0]", ["s.c", "s.nope"]])
+def test_a_null_that_is_mapped_is_null_wherever_it_comes_from(nodes, source):
+    lines = ['Reads: shared["ctx"]: any = 5  # x', 'Writes: shared["seen"]: any  # x']
+    write_node(nodes, "opt", lines, "shared['seen'] = shared['ctx']")
+    ir = {"nodes": [{"id": "a", "type": "opt"}], "mappings": {"a": {"input_mappings": {"ctx": source}}}}
+    assert run(ir, {"s": {"c": None, "list": [None]}}).store["seen"] is None
 
 
 def _last_of_two(tmp_path: Path, nodes: Path) -> str:

@@ -114,3 +114,48 @@ def test_what_it_only_looks_at_does_not(nodes):
     assert store["items"] == [1]
     store.note_changes()
     assert store.written == {}
+
+
+EXPLICIT = '''from pflow import Node
+
+
+class Explicit(Node):
+    """Take a list that the store never gives.
+
+    Interface:
+    - Reads: shared["items"]: list = [] [explicit]  # a list
+    - Writes: shared["items"]: list  # it
+    """
+'''
+
+
+def test_a_default_that_a_node_only_looks_at_is_no_write_over_the_stores_own(nodes):
+    (nodes / "explicit.py").write_text(EXPLICIT)
+    store = store_of("explicit", {"items": [1]})
+    assert store["items"] == []
+    store.note_changes()
+    assert store.written == {}
+    store["items"].append(2)
+    store.note_changes()
+    assert store.written == {"items": [2]}
+
+
+def test_what_a_node_changes_in_place_and_then_deletes_is_not_written(nodes):
+    (nodes / "lists.py").write_text(LISTS)
+    store = store_of("lists", {"items": [1]})
+    store["items"].append(2)
+    del store["items"]
+    store.note_changes()
+    assert store.written == {}
+
+
+def test_it_is_copied_and_merged_as_a_dict_is():
+    shared = {"n": 1}
+    store = store_of("count", shared, {"found": 2})
+    assert store.copy() == {"n": 1, "found": 2}
+    assert store | {"n": 3} == {"n": 3, "found": 2}
+    assert {"n": 3, "o": 4} | store == {"n": 1, "o": 4, "found": 2}
+    assert store.written == {}
+    same = store
+    store |= {"n": 5}
+    assert (store is same, store.written, shared) == (True, {"n": 5}, {"n": 1})

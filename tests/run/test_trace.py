@@ -90,6 +90,7 @@ def test_a_step_is_shown_as_seed_001_does(directory):
         ({"cost": 0.0}, "12 ms, $0"),
         ({"tries": 2}, "12 ms, 2 tries"),
         ({"items": {"done": 10, "failed": 0}}, "12 ms, 10 items"),
+        ({"items": {"done": 1, "failed": 0}}, "12 ms, 1 item"),
         ({"items": {"done": 9, "failed": 1}}, "12 ms, 9 of 10 items"),
         ({"items": "odd", "tokens": 7, "cost": "much"}, "12 ms"),
         ({"visit": 3}, "12 ms, visit 3"),
@@ -416,6 +417,8 @@ def test_a_document_that_failed_says_so():
         ("--path", []),
         ("--prompt (a.b)", ["a.b"]),
         ('--prompt (a["x, y"], b)', ['a["x, y"]', "b"]),
+        ('--prompt (a["x\\\\"], b)', ['a["x\\\\"]', "b"]),
+        ('--prompt (a["\\", x"], b)', ['a["\\", x"]', "b"]),
         (["a", "b"], ["a", "b"]),
     ],
 )

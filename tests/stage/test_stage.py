@@ -60,6 +60,8 @@ class Echo(Node):
             raise asyncio.CancelledError
         elif how == "interrupt":
             raise KeyboardInterrupt
+        elif how == "clear":
+            shared["items"].clear()
         elif how == "nan":
             return float("nan")
         elif how == "object":
@@ -218,6 +220,11 @@ def test_an_action_is_in_the_trace_but_default_is_not(node):
 def test_data_flags_are_stored_but_own_reads_defaults_and_params_are_not(node):
     ended = run(node, ["--text=t", "--kept=k", "--own=o", "--number=007", "--loud"], store())
     assert ended.store == {"a": 1, "text": "t", "kept": "k", "number": 7, "out": "t"}
+
+
+def test_a_data_flag_is_stored_as_it_was_given_whatever_the_node_does_to_it(node):
+    ended = run(node, ["-n", "--items=a", "--how=clear"])
+    assert ended.store["items"] == ["a"]
 
 
 def test_a_key_that_is_there_already_keeps_its_value_and_the_flag_counts_for_this_stage_alone(node):

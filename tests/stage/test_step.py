@@ -81,7 +81,18 @@ def test_what_a_later_version_adds_to_a_traceparent_is_not_handed_on(monkeypatch
 
 
 @pytest.mark.parametrize(
-    "odd", [None, "", "nonsense", 1, [], "00-x-y-01", TRACEPARENT[:-3], TRACEPARENT.replace("a", "g")]
+    "odd",
+    [
+        None,
+        "",
+        "nonsense",
+        1,
+        [],
+        "00-x-y-01",
+        TRACEPARENT[:-3],
+        TRACEPARENT.replace("a", "g"),
+        f"00-{'0' * 32}-{'1' * 16}-01",
+    ],
 )
 def test_what_is_no_traceparent_is_left_alone(monkeypatch, odd):
     monkeypatch.delenv("TRACEPARENT", raising=False)

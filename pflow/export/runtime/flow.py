@@ -8,11 +8,13 @@ from pflow.errors import MISSING, PflowError
 from pflow.export.runtime.run import Run
 from pflow.export.runtime.step import Step
 from pflow.export.runtime.values import mapped
+from pflow.flow.flow import MAX_VISITS
 from pflow.flow.places import assign, has
 from pflow.flow.sources import AlternativeSource, TemplateSource
 from pflow.interface import fresh
 from pflow.node import interface_of, pocketflow
 from pflow.paths import parse_path
+from pflow.stage.failure import sayable
 from pflow.types import parse_type
 
 TYPE_CHECKING = False
@@ -56,7 +58,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def __init__(
         self, start: Any = None, *, inputs: dict[str, Input] | None = None, flags: dict[str, Input] | None = None,
-        outputs: dict[str, Any] | None = None, max_visits: int = 100,
+        outputs: dict[str, Any] | None = None, max_visits: int = MAX_VISITS,
     ) -> None:  # fmt: skip
         super().__init__(start)
         self.declared = inputs or {}
@@ -83,8 +85,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             except PflowError as error:
                 if "error" not in node.successors or not isinstance(node, Step):
                     raise
-                message = error.message.encode("utf-8", "backslashreplace").decode()
-                run.assign(shared, (node.id, "error"), {"exit": error.exit, "message": message})
+                run.assign(shared, (node.id, "error"), {"exit": error.exit, "message": sayable(error.message)})
                 action = "error"
             node = self.get_next_node(node, action)
         return action

@@ -33,7 +33,7 @@ def run_script(flow: Flow) -> None:
         open_values = {key: value for key, value in values.items() if key not in flow.inputs}
         shared.update(open_values)
         flow.set_open_params(open_values)
-        _take_stdin(flow, shared)
+        _take_stdin(flow, shared, values)
         _check_inputs(flow, shared, values)
         _run(flow, shared)
     except PflowError as error:
@@ -64,16 +64,19 @@ def _run(flow: Flow, shared: dict[str, Any]) -> None:
 
 
 def read_flags(flow: Flow, words: list[str]) -> dict[str, Any]:
-    """The value of each input that `--name=value` gives. Raises PflowError (2)."""
+    """The value of each input that `--name=value`, `--name` or `--no-name` gives. Raises PflowError (2)."""
     names = {flag.replace("-", "_"): name for name, needed in flow.inputs.items() for flag in _names(name, needed)}
+    switches = {spelt: name for spelt, name in names.items() if flow.inputs[name].type.name == "bool"}
+    offs = {f"no_{spelt}": name for spelt, name in switches.items() if f"no_{spelt}" not in names}
     is_open = flow.is_open()
     texts: dict[str, list[str | bool]] = {}
     for word in words:
         flag, equals, text = word.partition("=")
-        name = names.get(flag.removeprefix("--").replace("-", "_"))
+        spelt = flag.removeprefix("--").replace("-", "_")
+        name = names.get(spelt) or (None if equals else offs.get(spelt))
         if not flag.startswith("--") or (name is None and not is_open):
             raise PflowError(f"cannot take '{word}': no such flag", hint="--help lists them", exit=USAGE)
-        texts.setdefault(name or flag[2:].replace("-", "_"), []).append(text if equals else True)
+        texts.setdefault(name or spelt, []).append(text if equals else spelt not in offs)
     return {name: _value(flow, name, given) for name, given in texts.items()}
 
 
@@ -83,16 +86,16 @@ def _names(name: str, needed: Input) -> list[str]:
 
 
 def _value(flow: Flow, name: str, texts: list[str | bool]) -> Any:
-    flag = "--" + name.replace("_", "-")
+    flag = _flag(name)
     type = flow.inputs[name].type if name in flow.inputs else Type("any")
     if texts == [True] and type.name != "bool":
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=…", exit=USAGE)
     return Given(flag, type, as_written(flag, type, texts, True), verbatim=True).value
 
 
-def _take_stdin(flow: Flow, shared: dict[str, Any]) -> None:
-    """Put what comes through a pipe or from a file into the store, where the flow takes it."""
-    taking = [flow.place_of(name) for name, needed in flow.inputs.items() if needed.pipe]
+def _take_stdin(flow: Flow, shared: dict[str, Any], values: dict[str, Any]) -> None:
+    """Put what comes through a pipe or from a file into the store, where the flow takes it and no flag goes before."""
+    taking = [flow.place_of(name) for name, needed in flow.inputs.items() if needed.pipe and name not in values]
     if not (taking or flow.takes_stdin()) or not _is_readable():
         return
     data = sys.stdin.buffer.read()
@@ -104,8 +107,7 @@ def _take_stdin(flow: Flow, shared: dict[str, Any]) -> None:
         value = data
     shared["stdin"] = value
     for place in taking:
-        if not has(shared, place):
-            assign(shared, place, value)
+        assign(shared, place, value)
 
 
 def _is_readable() -> bool:
@@ -113,7 +115,9 @@ def _is_readable() -> bool:
         mode = os.fstat(0).st_mode
     except OSError:
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)
+    if stat.S_ISREG(mode):
+        return os.lseek(0, 0, os.SEEK_CUR) == 0
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _check_inputs(flow: Flow, shared: dict[str, Any], values: dict[str, Any]) -> None:

@@ -6,16 +6,16 @@ import copy
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export.runtime.run import Run
-from pflow.export.runtime.tries import run_node
-from pflow.export.runtime.values import Values, given, mapped, nothing_gives
-from pflow.export.runtime.view import View
+from pflow.export.runtime.values import Values, given, mapped
 from pflow.flow.places import check_place, has
 from pflow.interface import Interface
 from pflow.node import interface_of, pocketflow
 from pflow.paths import kind_of, parse_path
+from pflow.run.failure import in_words, nothing_gives
 from pflow.run.storable import storable
-from pflow.stage.failure import from_node
+from pflow.run.store import StepStore
 from pflow.stage.shared import check_written
+from pflow.stage.tries import run_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,34 +95,38 @@ class Step(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise self._in_words(error) from error
 
     def _visit_once(self, shared: dict[str, Any], run: Run) -> str | None:
-        view, action = self._work(shared)
+        store, action = self._work(shared)
         for key in self.inputs:
-            self._store_input(shared, run, key, view.found)
-        for key, value in view.written.items():
+            self._store_input(shared, run, key, store.found)
+        for key, value in store.written.items():
             run.assign(shared, self.targets.get(key, (key,)), storable(key, value))
         return action
 
-    def _work(self, shared: dict[str, Any]) -> tuple[View, str | None]:
+    def _work(self, shared: dict[str, Any]) -> tuple[StepStore, str | None]:
         values = self.values
-        view = View(shared, values.find_reads(shared), values.fallbacks, values.hidden)
+        store = StepStore(shared, values)  # type: ignore[arg-type]
+        store.found = values.find_reads(shared)
         for item in values.needed:
-            if item.name not in view:
+            if item.name not in store:
                 raise nothing_gives(item)
-        before = view.texts_of(self.interface.reads.keys() & self.interface.writes.keys())
         node = copy.copy(self.node)
         node.set_params(values.find_params(shared))
-        action = run_node(node, view, self.retries, self.wait)
+        has_own_wait = self.retries is None and self.wait is None
+        wait = getattr(node, "wait", 0) if has_own_wait else 1.0 if self.wait is None else self.wait
+        action = run_node(node, store, retries=self.retries, wait=wait)
         if not (action is None or isinstance(action, str)):
             raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action")
-        view.note_changes(before)
-        check_written(self.interface, view.written)
-        return view, action or None
+        store.note_changes()
+        check_written(self.interface, store.written)
+        return store, action or None
 
     def _store_input(self, shared: dict[str, Any], run: Run, key: str, found: dict[str, Any]) -> None:
         """Put an input into the store, where nothing is yet."""
         item = self.interface.reads.get(key)
         place = (self.id, key) if self._is_moved() else (key,)
-        if key in found and not (item and item.marks & {"own", "secret"}) and not has(shared, place):
+        is_unset = found.get(key) is None and item is not None and item.default is None
+        is_kept = not is_unset and (item is None or item.is_stored)
+        if key in found and is_kept and not has(shared, place):
             run.assign(shared, place, found[key])
 
     def _is_moved(self) -> bool:
@@ -139,8 +143,8 @@ class Step(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         errors = []
         for number, item in enumerate(items):
             try:
-                view, _ = self._work({**shared, batch.item: item})
-                done.append({key: storable(key, value) for key, value in view.written.items()})
+                store, _ = self._work({**shared, batch.item: item})
+                done.append({key: storable(key, value) for key, value in store.written.items()})
             except Exception as error:
                 failure = self._in_words(error)
                 if batch.on_error != "keep":
@@ -157,9 +161,5 @@ class Step(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             run.assign(shared, (self.id, "errors"), errors)
 
     def _in_words(self, error: BaseException) -> PflowError:
-        if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
-            item = self.interface.reads.get(str(error.args[0]))
-            if item is not None and item.required:
-                return nothing_gives(item)
         name = type(self.node).__module__.rpartition(".")[2].removeprefix("pflow_node_")
-        return from_node(getattr(self.node, "name", name.replace("_", "-")), error)
+        return in_words(getattr(self.node, "name", name.replace("_", "-")), self, error)

@@ -65,7 +65,9 @@ class Values:
         self.hidden = {key for key, item in self.by_name.items() if "explicit" in item.marks}
         self.needed = [item for key, item in reads.items() if item.required and (key not in sources or key in optional)]
         self.params = {key: source for key, source in params.items() if key in interface.params or key not in reads}
-        self.fallbacks = {key: value for key, item in reads.items() for value in _stand_ins(item, params.get(key))}
+        self.fallbacks = {key: value for key, item in reads.items() for value in _fallback(item, params.get(key))}
+        self.stand_ins = {key: source for key in self.by_name if isinstance(source := params.get(key), TemplateSource)}
+        """Params with templates that stand in for reads."""
 
     def find_reads(self, shared: dict[str, Any]) -> dict[str, Any]:
         """The value of each read that the store does not simply have under its name."""
@@ -78,12 +80,18 @@ class Values:
                 if key in self.optional and error.exit == MISSING:
                     continue
                 raise
-            if value is not None or item is None or item.type.name == "any":
-                found[key] = value
+            found[key] = value
         for key, item in self.by_name.items():
             if key in shared and key not in self.hidden and (value := _fitted(item, shared[key])) is not None:
                 found[key] = value
+        for key, source in self.stand_ins.items():
+            if key not in found and (key in self.hidden or key not in shared):
+                found[key] = _find(key, source, self.by_name[key], shared)
         return found
+
+    def is_watched(self, key: str) -> bool:
+        """Whether a change in place is a write: of what a node may write, or, where nobody knows, of anything."""
+        return self.interface.open or key in self.interface.writes
 
     def find_params(self, shared: dict[str, Any]) -> dict[str, Any]:
         """The params: what the flow says, else the environment, else the node's defaults."""
@@ -95,7 +103,8 @@ class Values:
 def _find(key: str, source: Source, item: Item | None, shared: dict[str, Any]) -> Any:
     value = source.find(shared)
     if isinstance(source, TemplateSource):
-        return settle(key, item.type if item else Type("any"), source.written, value)
+        value = settle(key, item.type if item else Type("any"), source.written, value)
+        return _fitted(item, None) if value is None else value
     return _fitted(item, fresh(value) if isinstance(source, Constant) else value)
 
 
@@ -108,7 +117,7 @@ def _fitted(item: Item | None, value: Any) -> Any:
         raise PflowError(f"cannot read '{item.name}': {error}", exit=BAD_DATA) from None
 
 
-def _stand_ins(item: Item, param: Source | None) -> Iterator[Any]:
+def _fallback(item: Item, param: Source | None) -> Iterator[Any]:
     """What stands in for a read that nothing else gives: a param of its name, else its default."""
     if isinstance(param, Constant):
         yield _fitted(item, param.value)
@@ -126,8 +135,3 @@ def _unset(item: Item) -> Iterator[Any]:
             raise PflowError(f"cannot take {item.env}: {error}", exit=BAD_CONFIG) from None
     elif not item.required:
         yield fresh(item.default)
-
-
-def nothing_gives(item: Item) -> PflowError:
-    about = f" ({item.doc})" if item.doc else ""
-    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)

@@ -55,9 +55,7 @@ def shorten(text: str, width: int) -> str:
     """A text that takes no more than `width` columns, cut with a … where it would."""
     if cells(text) <= width:
         return text
-    while cells(text) >= width and text:
-        text = text[:-1]
-    return text + "…"
+    return _first_cells(text, width - 1) + "…"
 
 
 def pad(text: str, width: int) -> str:
@@ -84,6 +82,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def _first_cells(word: str, width: int) -> str:
+    """The letters that fit, one at least."""
     end = 1
     while end < len(word) and cells(word[: end + 1]) <= width:
         end += 1

@@ -71,7 +71,7 @@ class _Drawing:
         if wired.kind is None:
             text += " ?"
         if wired.step.batch is not None:
-            text += f" × {clean(str(wired.step.batch.over))}"
+            text += f" × {clean(wired.step.batch.over)}"
         if wired.id in self.meeting:
             text += " · all meet"
         if wired.id not in self.reached:

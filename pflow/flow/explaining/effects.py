@@ -44,7 +44,7 @@ def touches(plan: Plan, origins: Origins) -> list[dict[str, Any]]:
 
 def _touches(plan: Plan, origins: Origins, above: str, given: Given) -> Iterator[dict[str, Any]]:
     for wired in plan.steps.values():
-        inner = subplan_of(wired)
+        inner = wired.subplan
         if inner is not None:
             outer = {key: _from_outside(origins.of_read(wired, key), given) for key in wired.interface.reads}
             yield from _touches(inner, Origins(inner), f"{above}{wired.id}/", outer)
@@ -68,14 +68,6 @@ def _from_outside(origins: list[Origin], given: Given) -> list[Origin]:
 
 def effects_of(wired: Wired) -> tuple[str, ...]:
     return (ANYTHING,) if wired.interface.open else wired.interface.effects
-
-
-def subplan_of(wired: Wired) -> Plan | None:
-    """The plan of a step that is itself a flow."""
-    if wired.subplan is not None:
-        return wired.subplan
-    plan: Plan | None = getattr(wired.kind, "plan", None)
-    return plan
 
 
 def _what(wired: Wired, effect: str, origins: Origins) -> dict[str, list[Origin]]:

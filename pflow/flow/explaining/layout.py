@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pflow.flow.graph import ERROR
 from pflow.flow.plan import Write
+from pflow.flow.reaching import data_of, is_stored
 from pflow.paths import write_path
 
 TYPE_CHECKING = False
@@ -57,7 +59,7 @@ def reader_name(use: Use) -> str:
 def _given(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
     """What stands in the store before the first step: the flow's inputs, and what comes through the pipe."""
     for given in plan.inputs.values():
-        if given.step is not None and not _is_kept(plan.steps[given.step], given.readers[0][1]):
+        if given.step is not None and not is_stored(plan.steps[given.step], given.readers[0][1]):
             continue
         yield given.path, str(given.type), given.flag if given.required else f"[{given.flag}]", ""
         if given.pipe:
@@ -73,26 +75,15 @@ def _takes_raw_pipe(plan: Plan) -> bool:
 def _written(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
     for id in dict.fromkeys([*plan.graph.order(), *plan.steps]):
         wired = plan.steps[id]
-        for write in writes_of(wired):
+        for write in [*data_of(wired), *writes_of(wired)]:
             yield write.target, str(plan.write_type(write)), id, id
-        if "error" in plan.graph.next[id]:
-            yield (id, "error"), _ERROR, id, id
+        if ERROR in plan.graph.next[id]:
+            yield (id, ERROR), _ERROR, id, id
         if wired.step.batch is not None and wired.step.batch.on_error == "keep":
             yield (id, "errors"), _ERRORS, id, id
 
 
-def _is_kept(wired: Wired, key: str) -> bool:
-    """Whether a data flag of this key goes into the store."""
-    item = wired.interface.reads.get(key)
-    return item is not None and not item.marks & {"own", "secret"}
-
-
 def writes_of(wired: Wired) -> Iterator[Write]:
-    """What a step puts into the store: its data flags, then its writes."""
-    for key in wired.step.inputs:
-        item = wired.interface.reads.get(key)
-        if _is_kept(wired, key):
-            yield Write(wired.id, key, wired.data_place(key), item, is_data=True)
-    keys = [*wired.interface.writes, *(key for key in wired.targets if key not in wired.interface.writes)]
-    for key in keys:
+    """What a step writes, wherever it goes; its data flags are not among it."""
+    for key in dict.fromkeys([*wired.interface.writes, *wired.targets]):
         yield Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key))

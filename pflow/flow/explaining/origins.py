@@ -56,7 +56,7 @@ class Origins:
             role = INPUT if key in step.inputs else MAPPING
             return [self._of_source(wired.sources.get(key), wired.id, role, key, is_secret=is_secret)]
         if step.batch is not None and key == step.batch.item:
-            return [{"from": "item", "path": key, "over": _written(step.batch.over)}]
+            return [{"from": "item", "path": key, "over": step.batch.over}]
         return [*self._by_name(wired, key), *_standing_in(wired, key, item)] or [{"from": "nothing"}]
 
     def of_param(self, wired: Wired, key: str) -> Origin:
@@ -89,7 +89,7 @@ class Origins:
             return {"from": "nothing", "path": path, "why": reference.trouble, "remedy": reference.remedy}
         if reference.is_item:
             batch = self.plan.steps[reference.step].step.batch
-            return {"from": "item", "path": path, "over": _written(batch.over) if batch else ""}
+            return {"from": "item", "path": path, "over": batch.over if batch else ""}
         if reference.input == "stdin":
             return {"from": "pipe", "path": path}
         if reference.input is not None:
@@ -179,7 +179,3 @@ def _standing_in(wired: Wired, key: str, item: Item | None) -> Iterator[Origin]:
         yield {"from": "secret"} if is_secret else {"from": "param", "value": wired.step.params[key]}
     elif item is not None and not item.required:
         yield {"from": "default", "value": item.default}
-
-
-def _written(over: Any) -> str:
-    return over if isinstance(over, str) else str(over)

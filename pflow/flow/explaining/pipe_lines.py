@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.flow.explaining.columns import cells
+from pflow.flow.pipe.scan import END, LINK, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ def pipe_lines(text: str, width: int) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The parts that a line may be broken after: those that end in a separator or a line, outside quotes."""
-    start, quote = 0, ""
-    for at, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote and not (quote == '"' and text[at - 1] == "\\") else quote
-        elif sign in "'\"":
-            quote = sign
-        elif sign == "\n" or (sign == " " and text[start:at].endswith("=>")):
-            yield text[start : at + 1]
-            start = at + 1
+    """The parts that a line may be broken after: those that end in a separator and a space, or with their line."""
+    start = 0
+    for token in scan(text):
+        end = token.at + len(token.text)
+        is_link = token.kind == LINK and text.startswith(" ", end)
+        if is_link or (token.kind == END and token.text == "\n"):
+            end += is_link
+            yield text[start:end]
+            start = end
     yield text[start:]

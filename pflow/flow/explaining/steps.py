@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.explaining.effects import effects_of, subplan_of
+from pflow.flow.explaining.effects import effects_of
 from pflow.flow.explaining.layout import reader_name, writes_of
 from pflow.flow.kinds import FLOW
 from pflow.paths import write_path
@@ -72,7 +72,6 @@ def _writes(plan: Plan, wired: Wired, origins: Origins) -> list[Account]:
             "read_by": list(dict.fromkeys(map(reader_name, origins.readers_of(write.target, {wired.id})))),
         }
         for write in writes_of(wired)
-        if not write.is_data
     ]
 
 
@@ -98,9 +97,8 @@ def _manner(wired: Wired, origins: Origins) -> Account:
             "jobs": step.batch.jobs,
             "on_error": step.batch.on_error,
         }
-    inner = subplan_of(wired)
-    if inner is not None:
-        manner["steps"] = len(inner.steps)
+    if wired.subplan is not None:
+        manner["steps"] = len(wired.subplan.steps)
     return manner
 
 

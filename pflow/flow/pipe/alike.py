@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import Edge, Flow, Step
 
 OUTPUT, INPUT, OTHER = "output", "input", "other"
-_FIELDS = ("version", "retries", "wait", "timeout", "max_visits")
+_FIELDS = ("retries", "wait", "timeout")
 
 
 class Difference:
@@ -46,7 +46,7 @@ def differences(wanted: Flow, found: Flow) -> list[Difference]:
     return [difference for one, other in pairs for difference in _of_step(one, other)]
 
 
-def _edge(edge: Any) -> tuple[str, str, str]:
+def _edge(edge: Edge) -> tuple[str, str, str]:
     return edge.source, edge.target, edge.action
 
 
@@ -57,7 +57,7 @@ def _of_step(wanted: Step, found: Step) -> Iterator[Difference]:
         for key in {**here, **there}:
             if not (key in here and key in there and is_same(here[key], there[key])):
                 yield Difference(OTHER, id, key, f"no flag gives '{id}' its {name}.{key} as it is")
-    for name in _FIELDS[1:]:
+    for name in _FIELDS:
         if not is_same(getattr(wanted, name), getattr(found, name)):
             yield Difference(OTHER, id, name, f"no flag gives '{id}' its {name}")
     yield from _of_mappings(wanted, found, INPUT)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def parse_pipe(words: Sequence[str], directory: str) -> Flow:
-    words = [words] if isinstance(words, str) else words
     if len(words) > 1:
         _check_words(words)
     text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)

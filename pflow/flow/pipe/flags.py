@@ -33,7 +33,7 @@ def lift_templates(step: Step, interface: Interface) -> dict[str, str]:
 
 
 def _is_lifted(item: Item | None, value: Any) -> bool:
-    return item is not None and not is_stored(item) and is_liftable(item, value)
+    return item is not None and not item.is_stored and is_liftable(item, value)
 
 
 def is_liftable(item: Item, value: Any) -> bool:
@@ -41,11 +41,6 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
-
-
-def is_stored(item: Item) -> bool:
-    """Whether a data flag goes into the store too."""
-    return not item.marks & {"own", "secret"}
 
 
 def is_textual(item: Item) -> bool:

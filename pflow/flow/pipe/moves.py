@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pflow.flow.pipe.flags import is_stored
 from pflow.paths import parse_path
 
 TYPE_CHECKING = False
@@ -47,4 +46,4 @@ def _root(wired: Wired, key: str, moved: set[str]) -> str:
 def _stored(wired: Wired) -> list[str]:
     """The data flags that a step puts into the store."""
     reads = wired.interface.reads
-    return [key for key in wired.step.inputs if key in reads and is_stored(reads[key])]
+    return [key for key in wired.step.inputs if key in reads and reads[key].is_stored]

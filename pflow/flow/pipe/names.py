@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.build import id_after
 from pflow.flow.kinds import find_kind, is_flow_type
-
-
-def is_step_name(name: str) -> bool:
-    """Letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
-    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"
+from pflow.paths import is_step_name
 
 
 def split_name(word: str) -> tuple[str, str | None]:

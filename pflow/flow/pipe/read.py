@@ -7,11 +7,12 @@ from itertools import pairwise
 from pflow.errors import PflowError
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.kinds import find_kind
-from pflow.flow.pipe.names import free_id, full_type, is_step_name, split_name
+from pflow.flow.pipe.names import free_id, full_type, split_name
 from pflow.flow.pipe.parse import parse_chains
 from pflow.flow.pipe.scan import cannot_read, fault
 from pflow.flow.pipe.shell import check_pasted, check_words, unwrap
-from pflow.flow.pipe.steps import draft_step
+from pflow.flow.pipe.steps import OF_A_STREAM, draft_step
+from pflow.paths import is_step_name
 from pflow.stage.given import shorten
 
 TYPE_CHECKING = False
@@ -119,20 +120,13 @@ class _Reader:
         return sorted(found.values(), key=lambda edge: place[edge.source])
 
 
-_STREAM = {
-    "from": ("--from", "first"), "no_stdin": ("-n", "first"), "allow_empty": ("--allow-empty", "any"),
-    "raw": ("-r", "any"), "json": ("-j", "any"), "quiet": ("-q", "last"),
-}  # fmt: skip
-"""How each flag for a stage's streams is spelled, and which step may have it without changing what a flow does."""
-
-
 def _stream_warnings(flow: Flow, reader: _Reader) -> list[str]:
     """Warn of flags that say how the whole pipe reads and prints; refuse those that would cut it in two."""
     leads = {"first": {edge.target for edge in flow.edges}, "last": {edge.source for edge in flow.edges}, "any": set()}
     warnings = []
     for draft in reader.drafts:
         for name in draft.stream:
-            flag, where = _STREAM[name]
+            flag, where = OF_A_STREAM[name]
             if draft.step.id in leads[where]:
                 mention = reader.first_at[draft]
                 why = f"{flag} would cut the flow in two: only the {where} step may have it"

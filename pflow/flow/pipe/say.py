@@ -8,12 +8,11 @@ from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.alike import INPUT, OUTPUT
-from pflow.flow.pipe.flags import is_liftable, is_stored, is_textual, path_text, whole_reference
-from pflow.flow.pipe.names import is_step_name
+from pflow.flow.pipe.flags import is_liftable, is_textual, path_text, whole_reference
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.steps import interface_of_type
 from pflow.jsontext import text_of
-from pflow.paths import parse_path
+from pflow.paths import is_step_name, parse_path
 from pflow.templates import is_reference
 
 TYPE_CHECKING = False
@@ -54,14 +53,14 @@ class Sayings:
         source, item = self._source(step, key), self.interfaces[step.id].reads.get(key)
         text = self._as_template(source)
         is_flag = item is not None and text is not None and is_liftable(item, text) and "secret" not in item.marks
-        if form == SILENT and is_flag and item and (isinstance(source, list) or not is_stored(item)):
+        if form == SILENT and is_flag and item and (isinstance(source, list) or not item.is_stored):
             return FLAG
         return form if isinstance(source, str) and source.startswith(TEMPLATE) else MAP_IN
 
     def _source(self, step: Step, key: str) -> str | list[str]:
         """A mapping's source; of a template of one reference, which a flag would also store, the path in it."""
         source, item = step.input_mappings[key], self.interfaces[step.id].reads.get(key)
-        if item is None or not is_stored(item) or not isinstance(source, str) or not source.startswith(TEMPLATE):
+        if item is None or not item.is_stored or not isinstance(source, str) or not source.startswith(TEMPLATE):
             return source
         path = whole_reference(source.removeprefix(TEMPLATE))
         return source if path is None or not is_textual(item) else path_text(path)
@@ -142,7 +141,7 @@ def _check_template(key: str, item: Item | None, source: str | list[str], id: st
         return
     if "verbatim" in item.marks:
         raise _unsayable(id, key, "its flag takes no template")
-    if is_stored(item):
+    if item.is_stored:
         raise _unsayable(id, key, "a flag with a template is stored too, which a mapping is not")
 
 

@@ -98,16 +98,14 @@ def _check_program(text: str, mention: Mention, directory: str, *, is_pasted: bo
         raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")
     if is_flow_type(type) or ":" in name or not mention.stands_beside("|"):
         return
-    if (is_pasted and is_on_path(type)) or (kind is None and (is_pasted or is_on_path(type))):
+    if (is_pasted and _is_on_path(type)) or (kind is None and (is_pasted or _is_on_path(type))):
         raise fault(text, mention.name.at, f"'{shorten(name)}' is a program, not a node", _node_instead(mention))
 
 
-def is_on_path(program: str) -> bool:
-    for directory in os.environ.get("PATH", "").split(os.pathsep):
-        file = os.path.join(directory, program)
-        if directory and os.path.isfile(file) and os.access(file, os.X_OK):
-            return True
-    return False
+def _is_on_path(program: str) -> bool:
+    import shutil
+
+    return shutil.which(program) is not None
 
 
 def _node_instead(mention: Mention) -> str:

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from pflow.stage.words import Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
-OF_A_STREAM = ("from", "no_stdin", "allow_empty", "raw", "json", "quiet")
-"""Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
+OF_A_STREAM = {
+    "from": ("--from", "first"), "no_stdin": ("-n", "first"), "allow_empty": ("--allow-empty", "any"),
+    "raw": ("-r", "any"), "json": ("-j", "any"), "quiet": ("-q", "last"),
+}  # fmt: skip
+"""Flags that say how a stage reads and prints; in a flow, the whole of it does that once.
+
+How each is spelled, and which step may have it without changing what a flow does.
+"""
 
 
 class Draft:

@@ -25,7 +25,7 @@ def _check_input(view: View, name: str, given: PlanInput) -> Iterator[Finding]:
     """An input that a step writes is of no use, unless a step before takes it; below a text nothing can be written."""
     is_taken = bool(given.readers) or any(reference.input == name for reference in view.plan.references)
     for wired in view.steps.values():
-        for target in [wired.place_of(key) for key in dict.fromkeys([*wired.interface.writes, *wired.targets])]:
+        for target in [put.target for put in view.puts[wired.id]]:
             is_below = len(target) > 1 and given.type.name not in ("dict", "any")
             if target[0] == name and (is_below or not is_taken):
                 message = f"'{wired.id}' writes '{write_path(target)}', where the input '{name}' stands"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pflow.flow.findings import Finding
+from pflow.flow.graph import ERROR
 from pflow.flow.kinds import FLOW
-from pflow.flow.rules.names import guess, is_step_name, joined, listed, meant
+from pflow.flow.rules.names import guess, joined, listed, meant
 from pflow.flow.rules.view import is_known
+from pflow.paths import is_step_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
     from pflow.flow.rules.view import View
 
 PF12 = "PF12"
-_ALWAYS = "error"
-"""The action that any step may end with: it failed."""
 
 
 def check_graph(view: View) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def _check_ids(view: View) -> Iterator[Finding]:
         if step.id in first:
             remedy = f"rename one: {first[step.id]} is called so too"
             yield Finding(PF12, f"{step.place}.id", f"two steps are called '{step.id}'", remedy)
-        elif not is_step_name(step.id):
+        elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
             yield Finding(PF12, f"{step.place}.id", f"'{step.id}' is no name for a step", remedy)
         first.setdefault(step.id, step.place)
@@ -87,7 +87,8 @@ def _has_actions(wired: Wired) -> bool:
 
 
 def _own_actions(wired: Wired) -> list[str]:
-    return [action for action in wired.interface.actions if action != _ALWAYS]
+    """The actions that it declares, without the one that any step may end with."""
+    return [action for action in wired.interface.actions if action != ERROR]
 
 
 def _check_forks(view: View) -> Iterator[Finding]:
@@ -113,7 +114,7 @@ def _check_actions(view: View) -> Iterator[Finding]:
     """Warn of edges that are never taken, and of actions that end the flow while others go on."""
     for edge in view.flow.edges:
         wired = view.steps.get(edge.source)
-        if wired and _has_actions(wired) and edge.action not in (*wired.interface.actions, _ALWAYS):
+        if wired and _has_actions(wired) and edge.action not in (*wired.interface.actions, ERROR):
             message = f"'{wired.id}' never returns '{edge.action}'"
             remedy = guess(edge.action, wired.interface.actions)
             yield Finding(PF12, f"{edge.place}.action", message, remedy, is_warning=True)

@@ -108,7 +108,7 @@ def _class_fault(file: str) -> str:
 
     from pflow.source import plain
 
-    with open(file, encoding="utf-8", errors="replace") as source:
+    with open(file, encoding="utf-8-sig", errors="replace") as source:
         tree = ast.parse(source.read())
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     if not any(isinstance(node, ast.ClassDef) for node in ast.walk(tree)):

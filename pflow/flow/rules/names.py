@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
-def is_step_name(name: str) -> bool:
-    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier()
-
-
 def is_plain_word(name: str) -> bool:
     """Whether a key is a plain snake_case word."""
     return name.isascii() and name.isidentifier() and name == name.lower()

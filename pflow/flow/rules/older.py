@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.dialects import BINDINGS, KEYS
 from pflow.flow.findings import Finding
 
 TYPE_CHECKING = False
@@ -10,7 +11,6 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Flow, Step
 
-_OLDER = ("bindings", "keys")
 _KINDS = (
     ("input_mappings", "input_bindings", "input_key"),
     ("output_mappings", "output_bindings", "output_key"),
@@ -19,7 +19,7 @@ _KINDS = (
 
 def as_in_file(flow: Flow, findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings, each at the place that the file has, whatever dialect it is in."""
-    steps = flow.steps if flow.dialect in _OLDER else []
+    steps = flow.steps if flow.dialect in (BINDINGS, KEYS) else []
     places = {here: there for step in steps for here, there in _moved(step)}
     for each in findings:
         place = places.get(each.place, each.place)

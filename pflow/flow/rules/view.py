@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.reaching import data_of
 from pflow.flow.rules.mend import edge_slips
 from pflow.flow.rules.names import meant
 from pflow.flow.rules.puts import Put
@@ -59,12 +60,9 @@ class View:
         return None if reference is None or reference.trouble else self.plan.type_of(reference)
 
     def _note_names(self, wired: Wired) -> None:
-        """The first steps of all names that a step's writes and data flags are found by."""
+        """Note the first steps of all names that a step's writes and stored data flags are found by."""
         roots = {str(put.target[0]) for put in self.puts[wired.id]} | wired.moved
-        for key in wired.step.inputs:
-            item = wired.interface.reads.get(key)
-            if item is not None and "own" not in item.marks:
-                roots.add(str(wired.data_place(key)[0]))
+        roots |= {str(write.target[0]) for write in data_of(wired)}
         for root in roots:
             self.roots[root] = self.roots.get(root, 0) | self.ways.bits[wired.id]
 

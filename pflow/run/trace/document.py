@@ -18,7 +18,7 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     """The trace of the stages that a store has passed; its values are decoded where they are asked for."""
     header = document.header
     found = Trace(text_in(header, "run"), "")
-    found.by, found.traceparent = text_in(header, "by"), text_in(header, "traceparent")
+    found.traceparent = text_in(header, "traceparent")
     found.error = object_in(header, "error")
     found.exit = found.error.get("exit", 0)
     found.begun = found.last = time_of(found.run)
@@ -54,11 +54,7 @@ def _places(origin: Any) -> list[str]:
 
 def _split(paths: str) -> list[str]:
     """Paths with a comma between two; one inside a quoted key is no such comma."""
-    parts, quoted = [""], False
-    for at, sign in enumerate(paths):
-        quoted ^= sign == '"' and paths[at - 1 : at] != "\\"
-        if sign == "," and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += sign
+    import re
+
+    parts = re.findall(r'(?:"(?:\\.|[^"\\])*"|[^,"])+', paths)
     return [part.strip() for part in parts if part.strip()]

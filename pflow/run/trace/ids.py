@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pflow.run.runs import number_of
+from pflow.stage.step import span_parts
 
 
 def trace_id(run: str, traceparent: str) -> str:
     """The trace that a run is in; `traceparent` tells the run's span in it, where another trace began the run."""
-    parts = _parts(traceparent)
+    parts = span_parts(traceparent)
     return parts[1] if parts else _hex(run)
 
 
 def run_span(run: str, traceparent: str) -> str:
     """The span of a run, which is the parent of all that it starts."""
-    parts = _parts(traceparent)
+    parts = span_parts(traceparent)
     return parts[2] if parts else _hex(run)[16:]
 
 
 def parent_span(parent: str) -> str:
     """The span in a TRACEPARENT; empty where it is none."""
-    parts = _parts(parent)
+    parts = span_parts(parent)
     return parts[2] if parts else ""
 
 
@@ -28,13 +29,6 @@ def visit_span(run: str, number: int) -> str:
     import hashlib
 
     return hashlib.sha256(f"{run}/{number}".encode()).hexdigest()[:16]
-
-
-def _parts(traceparent: str) -> list[str]:
-    """Version, trace, span and flags; nothing where it is no TRACEPARENT (https://www.w3.org/TR/trace-context/)."""
-    parts = traceparent.split("-")[:4]
-    is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
-    return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
 
 
 def _hex(run: str) -> str:

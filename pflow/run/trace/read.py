@@ -46,7 +46,7 @@ class _Reader:
             readers[event["event"]](event)
 
     def _take_run(self, event: Event) -> None:
-        for name in ("flow_hash", "by", "traceparent", "parent"):
+        for name in ("flow_hash", "traceparent", "parent"):
             setattr(self.found, name, text_in(event, name))
 
     def _take_start(self, event: Event) -> None:

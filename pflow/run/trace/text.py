@@ -69,7 +69,9 @@ def _items(items: Any) -> str:
     done, failed = (items.get("done"), items.get("failed")) if isinstance(items, dict) else (None, None)
     if not is_int(done):
         return ""
-    return f"{done} of {done + failed} items" if is_int(failed) and failed else f"{done} items"
+    if is_int(failed) and failed:
+        return f"{done} of {done + failed} items"
+    return "1 item" if done == 1 else f"{done} items"
 
 
 def _tokens(tokens: Any) -> str:

@@ -64,7 +64,6 @@ class Trace:
         self.run = run
         self.name = name
         self.flow_hash = ""
-        self.by = ""
         self.traceparent = ""
         self.parent = ""
         self.status = ""
