@@ -46,8 +46,10 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
     """Run the command. Raises PflowError for wrong flags (2) and for what cannot be printed (73)."""
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
-        context = click.Context(command, info_name=f"pflow {name}", **command.context_settings)
-        write_pieces(1, [context.get_help().encode() + b"\n"])
+        from pflow.commands._usage import usage_of_click
+        from pflow.usage.text import help_text
+
+        write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     try:
         with command.make_context(f"pflow {name}", words) as context:

@@ -23,13 +23,14 @@ _FORMS = {
 
 
 class _Command(FlowCommand):
-    """A command whose help ends with the rules."""
+    """A command whose help tells the rules."""
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    @staticmethod
+    def notes() -> list[str]:
         from pflow.flow.rules import RULES
 
-        rules = [f"  {rule.id}  {rule.title} ({rule.otherwise})\n" for rule in RULES.values()]
-        formatter.write("\nRules:\n  PF00  every part has the right shape (error)\n" + "".join(rules))
+        rules = [f"  {rule.id}  {rule.title} ({rule.otherwise})" for rule in RULES.values()]
+        return ["\n".join(["Rules:", "  PF00  every part has the right shape (error)", *rules])]
 
 
 @click.command(

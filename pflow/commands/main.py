@@ -47,7 +47,7 @@ def run(words: list[str]) -> int:
     try:
         if words[0:1] == ["help"] and len(words) == 2:
             words = [words[1], "--help"]
-        own_words = {"--help", "-h", "help", "--version", *_names("commands")} - {"run"}
+        own_words = {"--help", "-h", "help", "--version", *names_in("commands")} - {"run"}
         if 1 in closed and words and words[0] in own_words:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
@@ -81,7 +81,7 @@ def _run_words(words: list[str], closed: list[int]) -> int:
     if word == "run":
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
         return _run_flow(rest, closed)
-    if word in _names("commands"):
+    if word in names_in("commands"):
         return _run_command(word, rest)
     program = _find_program(word)
     _check_redirection(words, is_node=program is not None)
@@ -187,7 +187,7 @@ def _not_found(word: str) -> PflowError:
     from pflow.flow.subflow import saved_flows
 
     shown = word if len(word) <= 60 else word[:59] + "…"
-    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *_names("commands"), *_names("plumbing")]
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *names_in("plumbing")]
     near = difflib.get_close_matches(word, names, 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
     if " " in word and not near:
@@ -195,7 +195,7 @@ def _not_found(word: str) -> PflowError:
     return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 
-def _names(package: str) -> list[str]:
+def names_in(package: str) -> list[str]:
     """The commands or tools there are: one file each."""
     directory = os.path.join(os.path.dirname(os.path.dirname(__file__)), package)
     files = [file for file in sorted(os.listdir(directory)) if file.endswith(".py") and not file.startswith("_")]
@@ -206,5 +206,5 @@ def _help() -> str:
     from pflow.registry import bundled_names
 
     return HELP.format(
-        commands=" ".join(_names("commands")), nodes=" ".join(bundled_names()), tools=" ".join(_names("plumbing"))
+        commands=" ".join(names_in("commands")), nodes=" ".join(bundled_names()), tools=" ".join(names_in("plumbing"))
     )

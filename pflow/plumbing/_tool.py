@@ -14,19 +14,26 @@ from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
 from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.stage.stdout import ClosedPipe, secure_standard_files
+from pflow.usage.usage import CHOICE, Flag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from pflow.usage.usage import Usage
+
+FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), values=CHOICE, choices=SOURCES.choices)
+HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version"))
+
 
 class Tool:
-    """One executable: its name, what `--help` says, and its work, which returns the exit code."""
+    """One executable: how it is used, and its work, which returns the exit code."""
 
-    def __init__(self, name: str, help: str, work: Callable[[list[str]], int]) -> None:
-        self.program = "pflow-" + name
-        self.help = help
+    def __init__(self, usage: Usage, work: Callable[[list[str]], int]) -> None:
+        usage.flags += HELP_FLAGS
+        self.usage = usage
+        self.program = usage.name
         self.work = work
 
     def main(self) -> NoReturn:
@@ -58,34 +65,34 @@ class Tool:
 
     def _tell(self, word: str) -> int:
         from pflow.stage.stdout import write_pieces
+        from pflow.usage.text import help_text
 
-        text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else self.help
+        text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else help_text(self.usage)
         write_pieces(1, [text.encode()])
         return 0
 
 
-def split_flags(
-    words: list[str], switches: dict[str, str], valued: tuple[str, ...] = ()
-) -> tuple[dict[str, list[str]], list[str]]:
-    """The flags and the other words of a tool.
+def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str]], list[str]]:
+    """The flags and the other words of a tool: each flag's values, by its long name.
 
-    `switches` gives each flag without a value the name it goes by, `valued` lists those with one. Raises PflowError
-    (2) at a flag that is neither.
+    Raises PflowError (2) at a flag that is not known.
     """
+    by_name = {name: flag for flag in known for name in flag.names}
     flags: dict[str, list[str]] = {}
     others: list[str] = []
     rest = words[::-1]
     while rest:
         word = rest.pop()
         name, equals, value = word.partition("=")
+        flag = by_name.get(name)
         if word == "--":
             return flags, others + rest[::-1]
-        if word in switches:
-            flags.setdefault(switches[word], []).append("")
-        elif name in valued:
+        if flag is not None and not flag.metavar and not equals:
+            flags.setdefault(flag.names[-1], []).append("")
+        elif flag is not None and flag.metavar:
             if not equals and not rest:
                 raise PflowError(f"cannot take {name}: it needs a value", exit=USAGE)
-            flags.setdefault(name, []).append(value if equals else rest.pop())
+            flags.setdefault(flag.names[-1], []).append(value if equals else rest.pop())
         elif word.startswith("-") and len(word) > 1:
             raise PflowError(f"cannot take '{word}': no such flag", hint="--help lists them", exit=USAGE)
         else:

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from pflow.errors import USAGE, PflowError
+from pflow import errors
+from pflow.errors import PflowError
 from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import Tool, set_members, split_flags, take_store
 from pflow.stage.stdout import write_pieces
+from pflow.usage.usage import Flag, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.stage.document import Document
 
-HELP = """\
-Usage: pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…
-
-Turn the error document of a stage that failed back into the store as it was before that stage, so that the pipe goes
-on and ends with 0. A store without an error passes as it is.
-
-  --set KEY=VALUE     after an error, set a member; the key that the failed stage was to hand on is then carried on
-  --set KEY:=JSON
-  --help, --version
-"""
+USAGE = Usage(
+    "pflow-catch",
+    "Turn the error document of a stage that failed back into the store as it was before that stage.",
+    ("pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…",),
+)
+USAGE.description = """\
+So the pipe goes on, and ends with 0. A store without an error passes as it is. Where what the failed stage was to hand
+on is set, the pipe carries that."""
+USAGE.flags = [
+    Flag(("--set",), "after an error, set a member; KEY:=JSON sets a JSON value", metavar="KEY=VALUE", repeats=True),
+]
+USAGE.examples = ("pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content",)
 
 
 def work(words: list[str]) -> int:
-    flags, others = split_flags(words, {}, ("--set",))
+    flags, others = split_flags(words, USAGE.flags)
     if others:
-        raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=USAGE)
+        raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
     document = take_store().document
     error = document.header.pop("error", None)
     if error is not None:
@@ -54,4 +58,4 @@ def _carry(document: Document, places: list[Path]) -> None:
 
 
 def main() -> None:
-    Tool("catch", HELP, work).main()
+    Tool(USAGE, work).main()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow import errors
+from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import Tool, source_in, split_flags, take_store
+from pflow.plumbing._tool import FROM, Tool, source_in, split_flags, take_store
 from pflow.stage.failure import write_stderr
 from pflow.stage.stdout import as_it_is, write_pieces
+from pflow.usage.usage import Argument, Flag, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,25 +17,30 @@ if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.stage.document import Document
 
-HELP = """\
-Usage: pflow-get [-e] [-0] [PATH]…
+USAGE = Usage(
+    "pflow-get",
+    "Print what the store on stdin holds at each PATH, raw: text and bytes as they are, anything else as a line of JSON.",
+    ("pflow-get [-e] [-0] [PATH]…",),
+)
+USAGE.description = """\
+With several paths, each value ends in a newline. Without a PATH: what the pipe carries. After a stage that failed it
+prints nothing and exits with that stage's code.
 
-Print what the store on stdin holds at each PATH, raw: text and bytes as they are, anything else as a line of JSON.
-With several paths, each value ends in a newline. Without a PATH: what the pipe carries.
-
-  -e, --exit-status   say nothing and exit with 1 where a value is missing or null
-  -0, --null          end each value with a NUL
-  --from auto|store|json   what stdin holds
-  --help, --version
-
-After a stage that failed it prints nothing and exits with that stage's code.
-A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"].
-"""
-_SWITCHES = {"-e": "exit-status", "--exit-status": "exit-status", "-0": "null", "--null": "null"}
+A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"]."""
+USAGE.flags = [
+    Flag(("-e", "--exit-status"), "say nothing and exit with 1 where a value is missing or null"),
+    Flag(("-0", "--null"), "end each value with a NUL"),
+    FROM,
+]
+USAGE.arguments = [Argument("PATH", repeats=True)]
+USAGE.examples = (
+    "pflow-set name=Ada 'tags:=[\"a\",\"b\"]' | pflow-get 'tags[0]' name",
+    "pflow-read-file --path=examples/notes.txt | pflow-get >copy.txt",
+)
 
 
 def work(words: list[str]) -> int:
-    flags, names = split_flags(words, _SWITCHES, ("--from",))
+    flags, names = split_flags(words, USAGE.flags)
     paths = [_path(name) for name in names]
     intake = take_store(source=source_in(flags))
     document = intake.document
@@ -46,12 +53,12 @@ def work(words: list[str]) -> int:
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
         return 0
     values = [_value(document, path) for path in paths]
-    if "exit-status" in flags and any(value is None for value in values):
+    if "--exit-status" in flags and any(value is None for value in values):
         return 1
     for path, value in zip(paths, values, strict=True):
         if value is None:
             _check_there(document, path)
-    write_pieces(1, [_ended(value, "null" in flags, several=len(values) > 1) for value in values])
+    write_pieces(1, [_ended(value, "--null" in flags, several=len(values) > 1) for value in values])
     return 0
 
 
@@ -59,7 +66,7 @@ def _path(text: str) -> Path:
     try:
         return parse_path(text)
     except ValueError as error:
-        raise PflowError(f"cannot take the path: {error}", exit=USAGE) from None
+        raise PflowError(f"cannot take the path: {error}", exit=errors.USAGE) from None
 
 
 def _carried(document: Document) -> Path:
@@ -92,4 +99,4 @@ def _ended(value: Any, null: bool, *, several: bool) -> bytes:
 
 
 def main() -> None:
-    Tool("get", HELP, work).main()
+    Tool(USAGE, work).main()

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from pflow.plumbing._tool import Tool, set_members, source_in, split_flags
+from pflow.plumbing._tool import FROM, Tool, set_members, source_in, split_flags
 from pflow.stage.intake import EMPTY, empty_pipe, take_in
 from pflow.stage.stdout import write_pieces
+from pflow.usage.usage import Argument, Flag, Usage
 
-HELP = """\
-Usage: pflow-set [-n] [KEY=VALUE | KEY:=JSON]…
-
-Set members of the store on stdin, or of a new one, and write it. What the pipe carries stays what it was; raw input
-is carried as 'stdin'. A VALUE is text, and JSON is set as it is written (in a path, its numbers anew); neither
-is a template.
-
-  -n, --no-stdin      read nothing: start a new store
-  --allow-empty       take an empty pipe as an empty text
-  --from auto|store|text|json   what stdin holds
-  --help, --version
-
-A KEY may be a path: draft.title=… sets title in the object draft.
-"""
-_SWITCHES = {"-n": "no-stdin", "--no-stdin": "no-stdin", "--allow-empty": "allow-empty"}
+USAGE = Usage(
+    "pflow-set",
+    "Set members of the store on stdin, or of a new one, and write it.",
+    ("pflow-set [-n] [KEY=VALUE | KEY:=JSON]…",),
+)
+USAGE.description = """\
+What the pipe carries stays what it was; raw input is carried as 'stdin'. A VALUE is text, and JSON is set as it is
+written (in a path, its numbers anew); neither is a template. A KEY may be a path: draft.title=… sets title in the
+object draft."""
+USAGE.flags = [
+    Flag(("-n", "--no-stdin"), "read nothing: start a new store"),
+    Flag(("--allow-empty",), "take an empty pipe as an empty text"),
+    FROM,
+]
+USAGE.arguments = [Argument("KEY=VALUE", repeats=True)]
+USAGE.examples = (
+    "pflow-set -n name=Ada year:=1815",
+    "pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft",
+)
 
 
 def work(words: list[str]) -> int:
-    flags, members = split_flags(words, _SWITCHES, ("--from",))
-    intake = take_in(no_stdin="no-stdin" in flags, source=source_in(flags), allow_empty="allow-empty" in flags)
+    flags, members = split_flags(words, USAGE.flags)
+    intake = take_in(no_stdin="--no-stdin" in flags, source=source_in(flags), allow_empty="--allow-empty" in flags)
     if intake.kind == EMPTY:
         raise empty_pipe()
     document = intake.document
@@ -39,4 +44,4 @@ def work(words: list[str]) -> int:
 
 
 def main() -> None:
-    Tool("set", HELP, work).main()
+    Tool(USAGE, work).main()

@@ -1,14 +1,16 @@
-"""What `pflow run --help` says: its flags, and with a flow those of the flow."""
+"""How `pflow run` is used: its flags, and with a flow those of the flow."""
 
 from __future__ import annotations
 
 from pflow.common import COMMON
-from pflow.errors import EXIT_CODES
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.flags import is_secret
 from pflow.run.words import TAKEN, own_items
-from pflow.stage.help import common_row, group, wrap
+from pflow.usage import usage as kinds
+from pflow.usage.of_node import common_flag, flag_of
+from pflow.usage.text import help_text
+from pflow.usage.usage import Argument, Flag, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,64 +18,73 @@ if TYPE_CHECKING:
 
     from pflow.flow.plan import Plan, PlanInput
 
-USAGE = """\
-Usage: pflow run FLOW [FLAG]…
-       pflow run STEP [FLAG]… :: STEP [FLAG]… …
-
-Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax, as 'read-file --path=a => llm'.
+DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
-(pflow runs, pflow trace).
-"""
+(pflow runs, pflow trace)."""
+
+EXAMPLES = (
+    "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
+    "cat examples/notes.txt | pflow run 'llm --prompt=Summarize' -r",
+    "pflow run shell --command='uname -s' :: write-file --path=name.txt",
+)
+
+
+def usage_of_run(plan: Plan | None = None) -> Usage:
+    """How a flow is run: this one, or any."""
+    usage = Usage(
+        "pflow run",
+        "Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.",
+        ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
+    )
+    usage.description = DESCRIPTION
+    usage.flags = _flow_flags(plan) if plan else []
+    usage.flags += [_of_run(common_flag(name)) for name in COMMON if name in TAKEN or name == "help"]
+    usage.flags += [flag_of(item, kinds.COMMON) for item in own_items().values()]
+    usage.arguments = [Argument("FLOW", kinds.FLOW)]
+    usage.examples = EXAMPLES
+    return usage
+
+
+def _of_run(flag: Flag) -> Flag:
+    flag.doc = flag.doc.replace("the node", "the run")
+    return flag
 
 
 def run_help(words: list[str]) -> str:
     """The help, for the flow that the words name, if they name one."""
-    parts = [USAGE]
-    if words:
-        from pflow.flow.kinds import no_such_kind
-        from pflow.flow.wiring import wire
-        from pflow.run.driver import load
+    if not words:
+        return help_text(usage_of_run())
+    from pflow.flow.kinds import no_such_kind
+    from pflow.flow.wiring import wire
+    from pflow.run.driver import load
 
-        plan = wire(load(words))
-        for wired in plan.steps.values():
-            if wired.kind is None and not wired.fault:
-                raise no_such_kind(wired.step.type)
-        parts.append(_flow_groups(plan))
-    rows = [common_row(name) for name in COMMON if name in TAKEN or name == "help"]
-    rows = [(flag, doc.replace("the node", "the run")) for flag, doc in rows]
-    rows += [
-        (f"--{name.replace('_', '-')}" + (" N" if item.type.name == "int" else ""), item.doc)
-        for name, item in own_items().items()
-    ]
-    parts.append(group("Common", rows))
-    parts.append(
-        "Examples:\n"
-        "  pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'\n"
-        "  cat examples/notes.txt | pflow run 'llm --prompt=Summarize' -r\n"
-        "  pflow run shell --command='uname -s' :: write-file --path=name.txt\n"
-    )
-    codes = [f"{code} {text}" for code, text in EXIT_CODES.items()]
-    parts.append("Exit codes: " + wrap([*codes, "128+n ended by signal n"]) + "\n")
-    return "\n".join(part for part in parts if part)
+    plan = wire(load(words))
+    for wired in plan.steps.values():
+        if wired.kind is None and not wired.fault:
+            raise no_such_kind(wired.step.type)
+    return help_text(usage_of_run(plan))
 
 
-def _flow_groups(plan: Plan) -> str:
-    inputs = [_input_row(plan, each) for each in plan.inputs.values()]
+def _flow_flags(plan: Plan) -> list[Flag]:
     params = [
-        (f"--{wired.id}.{name}".replace("_", "-"), item.doc + _default(item.default))
+        Flag((f"--{wired.id}.{name}".replace("_", "-"),), item.doc, group=kinds.PARAMS, notes=_default(item.default))
         for wired in plan.steps.values()
         for name, item in wired.interface.params.items()
         if "secret" not in item.marks
     ]
-    return "\n".join(text for text in (group("Inputs", inputs), group("Params", params)) if text)
+    return [_input_flag(plan, each) for each in plan.inputs.values()] + params
 
 
-def _input_row(plan: Plan, given: PlanInput) -> tuple[str, str]:
-    if is_secret(plan, given):
-        return given.name, f"{given.doc} [a secret, from the store]"
-    about = " [required]" if given.required and not given.has_default else _default(_default_of(plan, given))
-    return given.flag, (given.doc + about).lstrip()
+def _input_flag(plan: Plan, given: PlanInput) -> Flag:
+    secret = is_secret(plan, given)
+    if secret:
+        notes: tuple[str, ...] = ("a secret, from the store",)
+    else:
+        is_required = given.required and not given.has_default
+        notes = ("required",) if is_required else _default(_default_of(plan, given))
+    name = given.name if secret else given.flag
+    return Flag((name,), given.doc, group=kinds.INPUTS, notes=notes, is_typed=not secret)
 
 
 def _default_of(plan: Plan, given: PlanInput) -> Any:
@@ -84,5 +95,6 @@ def _default_of(plan: Plan, given: PlanInput) -> Any:
     return next((item.default for item in items if item is not None), None)
 
 
-def _default(value: Any) -> str:
-    return "" if value in (None, "", [], {}, UNDECLARED) else f" [default {str(encode(value), 'utf-8')}]"
+def _default(value: Any) -> tuple[str, ...]:
+    is_nothing = value in (None, "", [], {}, UNDECLARED)
+    return () if is_nothing else (f"default {str(encode(value), 'utf-8')}",)

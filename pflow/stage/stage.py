@@ -105,12 +105,17 @@ class Stage:
             self.entry["carries"] = write_path(flags.place_of(write.name) if flags else (write.name,))
 
     def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
-        from pflow.stage.help import describe, help_text
-
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {_version()})\n"
+        elif flags.describe:
+            from pflow.stage.describe import describe
+
+            text = describe(self.name, node_class, interface)
         else:
-            text = describe(self.name, node_class, interface) if flags.describe else help_text(self.name, interface)
+            from pflow.usage.of_node import usage_of_node
+            from pflow.usage.text import help_text
+
+            text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])
         return 0
 

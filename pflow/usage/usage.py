@@ -1,0 +1,100 @@
+"""A command as its user sees it: flags in groups, other words, what it writes and does, examples."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
+
+TITLES = {
+    DATA: "Data (into the store)",
+    INPUTS: "Inputs",
+    PARAMS: "Params (how it works)",
+    OPTIONS: "Options",
+    COMMON: "Common",
+}
+"""The groups of flags, in the order in which help, man page and completions show them."""
+
+SWITCH = ""
+TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
+MODEL, NODE, FLOW, RUN, WORD = "model", "node", "flow", "run", "word"
+"""What a value may be, for completion: none (a switch), any text, one of `choices`, a path; the names of models, nodes,
+saved flows and runs; or whatever may follow `pflow`."""
+
+
+class Flag:
+    """A flag: the names it is typed as, what it does, its value's name (metavar) and kind, the group it stands in.
+
+    `notes` say more of it, for people: `required`, `default 1`. `is_typed` is false for a secret, which has no flag.
+    """
+
+    __slots__ = ("choices", "doc", "group", "is_typed", "metavar", "names", "notes", "repeats", "values")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        doc: str,
+        *,
+        group: str = OPTIONS,
+        metavar: str = "",
+        values: str = SWITCH,
+        choices: tuple[str, ...] = (),
+        repeats: bool = False,
+        notes: tuple[str, ...] = (),
+        is_typed: bool = True,
+    ) -> None:
+        self.names = names
+        self.doc = doc
+        self.group = group
+        self.metavar = metavar
+        self.values = values or (CHOICE if choices else TEXT if metavar else SWITCH)
+        self.choices = choices
+        self.repeats = repeats
+        self.notes = notes
+        self.is_typed = is_typed
+
+    @property
+    def text(self) -> str:
+        """What it does, and the notes."""
+        return f"{self.doc} [{'; '.join(self.notes)}]".lstrip() if self.notes else self.doc
+
+
+class Argument:
+    """A word that is no flag: its name as the synopsis has it, its kind, whether several may stand there."""
+
+    __slots__ = ("metavar", "repeats", "values")
+
+    def __init__(self, metavar: str, values: str = TEXT, *, repeats: bool = False) -> None:
+        self.metavar = metavar
+        self.values = values
+        self.repeats = repeats
+
+
+class Usage:
+    """Everything about one command. `name` is what is typed: `pflow-llm`, `pflow runs`.
+
+    `writes` are pairs of key and text, `notes` further paragraphs, `words` what `pflow` alone may be followed by.
+    """
+
+    def __init__(self, name: str, summary: str, synopsis: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.summary = summary
+        self.synopsis = synopsis or (f"{name} [FLAG]…",)
+        self.description = ""
+        self.flags: list[Flag] = []
+        self.arguments: list[Argument] = []
+        self.writes: list[tuple[str, str]] = []
+        self.actions = ""
+        self.effects: tuple[str, ...] | None = None
+        self.examples: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
+        self.is_node = False
+
+    def groups(self) -> Iterator[tuple[str, list[Flag]]]:
+        """The flags, group by group."""
+        for group in TITLES:
+            flags = [flag for flag in self.flags if flag.group == group]
+            if flags:
+                yield group, flags
