@@ -9,7 +9,7 @@ from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import UNDECLARED
 from pflow.source import read_interface, strip_comments
-from pflow.stage.help import describe
+from pflow.stage.describe import describe
 
 
 def interface(*lines: str):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "pflow-get",
-    "Print what the store on stdin holds at each PATH, raw: text and bytes as they are, anything else as a line of JSON.",
+    "Print what the store on stdin holds at each PATH, raw: text and bytes as is, anything else as a line of JSON.",
     ("pflow-get [-e] [-0] [PATH]…",),
 )
 USAGE.description = """\

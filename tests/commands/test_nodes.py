@@ -143,7 +143,7 @@ def test_examples_are_shown(nodes):
 def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
     from pflow.node import interface_of
     from pflow.registry import load_bundled
-    from pflow.stage.help import describe
+    from pflow.stage.describe import describe
 
     found = entries(nodes)
     shell = load_bundled("shell")

@@ -57,7 +57,7 @@ def entry(kind: Kind) -> dict[str, Any]:
 
 
 def _described(kind: Kind) -> dict[str, Any]:
-    from pflow.stage.help import describe
+    from pflow.stage.describe import describe
 
     if not os.path.isfile(kind.file):
         raise ValueError("it is no file")
