@@ -1,10 +1,11 @@
-"""`make generate`: writes what follows from nodes/ and pflow/plumbing/; with --check, names what is out of date."""
+"""`make generate`: writes what follows from the nodes, tools and commands; with --check, names what is out of date."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +52,25 @@ def launchers(root: Path) -> dict[str, str]:
     return texts
 
 
-GENERATORS = (Generator("bin", launchers, mode=0o755),)
+def of_usages(module: str) -> Callable[[Path], dict[str, str]]:
+    """A folder's files from how every command is used, as `files` in a module of pflow's makes them."""
+
+    def texts(root: Path) -> dict[str, str]:
+        from pflow.commands._usages import usages
+
+        made: dict[str, str] = import_module(f"pflow.{module}").files(usages(str(root)))
+        return made
+
+    return texts
+
+
+GENERATORS = (
+    Generator("bin", launchers, mode=0o755),
+    Generator("man/man1", of_usages("manual.pages")),
+    Generator("completions/bash", of_usages("completion.bash")),
+    Generator("completions/zsh", of_usages("completion.zsh")),
+    Generator("completions/fish", of_usages("completion.fish")),
+)
 
 
 def modules(folder: Path) -> list[Path]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pflow.commands._usage import usage_of_click
-from pflow.node import interface_of
-from pflow.registry import bundled_names, load_bundled
+from pflow.source import read_interface
 from pflow.usage import usage as kinds
 from pflow.usage.of_node import usage_of_node
 from pflow.usage.usage import Argument, Flag, Usage
@@ -15,10 +15,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+"""A checkout, of which nodes/ is a part."""
 
-def usages() -> list[Usage]:
-    """The driver, then its commands, the tools, and the nodes."""
-    return [driver(), *commands(), *tools(), *nodes()]
+
+def usages(root: str = ROOT) -> list[Usage]:
+    """The driver, then its commands, the tools, and the nodes, as the files under `root` have them."""
+    package = os.path.join(root, "pflow")
+    return [
+        driver(),
+        *map(_command, _names(os.path.join(package, "commands"))),
+        *map(_tool, _names(os.path.join(package, "plumbing"))),
+        *(_node(os.path.join(root, "nodes"), name) for name in _names(os.path.join(root, "nodes"))),
+    ]
 
 
 def driver() -> Usage:
@@ -32,25 +41,33 @@ def driver() -> Usage:
     return usage
 
 
-def commands() -> list[Usage]:
-    """The commands of the driver, each its file."""
-    from pflow.commands.main import names_in
-    from pflow.run.help import usage_of_run
-
-    return [
-        usage_of_run() if name == "run" else usage_of_click(_module(f"pflow.commands.{name}").command, name)
-        for name in names_in("commands")
-    ]
+def _names(directory: str) -> list[str]:
+    """The commands, tools or nodes that a directory has: one file each."""
+    if not os.path.isdir(directory):
+        return []
+    files = [file for file in sorted(os.listdir(directory)) if file.endswith(".py") and not file.startswith("_")]
+    return [file[:-3].replace("_", "-") for file in files if file != "main.py"]
 
 
-def tools() -> list[Usage]:
-    from pflow.commands.main import names_in
+def _command(name: str) -> Usage:
+    """How a command is used: as its click declaration says, or its own USAGE."""
+    if name == "run":
+        from pflow.run.help import usage_of_run
 
-    return [_module(f"pflow.plumbing.{name}").USAGE for name in names_in("plumbing")]
+        return usage_of_run()
+    module = _module(f"pflow.commands.{name}")
+    usage = getattr(module, "USAGE", None)
+    return usage if isinstance(usage, Usage) else usage_of_click(module.command, name)
 
 
-def nodes() -> list[Usage]:
-    return [usage_of_node(name, interface_of(load_bundled(name))) for name in bundled_names()]
+def _tool(name: str) -> Usage:
+    usage = _module(f"pflow.plumbing.{name}").USAGE
+    assert isinstance(usage, Usage)
+    return usage
+
+
+def _node(directory: str, name: str) -> Usage:
+    return usage_of_node(name, read_interface(os.path.join(directory, name.replace("-", "_") + ".py")))
 
 
 def _module(name: str) -> Any:

@@ -31,7 +31,6 @@ class Tool:
     """One executable: how it is used, and its work, which returns the exit code."""
 
     def __init__(self, usage: Usage, work: Callable[[list[str]], int]) -> None:
-        usage.flags += HELP_FLAGS
         self.usage = usage
         self.program = usage.name
         self.work = work

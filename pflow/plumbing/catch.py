@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import errors
 from pflow.errors import PflowError
 from pflow.paths import meet, parse_path
-from pflow.plumbing._tool import Tool, set_members, split_flags, take_store
+from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, split_flags, take_store
 from pflow.stage.stdout import write_pieces
 from pflow.usage.usage import Flag, Usage
 
@@ -24,6 +24,7 @@ So the pipe goes on, and ends with 0. A store without an error passes as it is. 
 on is set, the pipe carries that."""
 USAGE.flags = [
     Flag(("--set",), "after an error, set a member; KEY:=JSON sets a JSON value", metavar="KEY=VALUE", repeats=True),
+    *HELP_FLAGS,
 ]
 USAGE.examples = ("pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import errors
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import FROM, Tool, source_in, split_flags, take_store
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, source_in, split_flags, take_store
 from pflow.stage.failure import write_stderr
 from pflow.stage.stdout import as_it_is, write_pieces
 from pflow.usage.usage import Argument, Flag, Usage
@@ -31,6 +31,7 @@ USAGE.flags = [
     Flag(("-e", "--exit-status"), "say nothing and exit with 1 where a value is missing or null"),
     Flag(("-0", "--null"), "end each value with a NUL"),
     FROM,
+    *HELP_FLAGS,
 ]
 USAGE.arguments = [Argument("PATH", repeats=True)]
 USAGE.examples = (

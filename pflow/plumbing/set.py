@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.plumbing._tool import FROM, Tool, set_members, source_in, split_flags
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, set_members, source_in, split_flags
 from pflow.stage.intake import EMPTY, empty_pipe, take_in
 from pflow.stage.stdout import write_pieces
 from pflow.usage.usage import Argument, Flag, Usage
@@ -20,6 +20,7 @@ USAGE.flags = [
     Flag(("-n", "--no-stdin"), "read nothing: start a new store"),
     Flag(("--allow-empty",), "take an empty pipe as an empty text"),
     FROM,
+    *HELP_FLAGS,
 ]
 USAGE.arguments = [Argument("KEY=VALUE", repeats=True)]
 USAGE.examples = (

@@ -1,0 +1,3 @@
+"""Man pages, made of how each command is used."""
+
+from __future__ import annotations
