@@ -16,6 +16,7 @@ NEVER = 1000
 def caught_signals():
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
     before = {signum: signal.getsignal(signum) for signum in numbers}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     catch_signals()
     yield
     stop_timer()
