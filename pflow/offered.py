@@ -9,25 +9,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MODELS, NODES, FLOWS, RUNS = "models", "nodes", "flows", "runs"
-"""The lists: each is a file of lines VALUE<TAB>DESCRIPTION in `$XDG_CACHE_HOME/pflow/completion/`."""
+"""The lists: each is a file of lines VALUE<TAB>DESCRIPTION in `$XDG_CACHE_HOME/pflow/completion/`; of two lines for one
+value the later one counts."""
+
+_LARGE = 1 << 16
 
 
 def offer(kind: str, names: Iterable[tuple[str, str]]) -> None:
     """Let TAB offer these, each with what is said of it. A list that cannot be written is left as it is."""
     path = offered_file(kind)
-    if path is None:
-        return
-    text = "".join(f"{value}\t{_shown(about)}\n" for value, about in names if value.isprintable())
-    data = text.encode("utf-8", "replace")
+    data = b"".join(_line(value, about) for value, about in names)
     try:
-        if _read(path) == data:
-            return
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        from pflow.atomic import replace
-
-        replace(path, data, mode=0o600)
+        if path is not None and _read(path) != data:
+            _replace(path, data)
     except OSError:
-        return
+        pass
+
+
+def offer_one(kind: str, value: str, about: str) -> None:
+    """Let TAB offer one more, or say of it what is true by now. In a list that has grown large the oldest half goes."""
+    path = offered_file(kind)
+    line = _line(value, about)
+    try:
+        if path is None:
+            return
+        if not os.path.exists(path):
+            _replace(path, line)
+            return
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            os.write(fd, line)
+            is_large = os.fstat(fd).st_size > _LARGE
+        finally:
+            os.close(fd)
+        if is_large:
+            lines = (_read(path) or b"").splitlines(keepends=True)
+            _replace(path, b"".join(lines[len(lines) // 2 :]))
+    except OSError:
+        pass
 
 
 def offered_file(kind: str) -> str | None:
@@ -43,6 +62,18 @@ def cache_directory() -> str | None:
     return os.path.join(cache, "pflow") if os.path.isabs(cache) else None
 
 
+def _line(value: str, about: str) -> bytes:
+    """The line of a value; none where the value would not be one word on a line."""
+    return f"{value}\t{_shown(about)}\n".encode("utf-8", "replace") if value.isprintable() else b""
+
+
+def _replace(path: str, data: bytes) -> None:
+    from pflow.atomic import replace
+
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    replace(path, data, mode=0o600)
+
+
 def _shown(text: str) -> str:
     """A description on one line, without what would move a terminal's cursor."""
     return "".join(each if each.isprintable() else " " for each in text)
@@ -50,7 +81,7 @@ def _shown(text: str) -> str:
 
 def _read(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             return file.read()
     except OSError:
         return None

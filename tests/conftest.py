@@ -1,7 +1,9 @@
 """What every test stands on: pflow, installed or from this checkout, and hypothesis without a clock."""
 
 import importlib.util
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,10 @@ from hypothesis import settings
 
 if importlib.util.find_spec("pflow") is None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
+
+# What TAB offers, and what is known of programs, is a test's own, never the user's.
+_cache = tempfile.TemporaryDirectory(prefix="pflow-cache-")
+os.environ["XDG_CACHE_HOME"] = _cache.name
 
 settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")

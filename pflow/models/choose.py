@@ -6,6 +6,7 @@ import os
 import threading
 
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.offered import MODELS, offer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +98,13 @@ def _models() -> dict[str, Model]:
     """Every model that can be asked here, by id and by alias."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
         models: dict[str, Model] = import_llm().get_model_aliases()
+        offer(MODELS, [(name, _about(name, model)) for name, model in models.items()])
     return models
+
+
+def _about(name: str, model: Model) -> str:
+    """What TAB says of a model: what it is an alias of, else llm's words for it."""
+    return str(model) if name == model.model_id else f"alias of {model.model_id}"
 
 
 def _chosen_default(settings: Path) -> str | None:

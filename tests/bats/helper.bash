@@ -7,7 +7,7 @@ PYTHON=$(dirname "$(command -v pflow)")/python
 NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
 export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
 export LLM_USER_PATH=${PEER-$HOME}/llm PFLOW_MODEL=${PEER:+echo}
-unset PFLOW_NODES PFLOW_TRACE TRACEPARENT OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME LC_ALL
+unset PFLOW_NODES PFLOW_TRACE TRACEPARENT OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME LC_ALL
 cd "$HOME" || exit
 
 # Skip the test where a tool is missing; fail it in CI, where all are there.
