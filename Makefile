@@ -15,8 +15,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED
 
 # What an installation copies; the rest of the checkout is used where it lies. A folder changes with its list of files.
-COPIED := pyproject.toml bin pflow/__init__.py
-SOURCES := $(shell find pflow nodes bin -name __pycache__ -prune -o -print)
+COPIED := pyproject.toml bin man completions pflow/__init__.py
+SOURCES := $(shell find pflow nodes bin man completions -name __pycache__ -prune -o -print)
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | tr '#' '\t' | expand -t 18
@@ -61,7 +61,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
 
-generate: $(VENV)/.made ## write what follows from the nodes: bin/
+generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
 	@$(VENV)/bin/python -m pflow.generate
 
 clean: ## remove everything that make has made

@@ -565,6 +565,15 @@ class TestTheModel:
         assert done["response"].strip()
 
 
+def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run("reply")
+    offered = (tmp_path / "cache" / "pflow" / "completion" / "models").read_text().splitlines()
+    models = dict(line.split("\t") for line in offered)
+    assert models["reply"] == "OpenAI Chat: reply"
+    assert any(about.startswith("alias of ") for about in models.values())
+
+
 class TestTheEmbeddedModel:
     @pytest.fixture(autouse=True)
     def _nothing_set_up(self, tmp_path, monkeypatch):

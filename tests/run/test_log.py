@@ -279,3 +279,15 @@ def test_runs_that_take_much_room_are_pruned_sooner(place, pruned, monkeypatch):
         log.finish(0)
         assert pruned == ([] if id == IDS[0] else [str(place)])
     assert (place / GROWN).stat().st_size == 0
+
+
+def test_tab_offers_a_run_with_its_name_and_how_it_ended(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    offered = tmp_path / "cache" / "pflow" / "completion" / "runs"
+    running, done, failed = (open_log(id) for id in IDS)
+    done.finish(0)
+    failed.finish(66)
+    about = dict(line.split("\t") for line in offered.read_text().splitlines())
+    assert [about[id].partition(", ")[0] for id in IDS] == ["fix-issue"] * 3
+    assert [about[id].split(", ")[2:] for id in IDS] == [[], ["done"], ["failed with 66"]]
+    running.finish(0)
