@@ -58,8 +58,9 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
 	echo 'make check: passed'
 
-bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
+bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel; and TAB
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
+	@$(WHEEL_VENV)/bin/python tests/bench/tab.py
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
 	@$(VENV)/bin/python -m pflow.generate

@@ -1,4 +1,4 @@
-"""What README and the nodes' docstrings show, run as it is written, by the installed executables."""
+"""What README, the man pages and the nodes' docstrings show, run as it is written, by the installed executables."""
 
 import os
 import re
@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pflow.commands._usages import usages
+from pflow.manual.pages import files
 from pflow.registry import bundled_names
 from pflow.source import read_interface
+from tests.manual.source import COMMANDS, examples, fits
 from tests.peers.openai_server import OpenAIServer
 
 ROOT = Path(__file__).parent.parent
@@ -18,6 +21,7 @@ README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 OWN_NODE = re.search(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 NODES = {name: ROOT / "nodes" / (name.replace("-", "_") + ".py") for name in bundled_names()}
+PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 EXAMPLES = [(name, line) for name, file in NODES.items() for line in read_interface(str(file)).examples]
 
 
@@ -38,10 +42,10 @@ def shell(tmp_path):
             "PFLOW_NODES": str(tmp_path / "nodes"),
         }
 
-        def run(script: str) -> subprocess.CompletedProcess[str]:
+        def run(script: str, *, stop: bool = False) -> subprocess.CompletedProcess[str]:
             model = {"PFLOW_MODEL": "json" if "--schema" in script else "reply"}
             return subprocess.run(
-                ["sh", "-c", script],
+                ["sh", *["-e"] * stop, "-c", script],
                 cwd=tmp_path,
                 env=environment | model,
                 stdin=subprocess.DEVNULL,
@@ -97,3 +101,40 @@ def test_the_examples_of_a_node_work(shell, node, line):
 
 def test_every_node_has_examples():
     assert {node for node, _ in EXAMPLES} == set(NODES)
+
+
+PAGE_PRINTED = {
+    "pflow.1": ["Oak, ash and elm.", "317\\n", "Usage: pflow-llm"],
+    "pflow-catch.1": ["nothing to read"],
+    "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
+    "pflow-explain.1": ["[2] summary (llm", "read-file"],
+    "pflow-export.1": ["flowchart"],
+    "pflow-get.1": ["a\nAda\n"],
+    "pflow-list-files.1": ["examples/notes.txt"],
+    "pflow-nodes.1": ["write-file"],
+    "pflow-read-file.1": ["grün", "1612\n"],
+    "pflow-run.1": ["Oak, ash and elm.", "Linux"],
+    "pflow-runs.1": ["done"],
+    "pflow-set.1": ['"year":1815', '{"title":"Notes"}'],
+    "pflow-shell.1": ["Linux", "28\\n", "3\n"],
+    "pflow-trace.1": ["[2] count (shell)", "[1] shell (shell)"],
+}
+"""What the examples of a page print at least; those of pages that are written by hand have it beside them."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_man_page_shows_works(shell, name):
+    shown = examples(PAGES[name])
+    for number, (kind, text) in enumerate(shown):
+        if kind != COMMANDS:
+            continue
+        ran = shell(text, stop=True)
+        assert ran.returncode == 0, ran.stderr
+        assert "Traceback" not in ran.stderr
+        assert [part for part in PAGE_PRINTED.get(name, []) if part not in ran.stdout] == [], ran.stdout
+        wanted = next((said for said_kind, said in shown[number + 1 : number + 2] if said_kind != COMMANDS), None)
+        assert wanted is None or fits(wanted, ran.stdout), f"{text}\n{ran.stdout}"
+
+
+def test_every_man_page_has_examples():
+    assert [name for name in PAGES if not any(kind == COMMANDS for kind, _ in examples(PAGES[name]))] == []

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """A checkout, of which nodes/ is a part."""
 
+_DRIVEN = """\
+WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: pflow llm is pflow-llm. Else it is a
+saved flow. Each has a page of its own, and --help.
+
+Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
+checked before anything runs, in one process, with a log. pflow nodes lists the nodes.
+
+Templates such as $name are pflow's: single quotes keep the shell from eating them."""
+
 
 def usages(root: str = ROOT) -> list[Usage]:
     """The driver, then its commands, the tools, and the nodes, as the files under `root` have them."""
@@ -36,8 +45,15 @@ def driver() -> Usage:
         "Run a command, a node, a saved flow, or steps as a flow.",
         ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …"),
     )
+    usage.description = _DRIVEN
     usage.flags = [Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version")]
     usage.arguments = [Argument("WORD", kinds.WORD)]
+    usage.examples = (
+        "cat examples/notes.txt | pflow llm --prompt='Summarize'",
+        "pflow 'read-file --path=examples/notes.txt => llm --prompt=Summarize' -r",
+        "pflow read-file --path=examples/notes.txt :: shell --command='wc -w'",
+        "pflow llm --help",
+    )
     return usage
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import FlowCommand
+from pflow.commands._color import color_option
 from pflow.stage.failure import sayable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pflow.colour import Colour
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
 
@@ -40,16 +42,17 @@ class _Command(FlowCommand):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: file, dialect, steps, findings.")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a flow's file; no flow is needed.")
+@color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED)
-def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool) -> int:
+def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, when: str) -> int:
     """Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
 
     Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
     where one is an error.
 
     \b
-    pflow check fix-issue.pflow.json
-    pflow check --json --strict fix-issue.pflow.json
+    pflow check examples/report.pflow.json
+    pflow check --json --strict examples/words.pflow.json
     pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
     """
     if schema:
@@ -66,7 +69,10 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool) ->
             _print_json(_name_of(flow), None, [Found(SHAPE, "", error.message, error.hint)])
         raise
     findings = _check(loaded.flow, loaded.findings)
-    (_print_json if as_json else _print_lines)(_name_of(flow), loaded.flow, findings)
+    if as_json:
+        _print_json(_name_of(flow), loaded.flow, findings)
+    else:
+        _print_lines(_name_of(flow), loaded.flow, findings, when)
     return BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
 
 
@@ -89,20 +95,32 @@ def _name_of(words: Sequence[str]) -> str:
     return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
 
 
-def _print_lines(name: str, flow: Flow, findings: Sequence[Finding]) -> None:
+def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) -> None:
+    from pflow.colour import colour_of
     from pflow.stage.stdout import write_pieces
 
+    colour = colour_of(1, when)
     about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:
-        write_pieces(1, [_shown(f"{name}: {each}").encode() + b"\n" for each in findings])
-        write_pieces(2, [f"pflow check: {_counted(findings)} ({about})\n".encode()])
+        write_pieces(1, [_line(name, each, colour).encode() + b"\n" for each in findings])
+        write_pieces(2, [f"{colour_of(2).heading('pflow check:')} {_counted(findings)} ({about})\n".encode()])
         return
-    write_pieces(1, [_shown(f"{name}: {about}: no findings").encode() + b"\n"])
+    write_pieces(1, [f"{_shown(f'{name}: {about}:')} {colour.good('no findings')}\n".encode()])
+
+
+def _line(name: str, finding: Finding, colour: Colour) -> str:
+    """`bad.json: nodes[0].id: PF12: …`, its place and its rule painted."""
+    place = _shown(f"{name}: {finding.place}:")
+    rule = (colour.warning if finding.is_warning else colour.fault)(finding.rule)
+    rest = _shown(f"{name}: {finding}").removeprefix(f"{place} {finding.rule}")
+    return f"{colour.heading(place)} {rule}{rest}"
 
 
 def _shown(text: str) -> str:
-    """A text as one line that can be printed."""
-    return sayable(text).replace("\n", "\\n")
+    """A text as one line that can be printed: a terminal would obey what is no printable sign."""
+    from pflow.flow.explaining.columns import clean
+
+    return clean(text.replace("\n", "\\n"))
 
 
 def _counted(findings: Sequence[Finding]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import FlowCommand
+from pflow.commands._color import color_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
 @click.command(cls=FlowCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--graph", "as_graph", is_flag=True, help="Draw the flow's steps and edges instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@color_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
-def command(words: tuple[str, ...], as_graph: bool, as_json: bool) -> int:
+def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     """Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.
 
     FLOW is a file, a saved flow, pipe syntax, or - for stdin. What is wrong with the flow is said on stderr, and the
     exit code is then 65.
 
     \b
-    pflow explain fix-issue.pflow.json
-    pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize => write-file --path=b.md'
+    pflow explain examples/report.pflow.json
+    pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
     """
     from pflow.errors import BAD_DATA, OK, USAGE, PflowError
     from pflow.flow.rules import check
@@ -43,16 +45,16 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool) -> int:
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
         failure.say("pflow", str(error))
-    write_pieces(1, [_output(plan, findings, as_graph=as_graph, as_json=as_json).encode()])
+    write_pieces(1, [_output(plan, findings, when, as_graph=as_graph, as_json=as_json).encode()])
     return BAD_DATA if errors else OK
 
 
-def _output(plan: Plan, findings: list[Finding], *, as_graph: bool, as_json: bool) -> str:
+def _output(plan: Plan, findings: list[Finding], when: str, *, as_graph: bool, as_json: bool) -> str:
     import os
 
     from pflow.flow.explaining.columns import in_ascii, is_utf8
 
-    text = _drawn(plan) if as_graph else _told(plan, findings, as_json=as_json)
+    text = _drawn(plan) if as_graph else _told(plan, findings, when, as_json=as_json)
     return text if as_json or is_utf8(os.environ) else in_ascii(text)
 
 
@@ -63,7 +65,8 @@ def _drawn(plan: Plan) -> str:
     return draw(plan, terminal_width())
 
 
-def _told(plan: Plan, findings: list[Finding], *, as_json: bool) -> str:
+def _told(plan: Plan, findings: list[Finding], when: str, *, as_json: bool) -> str:
+    from pflow.colour import colour_of
     from pflow.flow.explain import explain
     from pflow.flow.explaining.columns import terminal_width
     from pflow.flow.explaining.text import account_text
@@ -73,4 +76,4 @@ def _told(plan: Plan, findings: list[Finding], *, as_json: bool) -> str:
         from pflow.jsontext import encode
 
         return str(encode(account, escape=False), "utf-8") + "\n"
-    return account_text(account, terminal_width())
+    return account_text(account, terminal_width(), colour_of(1, when))

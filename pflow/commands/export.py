@@ -34,8 +34,9 @@ def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
     A flow that breaks a rule is not exported (65), nor is one that the target cannot say; why is said on stderr.
 
     \b
-    pflow export --to=python -o fix-issue.py fix-issue.pflow.json
-    pflow export --to=mermaid 'read-file --path=a.txt => llm --prompt=Summarize => write-file --path=b.md'
+    pflow export --to=python -o report.py examples/report.pflow.json
+    pflow export --to=sh 'list-files --pattern=*.txt => shell --command=wc' >wc.sh
+    pflow export --to=mermaid examples/report.pflow.json
     """
     put(output, EXPORTERS[to](_checked_plan(words)).encode(), is_program=to in _PROGRAMS)
     return 0

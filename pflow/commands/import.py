@@ -25,7 +25,8 @@ def command(source: str, output: str | None) -> int:
     NAME.py in a directory on PFLOW_NODES is a node.
 
     \b
-    pflow import flows.py:create_flow -o fix-issue.pflow.json
+    pflow export --to=python -o report.py examples/report.pflow.json
+    pflow import report.py:create_flow -o again.pflow.json
     """
     from pflow.errors import USAGE, PflowError
     from pflow.flow.from_pocketflow import flow_from

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import click
 
+from pflow.commands._color import color_option
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.colour import Colour
     from pflow.run.runs import Run
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="Only the newest N.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def command(limit: int | None, as_json: bool) -> int:
+@color_option
+def command(limit: int | None, as_json: bool, when: str) -> int:
     """Print the runs of the driver, newest first: id, when, how long, how it ended, the flow's name.
 
     A run that failed is shown with its exit code; one without an end is running or was killed.
 
     \b
+    pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
     pflow runs -n 5
     pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
     """
+    from pflow.colour import colour_of
     from pflow.jsontext import encode
     from pflow.run.runs import list_runs
     from pflow.stage.failure import say
@@ -34,7 +40,8 @@ def command(limit: int | None, as_json: bool) -> int:
         return 0
     if not runs and limit != 0:
         say("pflow runs", "there are no runs yet")
-    write_pieces(1, [_line(run).encode() for run in runs])
+    colour = colour_of(1, when)
+    write_pieces(1, [_line(run, colour).encode() for run in runs])
     return 0
 
 
@@ -43,13 +50,16 @@ def _members(run: Run) -> dict[str, Any]:
     return {**about, "began": run.begun, "ms": run.ms, "directory": run.directory}
 
 
-def _line(run: Run) -> str:
+def _line(run: Run, colour: Colour) -> str:
     import time
 
+    from pflow.run.runs import DONE, RUNNING
     from pflow.run.trace.store import plain
     from pflow.run.trace.text import seconds
 
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
     took = seconds((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
     how = f"{run.status} {run.exit}" if run.exit else run.status
-    return f"{run.id}  {when}  {took:>9}  {how:<10}  {plain(run.name)}".rstrip() + "\n"
+    line = f"{run.id}  {when}  {took:>9}  {how:<10}  {plain(run.name)}".rstrip()
+    paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
+    return colour.name(run.id) + line.removeprefix(run.id).replace(f"  {how}", f"  {paint(how)}", 1) + "\n"

@@ -7,6 +7,9 @@ import time
 
 import click
 
+from pflow.colour import colour_of
+from pflow.commands._color import color_option
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.run.trace.trace import Trace
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
 @click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
-def command(run: str | None, store: bool, form: str | None) -> int:
+@color_option
+def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     """Print the trace of a run: each step, what it read from where, what it wrote, how long it took.
 
     RUN is a run's id or how it begins, or `last`, which is `@1`, or `@2`, the one before. Without it, the trace is that
@@ -27,9 +31,10 @@ def command(run: str | None, store: bool, form: str | None) -> int:
     The exit code is 0; for a store that a failed stage printed, it is that stage's.
 
     \b
+    pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
     pflow trace last
-    … | pflow-write-file --path=out.md | pflow trace
-    pflow trace --chrome >timeline.json
+    cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
+    pflow trace last --chrome >timeline.json
     """
     from pflow.errors import USAGE, PflowError
     from pflow.stage.stdin import is_readable
@@ -43,7 +48,8 @@ def command(run: str | None, store: bool, form: str | None) -> int:
         found, code = _from_run(run or "last"), 0
     module = f"pflow.run.trace.{form or 'text'}"
     __import__(module)
-    write_pieces(1, [sys.modules[module].write(found, now=time.time(), with_store=store)])
+    colour = {} if form else {"colour": colour_of(1, when)}
+    write_pieces(1, [sys.modules[module].write(found, now=time.time(), with_store=store, **colour)])
     return code
 
 

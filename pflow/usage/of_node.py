@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _METAVARS = {"path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
+_OPEN = "It declares no interface: any other flag is data and param at once, and it may read and write any key."
+
 
 def usage_of_node(name: str, interface: Interface) -> Usage:
     usage = Usage(f"pflow-{name}", interface.summary)
@@ -24,7 +26,8 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.writes = [(item.name, _text(item.doc, _notes(item))) for item in interface.writes.values()]
     if interface.actions != ("default",):
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
-    usage.effects = interface.effects
+    usage.effects = None if interface.open else interface.effects
+    usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples
     return usage
 
@@ -57,6 +60,7 @@ def flag_of(item: Item, group: str) -> Flag:
         choices=item.type.choices,
         repeats=item.type.name == "list",
         notes=_notes(item),
+        env=item.env,
         is_typed="secret" not in item.marks,
     )
 

@@ -27,10 +27,11 @@ saved flows and runs; or whatever may follow `pflow`."""
 class Flag:
     """A flag: the names it is typed as, what it does, its value's name (metavar) and kind, the group it stands in.
 
-    `notes` say more of it, for people: `required`, `default 1`. `is_typed` is false for a secret, which has no flag.
+    `notes` say more of it, for people: `required`, `default 1`. `env` is the variable that may give it instead.
+    `is_typed` is false for a secret, which has no flag.
     """
 
-    __slots__ = ("choices", "doc", "group", "is_typed", "metavar", "names", "notes", "repeats", "values")
+    __slots__ = ("choices", "doc", "env", "group", "is_typed", "metavar", "names", "notes", "repeats", "values")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Flag:
         choices: tuple[str, ...] = (),
         repeats: bool = False,
         notes: tuple[str, ...] = (),
+        env: str = "",
         is_typed: bool = True,
     ) -> None:
         self.names = names
@@ -53,6 +55,7 @@ class Flag:
         self.choices = choices
         self.repeats = repeats
         self.notes = notes
+        self.env = env
         self.is_typed = is_typed
 
     @property

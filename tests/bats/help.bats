@@ -64,7 +64,7 @@ nodes='read-file write-file list-files shell llm'
     in_shells 'pflow >o; echo $?; cat o'
     expect 0 2 'Usage: pflow WORD'
     in_shells 'pflow read-file --help >a; pflow-read-file --help | cmp - a; pflow trace --help | head -n 1'
-    expect 0 'Usage: pflow trace [OPTIONS] [RUN]'
+    expect 0 'Usage: pflow trace [FLAG]… [RUN]'
 }
 
 @test "every example in a node's docstring has flags that the node knows" {

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# The man pages, in the two programs that show them: man-db's man and mandoc.
+# shellcheck disable=SC2016,SC2086,SC2094,SC2154
+
+load helper
+
+setup() {
+    local installed
+    installed=$(dirname "$(command -v pflow)")/../share/man
+    [ -d "$installed/man1" ] || installed=$BATS_TEST_DIRNAME/../../man
+    mkdir -p share && cp -R "$installed" share/man
+    export MANPATH=$HOME/share/man LC_ALL=C.UTF-8 TERM=dumb MANWIDTH=80
+    unset MANPAGER PAGER MANOPT GROFF_NO_SGR MANROFFOPT
+}
+
+wrong() { echo "wrong: $*" && return 1; }
+
+# A rendered page without its first and last line, where its lines end, and the dashes that each program draws its own way.
+words_of() {
+    col -bx | sed '1d;$d' | LC_ALL=C sed 's/\xe2\x80\x90$//; s/\xe2\x80[\x93\x94]//g; s/\xc2\xa0//g; s/ //g' | tr -d '\n' | fold -b
+}
+
+executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
+
+@test "every executable has a page that man finds, and its name stands first" {
+    need man
+    for name in $(executables); do
+        run --separate-stderr man "$name"
+        [[ $status -eq 0 && $stderr = '' && $output == *"NAME"*"     $name — "*"SYNOPSIS"* ]] || wrong "$name: $output$stderr"
+    done
+}
+
+@test "man has nothing to complain of, and no page is wider than 80 columns" {
+    need man
+    for page in share/man/man*/*; do
+        run --separate-stderr man --warnings -l "$page"
+        [ -z "$stderr" ] || wrong "$page: $output$stderr"
+        [ -z "$(awk 'length($0) > 80' <<<"$output")" ] || wrong "$page: $output$stderr"
+    done
+}
+
+@test "mandoc shows every page, and has nothing to say of any" {
+    need mandoc
+    run mandoc -Tlint share/man/man*/*
+    expect 0 ''
+    for page in share/man/man*/*; do
+        for form in ascii utf8 html; do mandoc -T"$form" "$page" >shown && [ -s shown ]; done
+    done
+}
+
+@test "a page reads alike in both" {
+    need man mandoc
+    for page in share/man/man*/*; do
+        man -l "$page" | words_of >man-db
+        mandoc -Tutf8 "$page" | words_of >mandoc
+        diff man-db mandoc || wrong "$page"
+    done
+}
+
+@test "a flag, a quote and a tilde can be copied from a page as they are" {
+    need man
+    run man pflow-llm
+    [[ $output == *"pflow-llm --prompt='Name three trees'"* && $output == *' `llm models` '* && $output == *' ~/.config/'* ]]
+}
+
+@test "where the terminal has ASCII only, the synopsis is whole" {
+    need man mandoc
+    LC_ALL=C run --separate-stderr man pflow-llm
+    [[ $output == *'pflow-llm [FLAG]...'* && -z $stderr ]]
+    run mandoc -Tascii share/man/man1/pflow-llm.1
+    [[ $(col -b <<<"$output") == *'pflow-llm [FLAG]...'* ]]
+}
+
+@test "the pages about documents are there" {
+    need man
+    for page in '7 pflow-intro' '7 pflow-store' '5 pflow-flow' '7 pflow-node' '7 pflow-exit'; do
+        run --separate-stderr man $page
+        [[ $status -eq 0 && $output == *"${page#* } — "*EXAMPLES*'SEE ALSO'* ]] || wrong "$page: $output$stderr"
+    done
+}
+
+@test "apropos finds every page by its name and by what it is about" {
+    need man mandb apropos
+    mandb -qc "$MANPATH"
+    for page in share/man/man*/*; do
+        name=$(basename "${page%.*}")
+        run --separate-stderr apropos --exact "$name"
+        [[ $status -eq 0 && $output == "$name (${page##*.})"*" - "* ]] || wrong "$name: $output$stderr"
+    done
+    run --separate-stderr apropos 'language model'
+    [[ $output == *'pflow-llm (1)'* ]]
+}
+
+@test "mandoc's apropos finds them too" {
+    need mwhatis makewhatis
+    makewhatis "$MANPATH"
+    for page in share/man/man*/*; do
+        name=$(basename "${page%.*}")
+        run --separate-stderr mwhatis -M "$MANPATH" "$name"
+        [[ $output == "$name(${page##*.}) - "* ]] || wrong "$name: $output$stderr"
+    done
+}
+
+@test "a page fills a terminal of 80 columns and no more" {
+    need man less
+    unset MANWIDTH
+    in_terminal env TERM=screen LC_ALL=C.UTF-8 PAGER=less LESS= sh
+    "${tmux[@]}" resize-window -x 80 -y 40
+    type_line 'man 7 pflow-intro'
+    shows 'PFLOW-INTRO(7)'
+    shows 'So an ordinary pipe is a flow'
+    [ "$(screen | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -eq 78 ]
+    "${tmux[@]}" send-keys q
+    type_line 'man pflow-llm'
+    shows 'ask a language model'
+    shows 'SYNOPSIS'
+}

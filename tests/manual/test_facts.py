@@ -1,0 +1,69 @@
+"""What the pages about documents say is what the code has."""
+
+import re
+from pathlib import Path
+
+from pflow.commands._usages import usages
+from pflow.errors import EXIT_CODES
+from pflow.flow import ir
+from pflow.flow.rules import RULES
+from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
+from pflow.manual.around import ENVIRONMENT
+from pflow.manual.pages import files
+from pflow.types import _PYTHON
+from tests.manual.rendering import rendered, sections, tagged
+from tests.manual.source import plain
+
+ROOT = Path(__file__).parent.parent.parent
+
+ELSEWHERE = {"HOME", "LC_CTYPE", "XDG_CONFIG_HOME", "PFLOW_NODE"}
+"""Variables that stand in no table: of the home directory, of Python's own doing, of llm's, of pflow-node(7)."""
+
+
+def page(name: str) -> str:
+    return (ROOT / "man" / f"man{name[-1]}" / name).read_text()
+
+
+def bold(source: str) -> set[str]:
+    return {plain(word) for word in re.findall(r"\\fB(.*?)\\fP", source)} | {
+        plain(word) for word in re.findall(r"^\.It Sy (.*)$", source, re.MULTILINE)
+    }
+
+
+def test_the_table_of_rules_has_every_rule_with_its_words():
+    (rows,) = re.findall(r"\.It Sy .?.?PF00.*?\.El", page("pflow-flow.5"), re.DOTALL)
+    shown = dict(re.findall(r"\.It Sy (PF\d\d)\n(.*?)\n(?=\.)", plain(rows), re.DOTALL))
+    told = {rule.id: f"{rule.title} ({rule.otherwise})" for rule in RULES.values()}
+    assert {id: " ".join(text.split()) for id, text in shown.items() if id != "PF00"} == told
+
+
+def test_every_member_of_a_flow_is_told():
+    parts = [(), ("nodes",), ("nodes", "batch"), ("edges",), ("inputs",), ("mappings",)]
+    members = {member for part in parts for member in ir.members(part, with_older=True)}
+    assert members - bold(page("pflow-flow.5")) == set()
+
+
+def test_every_exit_code_is_told():
+    shown = tagged(sections(rendered(page("pflow-exit.7"), width=200))["DESCRIPTION"])
+    assert {str(code) for code in EXIT_CODES} | {"128+n"} <= set(shown)
+
+
+def test_every_mark_type_effect_and_line_of_an_interface_is_told():
+    text = rendered(page("pflow-node.7"), width=500)
+    marks = {mark for kind in (_PLAIN_MARKS, _NAMED_MARKS) for some in kind.values() for mark in some}
+    assert [mark for mark in marks if f"[{mark}" not in text] == []
+    assert [each for each in [*_PYTHON, "any", *EFFECTS] if each not in text] == []
+    assert [head for head in _LINES if f"- {head}:" not in text] == []
+
+
+def test_every_variable_that_the_code_looks_at_stands_on_a_page():
+    named = {name for names, *_ in ENVIRONMENT for name in names.split(", ")}
+    code = "".join(path.read_text() for path in (ROOT / "pflow").rglob("*.py"))
+    looked_at = set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', code))
+    assert looked_at - named - ELSEWHERE == set()
+
+
+def test_every_command_that_looks_at_runs_says_where_they_are():
+    pages = files(usages())
+    for name in ("run", "runs", "trace"):
+        assert "XDG_STATE_HOME" in sections(rendered(pages[f"pflow-{name}.1"]))["ENVIRONMENT"]

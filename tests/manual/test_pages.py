@@ -1,0 +1,89 @@
+"""The man pages: what each has, and that mandoc finds nothing wrong with any."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pflow.commands._usages import usages
+from pflow.manual.pages import files
+from pflow.source import parse_interface
+from pflow.usage.of_node import usage_of_node
+from tests.manual.rendering import TERMINAL, lint, rendered, sections
+from tests.manual.source import plain
+
+ROOT = Path(__file__).parent.parent.parent
+WRITTEN = {path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}
+PAGES = {**files(usages()), **WRITTEN}
+EXECUTABLES = sorted(path.name for path in (ROOT / "bin").iterdir())
+
+ALWAYS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
+
+
+def test_every_executable_and_every_command_has_a_page():
+    commands = [each.name.replace(" ", "-") for each in usages() if each.name.startswith("pflow ")]
+    assert sorted(files(usages())) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
+
+
+def test_the_pages_about_documents_are_there():
+    assert list(WRITTEN) == ["pflow-flow.5", "pflow-exit.7", "pflow-intro.7", "pflow-node.7", "pflow-store.7"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_mandoc_has_nothing_to_say(name):
+    assert lint(PAGES[name]) == ""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_a_terminal_of_80_columns(name):
+    assert [line for line in rendered(PAGES[name]).split("\n") if len(line) > TERMINAL] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_what_every_page_has(name):
+    there = list(sections(rendered(PAGES[name])))
+    wanted = ALWAYS if name.endswith(".1") else ["NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"]
+    assert [title for title in wanted if title not in there] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_heading_is_shown_as_it_is_written(name):
+    titles = [plain(title) for title in re.findall(r"^\.S[hs] (.*)$", PAGES[name], re.MULTILINE)]
+    shown = [line.strip() for line in rendered(PAGES[name]).split("\n")]
+    assert [title for title in titles if title not in shown] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_only_pages_that_there_are(name):
+    named = re.findall(r"(pflow[a-z-]*)\(([157])\)", rendered(PAGES[name]).replace("‐\n", "").lower())
+    assert [f"{page}.{section}" for page, section in named if f"{page}.{section}" not in PAGES] == []
+
+
+@pytest.mark.parametrize("each", [each for each in usages() if each.is_node], ids=lambda each: each.name)
+def test_a_node_s_page_has_its_groups(each):
+    there = sections(rendered(PAGES[f"{each.name}.1"]))
+    assert {"DATA", "PARAMS", "COMMON", "EFFECTS", "ENVIRONMENT"} <= set(there)
+    assert ("ACTIONS" in there) == bool(each.actions)
+
+
+def test_a_variable_of_a_param_stands_in_environment():
+    assert "PFLOW_MODEL" in sections(rendered(PAGES["pflow-llm.1"]))["ENVIRONMENT"]
+    interface = parse_interface("Do it.\n\nInterface:\n- Params: key: str [env MY_KEY] [secret]  # what opens it\n")
+    (page,) = files([usage_of_node("mine", interface)]).values()
+    shown = sections(rendered(page, width=200))
+    assert "MY_KEY" in shown["ENVIRONMENT"]
+    assert "--key" not in shown["PARAMS"]
+
+
+def test_a_new_node_changes_no_page_but_its_own():
+    before = files(usages())
+    new = usage_of_node("mine", parse_interface("Do it."))
+    after = files([*usages(), new])
+    assert after.keys() - before.keys() == {"pflow-mine.1"}
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_page_of_a_node_is_the_same_alone_and_among_others():
+    for each in usages():
+        if each.is_node:
+            assert files([each]) == {f"{each.name}.1": PAGES[f"{each.name}.1"]}
