@@ -1,4 +1,4 @@
-"""`make generate`: bin/ follows from nodes/ and pflow/plumbing/, and whatever is out of date is named."""
+"""`make generate`: launchers, man pages and completions follow from nodes and tools; what is out of date is named."""
 
 import os
 import shutil
@@ -44,6 +44,22 @@ def test_every_node_and_every_tool_has_a_launcher(tree):
     assert sorted(os.listdir(tree / "bin")) == ["pflow", "pflow-count-words", "pflow-get"]
 
 
+def of(name: str) -> set[str]:
+    """The files of a node."""
+    return {
+        f"bin/pflow-{name}",
+        f"man/man1/pflow-{name}.1",
+        f"completions/bash/pflow-{name}",
+        f"completions/zsh/_pflow-{name}",
+        f"completions/fish/pflow-{name}.fish",
+    }
+
+
+def test_every_node_and_every_tool_has_a_man_page_and_three_completions(tree):
+    files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
+    assert of("count-words") | of("get") <= files
+
+
 def test_a_launcher_imports_one_thing_and_calls_it(tree):
     assert (tree / "bin" / "pflow-count-words").read_text() == (
         '#!python\nfrom pflow.stage.main import main\n\nmain("count-words")\n'
@@ -61,21 +77,28 @@ def test_a_second_run_changes_nothing(tree):
     assert check(tree) == []
 
 
-def test_a_new_node_in_a_copied_checkout_gives_exactly_one_new_launcher(tmp_path):
-    for folder in ("bin", "nodes", "pflow"):
+def test_a_new_node_in_a_copied_checkout_adds_exactly_its_five_files(tmp_path):
+    for folder in ("bin", "completions", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     generate(tmp_path)
-    before = {path: path.read_bytes() for path in (tmp_path / "bin").iterdir()}
+    before = _contents(tmp_path)
     (tmp_path / "nodes" / "count_vowels.py").write_text(NODE.format(name="CountVowels"))
 
     run = subprocess.run(
         [sys.executable, "-m", "pflow.generate"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
 
-    after = {path: path.read_bytes() for path in (tmp_path / "bin").iterdir()}
-    assert run.stdout == "wrote bin/pflow-count-vowels\n"
-    assert after.keys() - before.keys() == {tmp_path / "bin" / "pflow-count-vowels"}
+    after = _contents(tmp_path)
+    assert set(run.stdout.splitlines()) == {f"wrote {file}" for file in of("count-vowels")}
+    assert after.keys() - before.keys() == of("count-vowels")
     assert {path: after[path] for path in before} == before
+
+
+def _contents(root: Path) -> dict[str, bytes]:
+    """The generated files."""
+    folders = [root / "bin", root / "completions", root / "man"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
 def _delete(path: Path) -> None:
@@ -102,9 +125,9 @@ def test_what_is_out_of_date_is_named_and_mended(tree, spoil, problem):
 
 def test_what_nothing_generates_is_named_and_removed(tree):
     (tree / "nodes" / "count_words.py").unlink()
-    assert check(tree) == ["bin/pflow-count-words: orphaned"]
-    assert generate(tree) == ["removed bin/pflow-count-words"]
-    assert not (tree / "bin" / "pflow-count-words").exists()
+    assert set(check(tree)) == {f"{file}: orphaned" for file in of("count-words")}
+    assert set(generate(tree)) == {f"removed {file}" for file in of("count-words")}
+    assert not [file for file in of("count-words") if (tree / file).exists()]
 
 
 def test_checking_changes_nothing(tree):
