@@ -76,7 +76,7 @@ def _replace(path: str, data: bytes) -> None:
 
 def _shown(text: str) -> str:
     """A description on one line, without what would move a terminal's cursor."""
-    return "".join(each if each.isprintable() else " " for each in text)
+    return text if text.isprintable() else "".join([each if each.isprintable() else " " for each in text])
 
 
 def _read(path: str) -> bytes | None:

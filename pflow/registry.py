@@ -1,4 +1,4 @@
-"""Finding nodes by name, and loading their classes."""
+"""Where nodes are, and the classes of those in Python."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import sys
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.source import in_words, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+PACKAGE = os.path.dirname(__file__)
 
 
 def load_bundled(name: str) -> type:
@@ -30,6 +31,7 @@ def load_module(file: str, name: str, act: str) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
+    from pflow.source import in_words
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -51,6 +53,8 @@ def pick_class(module: Any, name: str) -> type:
     Raises PflowError (65) where there is none, or where it does not inherit from pocketflow.Node (PF09).
     """
     import pocketflow
+
+    from pflow.source import plain
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]
@@ -83,18 +87,18 @@ def data_directory(name: str) -> str | None:
     return os.path.join(data, "pflow", name) if os.path.isabs(data) else None
 
 
-def find_own(name: str) -> str | None:
-    """A user's own node of this name: a NAME.py or a program pflow-NAME in one of their directories."""
-    for directory in own_directories():
-        for file in (name.replace("-", "_") + ".py", name + ".py", "pflow-" + name):
-            path = os.path.join(directory, file)
-            if os.path.isfile(path) and (file.endswith(".py") or os.access(path, os.X_OK)):
-                return path
-    return None
-
-
 def bundled_names() -> list[str]:
     """The names of the nodes that come with pflow."""
-    directory = os.path.join(os.path.dirname(__file__), "nodes")
-    files = sorted(os.listdir(directory))
-    return [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
+    return names_in("nodes")
+
+
+def tool_names() -> list[str]:
+    """The names of the tools: programs that work on a store, and are no nodes."""
+    return names_in("plumbing")
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of what a folder of pflow's has, one file each: its commands, tools or nodes."""
+    files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
+    names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
+    return [name for name in names if name != "main"]

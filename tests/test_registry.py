@@ -1,4 +1,4 @@
-"""Finding nodes: by name and by file."""
+"""Where nodes are, and the classes of those in Python."""
 
 import os
 
@@ -7,7 +7,7 @@ import pytest
 from pflow import registry
 from pflow.errors import PflowError
 from pflow.node import interface_of
-from pflow.registry import bundled_names, find_own, load_bundled, load_file, own_directories
+from pflow.registry import bundled_names, load_bundled, load_file, own_directories, tool_names
 from pflow.source import read_interface
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
@@ -108,21 +108,6 @@ def test_flow_safe_and_effects_contradict_each_other_where_they_are_read_too(tmp
     assert caught.value.exit == 65
 
 
-@pytest.mark.parametrize("name", ["count_words.py", "count-words.py", "pflow-count-words"])
-def test_a_users_own_node_is_found_by_name(tmp_path, monkeypatch, name):
-    monkeypatch.setenv("PFLOW_NODES", f"/nonexistent:{tmp_path}")
-    file = write(tmp_path / name, mode=0o755)
-    assert find_own("count-words") == file
-
-
-def test_a_program_that_may_not_run_and_a_directory_are_no_nodes(tmp_path, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    write(tmp_path / "pflow-a", mode=0o644)
-    (tmp_path / "b.py").mkdir()
-    assert find_own("a") is None
-    assert find_own("b") is None
-
-
 @pytest.mark.parametrize(
     ("environment", "directories"),
     [
@@ -139,3 +124,8 @@ def test_own_nodes_are_where_the_environment_says(monkeypatch, environment, dire
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert own_directories() == directories
+
+
+def test_nodes_and_tools_are_what_has_a_file():
+    assert "write-file" in bundled_names()
+    assert tool_names() == ["catch", "get", "set"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
 from pflow import __version__
-from pflow.errors import CANNOT_WRITE, NOT_FOUND, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, USAGE, PflowError
+from pflow.registry import names_in, tool_names
 from pflow.stage import failure
 from pflow.stage.main import leave
 from pflow.stage.signals import die_of_closed_pipe, die_quietly_of_interrupt
@@ -15,24 +15,8 @@ from pflow.stage.stdout import ClosedPipe, secure_standard_files, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
-
-HELP = """\
-Usage: pflow WORD [FLAG]…
-       pflow STEP [FLAG]… :: STEP [FLAG]… …
-
-Run the command WORD, or else pflow-WORD: a node or a tool as a stage of a pipe; or a saved flow of that name. Steps
-with :: between them, or one argument 'STEP … => STEP …', are a flow.
-
-Commands:
-  {commands}
-Nodes:
-  {nodes}
-Tools:
-  {tools}
-
-pflow WORD --help tells more of each.
-"""
 
 
 def main() -> NoReturn:
@@ -51,7 +35,9 @@ def run(words: list[str]) -> int:
         if 1 in closed and words and words[0] in own_words:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
-            write_pieces(1 if words else 2, [_help().encode()])
+            from pflow.commands._driver import driver_help
+
+            write_pieces(1 if words else 2, [driver_help().encode()])
             return 0 if words else USAGE
         if words[0] == "--version":
             write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
@@ -145,66 +131,90 @@ def _close_again(closed: list[int]) -> None:
 
 
 def _run_program(program: str, word: str, words: list[str]) -> int:
-    if program.endswith(".py"):
+    """A class or a program with an interface as a stage; any other program takes the place of this process."""
+    if program.endswith(".py") or _has_interface(program):
+        from pflow.discovery import is_node_name
         from pflow.stage.main import main_of_file
 
-        main_of_file(program, word.replace("_", "-"), words)
+        if not is_node_name(_name_of(program)):
+            hint = "a node's name has letters, digits, - and _ only"
+            raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
+        main_of_file(program, _name_of(program), words)
+    from pflow.stage.start import pass_guard, start_program
+
+    pass_guard(program, _name_of(program))
+    return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
+
+
+def _has_interface(program: str) -> bool:
+    """Whether it has one, be it a broken one: the stage says what is wrong with that."""
+    from pflow.stage.start import mentions_interface
+
+    if not mentions_interface(program):
+        return False
+    from pflow.header import program_interface
+
     try:
-        os.execv(program, [program, *words])
-    except OSError as error:
-        if error.errno == errno.ENOEXEC:  # a script without a #!, which a shell runs as well
-            os.execv("/bin/sh", ["/bin/sh", program, *words])
-        raise PflowError(f"cannot run '{program}': {error.strerror}", exit=exit_code(error)) from None
+        return not program_interface(program)[0].open
+    except PflowError:
+        return True
+    except OSError:
+        return False
+
+
+def _name_of(program: str) -> str:
+    """The name of the node that a file is."""
+    name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
+    return name.replace("_", "-") if program.endswith(".py") else name
 
 
 def _run_command(word: str, words: list[str]) -> int:
-    """A command's click function, with its errors in our words and codes."""
+    """A command's own main, or its click function with its errors in our words and codes."""
     module = f"pflow.commands.{word.replace('-', '_')}"
     __import__(module)
+    main: Callable[[list[str]], int] | None = getattr(sys.modules[module], "main", None)
+    if main is not None:
+        return main(words)
     from pflow.commands._click import run_click
 
     return run_click(sys.modules[module].command, word, words)
 
 
 def _find_program(word: str) -> str | None:
-    """pflow-WORD beside this very program, then on PATH, then a user's own node."""
-    if "/" in word or not word or word.startswith("-"):
+    """The executable or the file of the node or tool that a word means."""
+    if "/" in word:
+        return word if _is_node_file(word) else None
+    word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
+    if not word or word.startswith("-"):
         return None
-    beside = os.path.dirname(os.path.abspath(sys.argv[0]))
-    for directory in [beside, *os.environ.get("PATH", "").split(os.pathsep)]:
-        path = os.path.join(directory, "pflow-" + word)
-        if directory and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    from pflow.registry import find_own
+    from pflow.discovery import BUNDLED, TOOL, find_node, launcher
 
-    return find_own(word)
+    found = find_node(word)
+    if found is None:
+        return None
+    started_by = launcher(found.name) if found.origin in (BUNDLED, TOOL) else None
+    return started_by or (found.file if found.origin != TOOL else None)
+
+
+def _is_node_file(file: str) -> bool:
+    """Whether a file is meant as a node: by its name or by its interface."""
+    name = os.path.basename(file)
+    return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
 
 
 def _not_found(word: str) -> PflowError:
     import difflib
 
+    from pflow.discovery import fault_of
     from pflow.flow.kinds import list_kinds
     from pflow.flow.subflow import saved_flows
 
+    if fault := fault_of(word):
+        return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     shown = word if len(word) <= 60 else word[:59] + "…"
-    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *names_in("plumbing")]
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
     near = difflib.get_close_matches(word, names, 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
     if " " in word and not near:
         hint = "a flow in one argument is 'a => b', its first word a node"
     return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
-
-
-def names_in(package: str) -> list[str]:
-    """The commands or tools there are: one file each."""
-    directory = os.path.join(os.path.dirname(os.path.dirname(__file__)), package)
-    files = [file for file in sorted(os.listdir(directory)) if file.endswith(".py") and not file.startswith("_")]
-    return [file[:-3].replace("_", "-") for file in files if file != "main.py"]
-
-
-def _help() -> str:
-    from pflow.registry import bundled_names
-
-    return HELP.format(
-        commands=" ".join(names_in("commands")), nodes=" ".join(bundled_names()), tools=" ".join(names_in("plumbing"))
-    )

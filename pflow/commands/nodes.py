@@ -2,62 +2,149 @@
 
 from __future__ import annotations
 
-import click
+from pflow.colour import AUTO, WHEN, Colour
+from pflow.errors import FAILED, PflowError
+from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.usage import usage as kinds
+from pflow.usage.usage import Argument, Flag, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.kinds import Kind
+    from pflow.flow.explaining.catalogue_lines import Line
+
+_ONE_LINE = 1 << 30
+"""The width of a list that is no terminal's: a line a node, for grep."""
+
+USAGE = Usage(
+    "pflow nodes",
+    "List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.",
+    ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS"),
+)
+USAGE.description = """\
+Nodes are looked for among those that come with pflow, then in the directories of PFLOW_NODES and in pflow/nodes under
+XDG_DATA_HOME, then on PATH as pflow-NAME; the first of a name is meant everywhere. Their files are read and never run.
+What has a name that another has before it, or cannot be a node, stands at the end, with the reason. NAME may be the
+path of such a file."""
+USAGE.flags = [
+    Flag(("--json",), "print their interfaces as one JSON list"),
+    Flag(("--search",), "only those of which all these words are said, best first", metavar="WORDS"),
+    Flag(
+        ("--color",),
+        "print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set",
+        metavar="|".join(WHEN),
+        choices=WHEN,
+    ),
+    Flag(("-h", "--help"), "print this help"),
+]
+USAGE.arguments = [Argument("NAME", kinds.NODE, repeats=True)]
+USAGE.examples = (
+    "pflow nodes",
+    "pflow nodes llm write-file",
+    "pflow nodes --search 'write file'",
+    "pflow nodes --json | jq -r '.[] | select(.reads) | .name'",
+)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--json", "as_json", is_flag=True, help="Print their interfaces as one JSON list.")
-@click.argument("names", nargs=-1, metavar="[NAME]…")
-def command(names: tuple[str, ...], as_json: bool) -> None:
-    """List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.
+def main(words: list[str]) -> int:
+    """Raises PflowError: 2 for wrong flags, 127 for a name that is none, 1 for a search that finds nothing."""
+    flags, names = _split(words) if words else ({}, [])
+    if "--help" in flags:
+        from pflow.usage.text import help_text
 
-    Their files are read and never run.
-
-    \b
-    pflow nodes
-    pflow nodes llm write-file
-    pflow nodes --json | jq -r '.[].name'
-    """
-    import os
-
-    from pflow.flow.explaining.catalogue import everything, find
-    from pflow.flow.explaining.columns import in_ascii, is_utf8
-    from pflow.stage.stdout import write_pieces
-
-    kinds = [find(name) for name in names] if names else everything()
-    text = _json(kinds) if as_json else _text(kinds, in_detail=bool(names))
-    write_pieces(1, [(text if as_json or is_utf8(os.environ) else in_ascii(text)).encode()])
+        return _print(help_text(USAGE))
+    when = flags.get("--color", [AUTO])[-1]
+    if when not in WHEN:
+        raise PflowError(f"cannot take '--color={when}': it is auto, always or never", exit=WRONG_FLAGS)
+    as_json = "--json" in flags
+    if "--search" in flags:
+        return _search(" ".join([*flags["--search"], *names]).split(), when, as_json=as_json)
+    if names:
+        return _print(_interfaces(names) if as_json else _details(names, when), as_json=as_json)
+    return _list(_lines(), when, as_json=as_json)
 
 
-def _json(kinds: list[Kind]) -> str:
-    from pflow.flow.explaining.catalogue import entry
-    from pflow.jsontext import encode
+def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    from pflow.usage.split import split_flags
 
-    return str(encode([entry(kind) for kind in kinds], escape=False), "utf-8") + "\n"
+    try:
+        return split_flags(words, USAGE.flags)
+    except PflowError as error:
+        raise PflowError(error.message, hint="pflow nodes --help", exit=error.exit) from None
 
 
-def _text(kinds: list[Kind], *, in_detail: bool) -> str:
-    from pflow.flow.explaining.catalogue import entry
+def _search(words: list[str], when: str, *, as_json: bool) -> int:
+    from pflow.flow.explaining.catalogue_lines import about
+
+    listed = about(_lines(), words)
+    if listed or as_json:
+        _list(listed, when, as_json=as_json, is_ranked=True)
+    if not listed:
+        raise PflowError(f"cannot find a node about '{' '.join(words)}'", hint="pflow nodes lists all", exit=FAILED)
+    return 0
+
+
+def _lines() -> list[Line]:
+    """Everything there is; shells that complete names learn of it too."""
+    from pflow.flow.explaining.catalogue_lines import lines
+    from pflow.flow.kinds import FLOW
+    from pflow.offered import FLOWS, NODES, offer
+
+    listed = lines()
+    there = [line for line in listed if line.is_there]
+    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
+    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
+    return listed
+
+
+def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
+    if as_json:
+        from pflow.flow.explaining.catalogue import entries
+
+        return _print(_json(entries(listed)), as_json=True)
     from pflow.flow.explaining.catalogue_text import list_text
     from pflow.flow.explaining.columns import terminal_width
 
-    entries = [entry(kind) for kind in kinds]
-    if not in_detail:
-        return list_text(entries, terminal_width())
-    return "\n".join(map(_detail, kinds))
+    return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
 
 
-def _detail(kind: Kind) -> str:
-    from pflow.flow.explaining.catalogue import entry, is_known
+def _interfaces(names: list[str]) -> str:
+    from pflow.flow.explaining.catalogue import entry, find
+
+    return _json([entry(find(name)) for name in names])
+
+
+def _json(entries: list[dict[str, object]]) -> str:
+    from pflow.jsontext import encode
+
+    return str(encode(entries, escape=False), "utf-8") + "\n"
+
+
+def _details(names: list[str], when: str) -> str:
+    from pflow.flow.explaining.catalogue import entry, find, is_known
     from pflow.flow.explaining.catalogue_text import detail_text
     from pflow.flow.explaining.columns import terminal_width
 
-    about = entry(kind)
-    known = is_known(about)
-    description = kind.interface.description if known else ""
-    examples = kind.interface.examples if known else ()
-    return detail_text(about, description, examples, terminal_width())
+    texts = []
+    for kind in map(find, names):
+        about = entry(kind)
+        is_read = is_known(about)
+        description = kind.interface.description if is_read else ""
+        examples = kind.interface.examples if is_read else ()
+        texts.append(detail_text(about, description, examples, terminal_width(), _colour(when)))
+    return "\n".join(texts)
+
+
+def _colour(when: str) -> Colour:
+    from pflow.colour import colour_of
+
+    return colour_of(1, when)
+
+
+def _print(text: str, *, as_json: bool = False) -> int:
+    import os
+
+    from pflow.flow.explaining.columns import in_ascii, is_utf8
+    from pflow.stage.stdout import write_pieces
+
+    write_pieces(1, [(text if as_json or is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    return 0

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
+from pflow.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
 from pflow.errors import BAD_DATA, PflowError, exit_code
-from pflow.registry import bundled_names, own_directories
-from pflow.source import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +11,9 @@ if TYPE_CHECKING:
 
     from pflow.interface import Interface
 
-BUNDLED, PYTHON, PROGRAM, FLOW = "bundled", "python", "program", "flow"
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Kind", "find_kind", "forget_kinds", "list_kinds"]
+
+FLOW = "flow"
 
 
 class Kind:
@@ -48,12 +47,11 @@ class Kind:
             from pflow.node import interface_of
 
             return interface_of(self.node_class())
-        from pflow.source import read_interface
-
         if self.origin == PYTHON:
-            return _open_where_prose(self.file)
-        beside = self.file + ".interface"
-        return read_interface(beside if os.path.isfile(beside) else self.file)
+            return read_python(self.file)
+        from pflow.header import program_interface
+
+        return program_interface(self.file)[0]
 
     @property
     def version(self) -> str:
@@ -76,7 +74,16 @@ class Kind:
         return self._class
 
 
-def _open_where_prose(file: str) -> Interface:
+def interpreter_fault_of(kind: Kind) -> str:
+    """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
+    if kind.origin != PROGRAM:
+        return ""
+    from pflow.header import interpreter_fault, program_interface
+
+    return interpreter_fault(program_interface(kind.file)[1])
+
+
+def read_python(file: str) -> Interface:
     """The interface in a user's own file; an open one, with the fault, where it is prose or has another grammar."""
     from pflow.interface import Interface
     from pflow.source import read_interface
@@ -121,56 +128,23 @@ def forget_kinds() -> None:
 
 
 def _find(type: str) -> Kind | None:
-    wanted = plain(type)
-    if wanted and type.replace("-", "").replace("_", "").isalnum() and type.islower():
-        bundled = _bundled(type.replace("_", "-"))
-        if os.path.isfile(bundled.file):
-            return bundled
-    by_name = {plain(kind.name): kind for kind in reversed(list_kinds())}
-    return by_name.get(wanted) or by_name.get(wanted.removesuffix("node"))
-
-
-def _bundled(name: str) -> Kind:
-    """The node of pflow's that has this name, if one has."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "nodes")
-    return Kind(name, BUNDLED, os.path.join(folder, name.replace("-", "_") + ".py"))
+    found = find_node(type)
+    return Kind(found.name, found.origin, found.file) if found is not None and found.origin != TOOL else None
 
 
 def list_kinds() -> list[Kind]:
-    """Every kind of node there is: pflow's own, the user's, the programs on PATH; the first of a name wins."""
-    kinds = [_bundled(name) for name in bundled_names()]
-    for directory in own_directories():
-        kinds += _in_directory(directory, with_python=True)
-    for directory in os.environ.get("PATH", "").split(os.pathsep):
-        kinds += _in_directory(directory, with_python=False) if directory else []
-    names = {f"pflow-{kind.name}" for kind in kinds if kind.origin == BUNDLED}
-    names |= {"pflow-get", "pflow-set", "pflow-catch"}
-    kinds = [kind for kind in kinds if kind.origin == BUNDLED or f"pflow-{kind.name}" not in names]
-    return list({kind.name: kind for kind in reversed(kinds)}.values())[::-1]
-
-
-def _in_directory(directory: str, *, with_python: bool) -> list[Kind]:
-    try:
-        files = sorted(os.listdir(directory))
-    except OSError:
-        return []
-    kinds = []
-    for file in files:
-        path = os.path.join(directory, file)
-        if with_python and file.endswith(".py") and not file.startswith("_") and os.path.isfile(path):
-            kinds.append(Kind(file[:-3].replace("_", "-"), PYTHON, path))
-        elif file.startswith("pflow-") and not file.endswith(".interface") and _is_program(path):
-            kinds.append(Kind(file.removeprefix("pflow-"), PROGRAM, path))
-    return kinds
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    """Every kind of node there is, in the order of pflow.discovery."""
+    there = [found for found in list_nodes() if not found.fault and not found.behind]
+    return [Kind(found.name, found.origin, found.file) for found in there]
 
 
 def no_such_kind(type: str) -> PflowError:
     import difflib
 
+    from pflow.discovery import fault_of
+
+    if fault := fault_of(type):
+        return PflowError(f"cannot use the node '{type}': {fault}", exit=BAD_DATA)
     near = difflib.get_close_matches(type, [kind.name for kind in list_kinds()], 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow nodes lists them"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pflow import errors
 from pflow.errors import PflowError
 from pflow.paths import meet, parse_path
-from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, split_flags, take_store
+from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, take_store
 from pflow.stage.stdout import write_pieces
+from pflow.usage.split import split_flags
 from pflow.usage.usage import Flag, Usage
 
 TYPE_CHECKING = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, set_members, source_in, split_flags
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, set_members, source_in
 from pflow.stage.intake import EMPTY, empty_pipe, take_in
 from pflow.stage.stdout import write_pieces
+from pflow.usage.split import split_flags
 from pflow.usage.usage import Argument, Flag, Usage
 
 USAGE = Usage(

@@ -5,8 +5,8 @@ setup() { load helper; }
 @test "the nodes of pflow are listed with what they touch" {
     in_shells 'PATH=$(dirname "$(command -v pflow)"):/usr/bin:/bin COLUMNS=100 pflow nodes | grep -e Nodes -e read-file -e shell | tr -s " "'
     expect 0 'Nodes that come with pflow
- read-file 1.0.0 Read a file, exactly as it is. reads files
- shell 1.0.0 Run a command with /bin/sh. runs commands'
+ read-file 1.0.0 reads files Read a file, exactly as it is.
+ shell 1.0.0 runs commands Run a command with /bin/sh.'
 }
 
 @test "own nodes, programs on PATH and saved flows are listed, and none of them is run" {
@@ -15,16 +15,16 @@ setup() { load helper; }
         printf "%s\n" "#!/bin/sh" "# Theirs." "touch ran" >bin/pflow-theirs; chmod +x bin/pflow-theirs
         echo "{\"description\": \"Ours.\", \"nodes\": [{\"type\": \"theirs\"}]}" >data/pflow/flows/ours.pflow.json
         export PFLOW_NODES=$PWD/own PATH="$PWD/bin:$PATH" XDG_DATA_HOME=$PWD/data
-        pflow nodes | grep -A 1 -e "^Your" -e "^Programs" -e "^Saved"
+        pflow nodes | grep -A 1 -e "^Your" -e "^Programs" -e "^Saved" | sed "s,in /.*/,in ,"
         pflow nodes mine theirs ours | grep "^From" | sed "s,/.*/,,"; ls'
-    expect 0 'Your own nodes in Python
-  mine  1.0.0  Mine.  open
+    expect 0 'Your own, in own
+  mine  1.0.0  open  Mine.
 --
-Programs
-  theirs  1.0.0  Theirs.  open
+Programs on PATH, in bin
+  theirs  1.0.0  open  Theirs.
 --
 Saved flows
-  flow:ours  Ours.  open
+  flow:ours  open  Ours.
 From     mine.py (python)
 From     pflow-theirs (program)
 From     ours.pflow.json (flow)
@@ -45,6 +45,27 @@ own'
 }
 
 @test "a node whose file cannot be read does not keep the others from being listed" {
-    in_shells 'echo "class (" >broken.py; export PFLOW_NODES=$PWD; pflow nodes | grep -c -e "broken  *?  cannot read the node" -e "  read-file "'
-    expect 0 2
+    in_shells 'echo "class (" >broken.py; export PFLOW_NODES=$PWD; pflow nodes | grep -c -e "^Broken" -e "  broken  cannot read the node" -e "  read-file "'
+    expect 0 3
+}
+
+@test "a search finds by all words, and is 1 where nothing is found" {
+    in_shells 'pflow nodes --search "WRITE whole" | tr -s " "; pflow nodes --search=no-such-word || echo $?; pflow nodes --search write zzz --json || echo $?'
+    expect 0 'Found, best first
+ write-file 1.0.0 writes files Write a file, whole or not at all.
+1
+[]
+1' "cannot find a node about 'write zzz'"
+}
+
+@test "wrong flags are 2, and a closed stdout is 141" {
+    in_shells 'pflow nodes --jsn; echo $?; pflow nodes --color=red; echo $?; pflow nodes --search; echo $?'
+    expect 0 $'2\n2\n2' 'pflow nodes --help'
+    SHELLS=bash in_shells 'pflow nodes --json | true; echo "${PIPESTATUS[0]}" | grep -x -e 0 -e 141 >/dev/null; pflow nodes >&-; echo $?'
+    expect 0 73 'it is closed'
+}
+
+@test "colour is for a terminal alone, or when it is asked for" {
+    in_shells 'unset NO_COLOR CLICOLOR_FORCE; for when in auto never always; do pflow nodes --color=$when | grep -c "$(printf "\033")\[36mllm"; done'
+    expect 0 $'0\n0\n1'
 }

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -26,12 +27,17 @@ MEGABYTE = 1_000_000
 
 
 class Row(NamedTuple):
-    """One line of the table: what runs, as processes in a pipe, and how many times bare Python it may cost."""
+    """One line of the table: what runs, as processes in a pipe, and how many times bare Python it may cost.
+
+    `variables` are for its environment; `forgotten` is removed before each turn.
+    """
 
     title: str
     pipe: list[list[str]]
     limit: float
     stdin: Path
+    variables: dict[str, str] = {}  # noqa: RUF012 - nobody changes it
+    forgotten: Path | None = None
 
 
 class Line(NamedTuple):
@@ -83,7 +89,9 @@ def measure_starts(scratch: Path, rounds: int) -> list[Line]:
     samples: dict[str, list[float]] = {row.title: [] for row in [bare, *rows]}
     for turn in range(rounds + 1):
         for row in [bare, *rows]:
-            usage = run(row.pipe, row.stdin)
+            if row.forgotten is not None:
+                row.forgotten.unlink(missing_ok=True)
+            usage = run(row.pipe, row.stdin, {**os.environ, **row.variables})
             if turn:  # the first fills the file cache
                 samples[row.title].append(usage.cpu)
     cpu = {title: statistics.median(sample) * 1000 for title, sample in samples.items()}
@@ -106,6 +114,7 @@ def start_rows(scratch: Path) -> list[Row]:
         Row("pflow-read-file --help", [[program("pflow-read-file"), "--help"]], 5, nothing),
         Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),
         *flow_rows(scratch, text),
+        *nodes_rows(scratch),
     ]
 
 
@@ -128,6 +137,36 @@ def flow_rows(scratch: Path, text: Path) -> list[Row]:
         Row("pflow run 'read-file => write-file'", [[pflow, "run", pipe]], 8, nothing),
         Row("the same from a .pflow.json", [[pflow, "run", str(two)]], 18, nothing),
         Row("pflow check, 100 steps", [[pflow, "check", str(hundred)]], 25, nothing),
+    ]
+
+
+NODE = """\
+#!/bin/sh
+# Turn a text into number {0}, as a node of many would.
+#
+# Interface:
+# - Reads: shared["text"]: str [pipe]  # the text
+# - Writes: shared["out_{0}"]: str [pipe]  # what came of it
+# - Params: size: int = {0}  # how large
+# - Effects: none
+exec cat
+"""
+
+
+def nodes_rows(scratch: Path) -> list[Row]:
+    """A list of 500 nodes in any language, with none of them remembered, and with all."""
+    many, nothing = scratch / "many", Path(os.devnull)
+    many.mkdir()
+    for number in range(500):
+        file = many / f"pflow-node-{number}"
+        file.write_text(NODE.format(number))
+        file.chmod(0o755)
+    command = [[program("pflow"), "nodes"]]
+    path = f"{many}:{os.environ['PATH']}"
+    cold, warm = ({"PATH": path, "XDG_CACHE_HOME": str(scratch / name)} for name in ("cold", "warm"))
+    return [
+        Row("pflow nodes, 500 on PATH, cold", command, 10, nothing, cold, scratch / "cold" / "pflow" / "nodes.json"),
+        Row("pflow nodes, 500 on PATH, warm", command, 3, nothing, warm),
     ]
 
 
@@ -183,7 +222,7 @@ def program(name: str) -> str:
     return str(path)
 
 
-def run(pipe: list[list[str]], stdin: Path) -> Usage:
+def run(pipe: list[list[str]], stdin: Path, environment: Mapping[str, str] = os.environ) -> Usage:
     """Run a pipe from a file to nowhere. Whatever fails ends the bench.
 
     A child's peak memory counts from what this process had at the fork: it stays small.
@@ -195,7 +234,7 @@ def run(pipe: list[list[str]], stdin: Path) -> Usage:
         after, sink = (None, os.open(os.devnull, os.O_WRONLY)) if at == len(pipe) - 1 else os.pipe()
         wiring = [(os.POSIX_SPAWN_DUP2, source, 0), (os.POSIX_SPAWN_DUP2, sink, 1)]
         children.append(
-            os.posix_spawnp(command[0], command, os.environ, file_actions=wiring, setsigdef=[signal.SIGPIPE])
+            os.posix_spawnp(command[0], command, environment, file_actions=wiring, setsigdef=[signal.SIGPIPE])
         )
         os.close(source)
         os.close(sink)

@@ -2,13 +2,17 @@
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from pflow.commands._click import run_click
-from pflow.commands.nodes import command
+from pflow import remembered
+from pflow.commands.nodes import USAGE, main
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
+from pflow.flow.explaining.columns import cells
+from pflow.flow.kinds import find_kind, forget_kinds
 from pflow.flow.subflow import saved_flows
 
 OWN = '''
@@ -62,6 +66,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "nodes"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("COLUMNS", "100")
     forget_kinds()
@@ -72,7 +77,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def nodes(capfdbinary):
     def run(*words):
-        assert run_click(command, "nodes", list(words)) == 0
+        assert main(list(words)) == 0
         return capfdbinary.readouterr().out.decode()
 
     return run
@@ -82,14 +87,23 @@ def entries(nodes, *words):
     return {entry["name"]: entry for entry in json.loads(nodes("--json", *words))}
 
 
-def test_every_node_is_listed_in_the_group_of_its_origin(nodes):
+def put_program(file, text):
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+def test_every_node_is_listed_in_the_group_of_its_place(nodes, own):
     groups = [group.split("\n") for group in nodes().split("\n\n")]
     assert [group[0] for group in groups] == [
-        "Nodes that come with pflow", "Your own nodes in Python", "Programs", "Saved flows",
-    ]  # fmt: skip
-    assert groups[1][1:] == ["  count-words  2.1.0  Count the words.  reads files"]
-    assert groups[2][1:] == ["  what-time  1.2.0  Say what the time is.  runs commands"]
-    assert groups[3][1:] == ["  flow:greet  Save a greeting  writes files", ""]
+        "Nodes that come with pflow",
+        f"Your own, in {own}/nodes",
+        f"Programs on PATH, in {own}/bin",
+        "Saved flows",
+    ]
+    assert groups[1][1:] == ["  count-words  2.1.0  reads files  Count the words."]
+    assert groups[2][1:] == ["  what-time  1.2.0  runs commands  Say what the time is."]
+    assert groups[3][1:] == ["  flow:greet  writes files  Save a greeting", ""]
 
 
 def test_nothing_of_a_users_is_run(nodes, own):
@@ -173,7 +187,7 @@ def test_a_node_whose_file_cannot_be_read_is_listed_with_its_fault(nodes, own, n
     entry = entries(nodes)[name]
     assert (entry["origin"], "reads" in entry) == ("python", False)
     assert f"{name}.py" in entry["fault"]
-    assert f"\n  {name} " in nodes()
+    assert f"\n  {name} " in nodes().partition("Broken")[2]
     assert nodes(name).startswith(f"{name}: cannot read")
     assert "count-words" in nodes()
 
@@ -205,7 +219,7 @@ def test_a_program_with_a_bad_interface_is_listed_with_its_fault(nodes, own):
 def test_a_saved_flow_that_does_not_load_is_listed_with_its_fault(nodes, own):
     (own / "data" / "pflow" / "flows" / "torn.pflow.json").write_text('{"nodes": [')
     assert "torn.pflow.json" in entries(nodes)["flow:torn"]["fault"]
-    assert "\n  flow:torn " in nodes()
+    assert "\n  flow:torn " in nodes().partition("Broken")[2]
 
 
 def test_a_node_in_prose_is_open_and_says_why(nodes, own):
@@ -226,15 +240,43 @@ def test_a_name_that_is_no_node_is_127_with_the_nearest(nodes):
     assert (caught.value.exit, caught.value.hint) == (127, "did you mean count-words?")
 
 
-def test_no_line_is_wider_than_the_terminal(nodes, monkeypatch):
+def test_a_tool_is_no_node_and_is_said_to_be_one(nodes):
+    with pytest.raises(PflowError) as caught:
+        nodes("get")
+    assert (caught.value.exit, caught.value.hint) == (127, "get is a tool: pflow-get --help")
+
+
+def test_no_row_is_wider_than_the_terminal(nodes, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert max(len(line) for line in nodes().split("\n")) <= 80
+    assert max(len(line) for line in nodes().split("\n") if line.startswith(" ")) <= 80
+
+
+def test_where_no_terminal_is_each_node_has_one_line(nodes, own, monkeypatch):
+    put_program(own / "bin" / "pflow-long", f"#!/bin/sh\n# {'word ' * 100}.\n")
+    monkeypatch.delenv("COLUMNS")
+    assert f"  {'word ' * 100}.\n" in nodes()
+    monkeypatch.setenv("COLUMNS", "80")
+    assert f"  {'word ' * 5}" in nodes()
+    assert f"  {'word ' * 100}" not in nodes()
+
+
+@pytest.mark.parametrize("name", ["é" * 3, "界" * 3])
+def test_columns_are_as_wide_as_they_look(nodes, own, monkeypatch, name):
+    monkeypatch.delenv("COLUMNS")
+    (own / "data" / "pflow" / "flows" / f"{name}.pflow.json").write_text(json.dumps(FLOW))
+    rows = nodes().partition("Saved flows\n")[2].splitlines()
+    assert len({cells(row.partition("writes files")[0]) for row in rows}) == 1
+    assert len(rows) == 2
 
 
 def test_what_a_terminal_would_obey_is_escaped(nodes, own):
-    (own / "bin" / "pflow-evil").write_text("#!/bin/sh\n# Say \x1b[31mred.\n")
-    (own / "bin" / "pflow-evil").chmod(0o755)
-    assert "\x1b" not in nodes() + nodes("evil")
+    put_program(own / "bin" / "pflow-evil", "#!/bin/sh\n# Say \x1b[31mred.\n")
+    put_program(own / "bin" / "pflow-worse", "#!/no\x1b[31m\n# Worse.\n")
+    put_program(own / "nodes" / "pflow-a\x1b[31m\nb", "#!/bin/sh\n")
+    shown = nodes() + nodes("evil") + nodes("--search", "red") + nodes("worse")
+    assert "\x1b" not in shown
+    assert "  evil       1.0.0  open           Say \\x1b[31mred.\n" in shown
+    assert f"  a\\x1b[31m b  {own}/nodes/pflow-a" in shown
 
 
 def test_without_utf8_everything_of_ours_is_ascii(nodes, monkeypatch):
@@ -247,3 +289,187 @@ def test_without_a_data_directory_there_are_no_saved_flows(monkeypatch, data):
     monkeypatch.setenv("XDG_DATA_HOME", data)
     monkeypatch.setenv("HOME", "")
     assert saved_flows() == []
+
+
+def test_who_has_the_name_of_another_is_told_with_that_other(nodes, own, monkeypatch):
+    monkeypatch.setenv("PATH", f"{own / 'bin'}:{own / 'late'}")
+    for name in ("what-time", "count-words", "llm", "get"):
+        put_program(own / "late" / f"pflow-{name}", "#!/bin/sh\n# Late.\n")
+    hidden = nodes().partition("Shadowed\n")[2].splitlines()
+    assert f"  what-time  {own}/late/pflow-what-time is behind {own}/bin/pflow-what-time" in hidden
+    assert f"  count-words  {own}/late/pflow-count-words is behind {own}/nodes/count_words.py" in hidden
+    befores = [line.rpartition("/")[2] for line in hidden]
+    assert sorted(befores) == ["count_words.py", "get.py", "llm.py", "pflow-what-time"]
+    found = json.loads(nodes("--json"))
+    assert [entry["shadows"] for entry in found if "reads" in entry and entry["name"] == "what-time"] == [
+        [f"{own}/late/pflow-what-time"]
+    ]
+    assert {entry["name"] for entry in found if "shadowed_by" in entry} == {"what-time", "count-words", "llm", "get"}
+
+
+def test_a_path_tells_of_a_node_that_another_is_before(nodes, own, monkeypatch):
+    put_program(own / "late" / "pflow-count-words", "#!/bin/sh\n# Late.\n")
+    monkeypatch.setenv("PATH", str(own / "late"))
+    monkeypatch.chdir(own)
+    assert nodes("count-words").startswith("count-words 2.1.0: Count the words.")
+    assert nodes("late/pflow-count-words").startswith("count-words 1.0.0: Late.")
+
+
+def test_an_interpreter_that_is_not_there_is_told(nodes, own):
+    put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n# Odd.\n")
+    why = "its interpreter '/nonexistent/sh' is not there"
+    assert f"  odd  {own}/bin/pflow-odd: {why}\n" in nodes().partition("Broken\n")[2]
+    assert f"Broken   {why}\n" in nodes("odd")
+    assert entries(nodes)["odd"]["fault"] == entries(nodes, "odd")["odd"]["fault"] == why
+
+
+def test_what_cannot_be_a_node_says_why_when_asked_for(nodes, own):
+    (own / "nodes" / "pflow-plain").write_text("#!/bin/sh\n")
+    for name in ("plain", f"{own}/nodes/pflow-plain"):
+        with pytest.raises(PflowError, match="it may not be executed") as caught:
+            nodes(name)
+        assert caught.value.exit == 127
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["words"], ["count-words", "talk"]),
+        (["WORDS", "count"], ["count-words"]),
+        (["the time"], ["what-time"]),
+        (["letters make"], ["count-words"]),
+        (["one by one"], ["count-words"]),
+        (["time words"], ["talk"]),
+        (["greeting"], ["greet"]),
+        (["cannot parse"], ["bad"]),
+    ],
+)
+def test_a_search_finds_what_has_every_word_first_in_its_name(nodes, own, words, names):
+    put_program(own / "bin" / "pflow-bad", "#!/bin/sh\n# Interface:\n# - Reads: text\n")
+    put_program(own / "bin" / "pflow-talk", "#!/bin/sh\n# Talk, in words, for a time.\n")
+    found = [name.removeprefix("flow:") for name in entries(nodes, "--search", *words)]
+    assert [name for name in found if name in ("count-words", "what-time", "talk", "greet", "bad")] == names
+
+
+@pytest.mark.parametrize("words", [["count", "zzz"], ["zzz"]])
+def test_a_search_that_finds_nothing_is_1(capfdbinary, words):
+    with pytest.raises(PflowError, match=f"cannot find a node about '{' '.join(words)}'") as caught:
+        main(["--search", *words, "--json"])
+    assert caught.value.exit == 1
+    assert capfdbinary.readouterr().out == b"[]\n"
+
+
+def test_a_search_is_listed_best_first_whatever_the_place(nodes, own):
+    put_program(own / "bin" / "pflow-words", "#!/bin/sh\n# Other.\n")
+    assert [line.split()[0] for line in nodes("--search=words").splitlines()][:3] == ["Found,", "count-words", "words"]
+
+
+@pytest.mark.parametrize("words", [["--jsn"], ["--search"], ["--color=red"], ["--json=yes"], ["-x"]])
+def test_wrong_flags_are_2(words):
+    with pytest.raises(PflowError) as caught:
+        main(words)
+    assert caught.value.exit == 2
+
+
+def test_help_tells_the_flags(nodes):
+    assert "--search WORDS" in nodes("--help")
+    assert nodes("-h", "nonsense") == nodes("--help")
+    assert USAGE.arguments[0].values == "node"
+
+
+def test_colour_is_for_names_and_faults(nodes, own, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    (own / "nodes" / "broken.py").write_text("class (")
+    shown = nodes("--color=always")
+    assert "\x1b[36mcount-words\x1b[0m" in shown
+    assert "\x1b[1;31mbroken\x1b[0m" in shown
+    assert "\x1b" not in nodes() + nodes("--color=never")
+    assert "\x1b" not in nodes("--color=always", "--json")
+
+
+def test_what_was_read_is_not_read_again(nodes, monkeypatch):
+    monkeypatch.setattr(remembered, "_MOMENT", 0)
+    first = nodes()
+
+    def refuse(file):
+        raise AssertionError(file)
+
+    for reader in ("program_interface", "read_python"):
+        monkeypatch.setattr(f"pflow.flow.explaining.catalogue_lines.{reader}", refuse)
+    monkeypatch.setattr("pflow.source.read_interface", refuse)
+    assert nodes() == first
+
+
+def same_size(file):
+    file.write_text(file.read_text().replace("Say", "Ask"))
+
+
+def replaced(file):
+    put_program(file.parent / "new", file.read_text().replace("Say", "Ask"))
+    os.utime(file.parent / "new", ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    os.replace(file.parent / "new", file)
+
+
+def beside(file):
+    (file.parent / f"{file.name}.interface").write_text("Ask what the time is.\n")
+
+
+@pytest.mark.parametrize("change", [same_size, replaced, beside])
+def test_a_file_that_changed_is_read_anew(nodes, own, change):
+    file = own / "bin" / "pflow-what-time"
+    assert "Say what" in nodes()
+    change(file)
+    assert "Ask what" in nodes()
+    assert "Say what" not in nodes()
+
+
+def test_an_interface_beside_that_went_is_forgotten(nodes, own):
+    beside(own / "bin" / "pflow-what-time")
+    assert "Ask what" in nodes()
+    (own / "bin" / "pflow-what-time.interface").unlink()
+    assert "Say what" in nodes()
+
+
+def test_a_file_that_went_is_listed_no_more(nodes, own):
+    assert "what-time" in nodes()
+    (own / "bin" / "pflow-what-time").unlink()
+    assert "what-time" not in nodes() + (own / "cache" / "pflow" / "nodes.json").read_text()
+
+
+@pytest.mark.parametrize("cache", ["", "relative", "/dev/null"])
+def test_without_a_cache_all_is_the_same(nodes, monkeypatch, cache):
+    whole = nodes()
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("HOME", "")
+    assert nodes() == whole
+
+
+def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):
+    monkeypatch.setattr(remembered, "_MOMENT", 0)
+    (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
+    whole = nodes()
+    script = "import sys\nfrom pflow.commands.main import run\nrun(['nodes'])\nsys.stderr.write(' '.join(sys.modules))"
+    script = f"import pflow.remembered\npflow.remembered._MOMENT = 0\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(remembered.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
+    heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
+    assert heavy & set(done.stderr.decode().split()) == set()
+    assert "count-words" in whole
+    assert done.stdout.decode() == whole
+
+
+def test_tab_learns_the_names(nodes, own):
+    put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n")
+    nodes("--search", "words")
+    offered = own / "cache" / "pflow" / "completion"
+    assert "count-words\tCount the words.\n" in (offered / "nodes").read_text()
+    assert "odd" not in (offered / "nodes").read_text()
+    assert (offered / "flows").read_text() == "greet\tSave a greeting\n"
+
+
+def test_five_hundred_nodes_are_listed(nodes, own):
+    for n in range(500):
+        put_program(own / "bin" / f"pflow-n{n}", f"#!/bin/sh\n# Number {n}.\n")
+    for shown in (nodes(), nodes()):
+        assert [f"  n{n} " in shown for n in range(500)] == [True] * 500
+    assert find_kind("n499").interface.summary == "Number 499."

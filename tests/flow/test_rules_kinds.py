@@ -1,5 +1,7 @@
 """PF11 and PF09: types, their versions, and the classes of a user's own nodes."""
 
+import os
+
 import pytest
 
 from tests.flow.checked import findings, flow, found, only
@@ -106,3 +108,32 @@ def test_a_file_that_is_no_python_is_told():
 def test_a_class_that_is_no_node_is_found_without_importing_it(text, expected):
     nodes = findings(flow("own"), {"own.py": text + "\nraise SystemExit('imported')\n"})
     assert [each.rule for each in nodes] == expected
+
+
+LOUD = """#!{interpreter}
+# Be loud.
+#
+# Interface:
+# - Writes: shared["out"]: str [pipe]  # a text
+"""
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "expected"),
+    [("/nowhere/to/be/found", ["cannot run: its interpreter '/nowhere/to/be/found' is not there"]), ("/bin/sh", [])],
+)
+def test_a_program_whose_interpreter_is_missing_is_told_before_anything_runs(
+    interpreter, expected, tmp_path, monkeypatch
+):
+    program = tmp_path / "pflow-loud"
+    program.write_text(LOUD.format(interpreter=interpreter))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    messages = [each.message for each in findings(flow({"id": "a", "type": "loud"})) if each.rule == "PF11"]
+    assert [message.partition("' ")[2] for message in messages] == expected
+
+
+def test_a_program_that_may_not_be_executed_is_told_of_instead_of_a_near_name():
+    finding = only(flow({"id": "a", "type": "loud"}), {"pflow-loud": LOUD.format(interpreter="/bin/sh")})
+    assert "'loud' is no node: '" in finding
+    assert "pflow-loud': it may not be executed (chmod +x)" in finding

@@ -1,20 +1,20 @@
-"""Every node there is and every saved flow, each with its interface, read from its file and never run."""
+"""Nodes and saved flows by name: the interface of each as a JSON object, read from its file and never run."""
 
 from __future__ import annotations
 
 import os
 
+from pflow.discovery import BUNDLED, find_node, list_nodes
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.flow.kinds import BUNDLED, find_kind, list_kinds, no_such_kind
-from pflow.flow.subflow import saved_flows
+from pflow.flow.explaining.catalogue_lines import cannot_read
+from pflow.flow.kinds import FLOW, Kind, find_kind, interpreter_fault_of, no_such_kind
 from pflow.jsontext import decode
-from pflow.source import in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.kinds import Kind
+    from pflow.flow.explaining.catalogue_lines import Line
 
 
 class _Stated:
@@ -25,19 +25,29 @@ class _Stated:
         self.flow_safe = flow_safe
 
 
-def everything() -> list[Kind]:
-    """Every node, then every saved flow."""
-    flows = [find_kind(f"flow:{name}") for name in saved_flows()]
-    return [*list_kinds(), *(kind for kind in flows if kind is not None)]
-
-
 def find(name: str) -> Kind:
-    """The node of this name, else the saved flow. Raises PflowError (127) where there is neither."""
-    kind = find_kind(name) or find_kind(f"flow:{name}")
-    if kind is None:
-        error = no_such_kind(name)
-        raise PflowError(error.message, hint=error.hint, exit=NOT_FOUND)
-    return kind
+    """The node whose file a path is, else the node of this name, else the saved flow.
+
+    Raises PflowError (127) where there is none.
+    """
+    kind = _at_path(name) or find_kind(name) or find_kind(f"flow:{name}")
+    if kind is not None:
+        return kind
+    error = no_such_kind(name)
+    found = find_node(name)
+    hint = f"{found.name} is a tool: pflow-{found.name} --help" if found is not None else error.hint
+    raise PflowError(error.message, hint=hint, exit=NOT_FOUND)
+
+
+def _at_path(path: str) -> Kind | None:
+    """A node by its file, also one whose name is another's."""
+    if "/" not in path:
+        return None
+    wanted = os.path.abspath(path)
+    found = next((each for each in list_nodes() if each.file == wanted), None)
+    if found is not None and found.fault:
+        raise PflowError(f"cannot use the node '{path}': {found.fault}", exit=NOT_FOUND)
+    return Kind(found.name, found.origin, found.file) if found else None
 
 
 def entry(kind: Kind) -> dict[str, Any]:
@@ -51,8 +61,8 @@ def entry(kind: Kind) -> dict[str, Any]:
     except PflowError as error:
         return {"name": kind.name, **where, "fault": error.message}
     except (OSError, ValueError, RecursionError, MemoryError) as error:
-        return {"name": kind.name, **where, "fault": f"cannot read '{kind.file}': {in_words(error)}"}
-    fault = kind.interface.fault
+        return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
+    fault = kind.interface.fault or interpreter_fault_of(kind)
     return {**about, **where, "fault": fault} if fault else {**about, **where}
 
 
@@ -71,3 +81,23 @@ def _described(kind: Kind) -> dict[str, Any]:
 def is_known(entry: dict[str, Any]) -> bool:
     """Whether an entry has the node's interface."""
     return "reads" in entry
+
+
+def entries(listed: list[Line]) -> list[dict[str, Any]]:
+    """The entry of each line; of one that another is before, `shadowed_by`, and of that other what it `shadows`."""
+    hidden: dict[str, list[str]] = {}
+    for line in listed:
+        if line.behind:
+            hidden.setdefault(line.behind, []).append(line.file)
+    return [_entry(line, hidden.get(line.file, [])) for line in listed]
+
+
+def _entry(line: Line, hidden: list[str]) -> dict[str, Any]:
+    where = {"name": line.name, "origin": line.origin, "file": line.file}
+    if line.behind:
+        return {**where, "shadowed_by": line.behind}
+    if line.fault and not line.version:
+        return {**where, "fault": line.fault}
+    kind = find_kind(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
+    about = entry(kind) if kind else where
+    return {**about, "shadows": hidden} if hidden else about

@@ -2,49 +2,83 @@
 
 from __future__ import annotations
 
+import os
+
+from pflow.colour import PLAIN, Colour
 from pflow.flow.explaining.catalogue import is_known
-from pflow.flow.explaining.columns import clean, table, wrap
+from pflow.flow.explaining.columns import cells, clean, pad, table, wrap
 from pflow.flow.explaining.sayings import value_text
-from pflow.flow.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
+from pflow.flow.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.registry import own_directories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from pflow.flow.explaining.catalogue_lines import Line
+
     Entry = dict[str, Any]
+    Row = tuple[str, ...]
 
-_GROUPS = {
-    BUNDLED: "Nodes that come with pflow",
-    PYTHON: "Your own nodes in Python",
-    PROGRAM: "Programs",
-    FLOW: "Saved flows",
-}
+_TITLES = {BUNDLED: "Nodes that come with pflow", FLOW: "Saved flows"}
+_FOUND = "Found, best first"
 
 
-def list_text(entries: list[Entry], width: int) -> str:
-    """A line for each node, in a group for each origin: its name, version, what it is, what it touches."""
-    parts = []
-    for origin, title in _GROUPS.items():
-        rows = [_row(entry) for entry in entries if entry["origin"] == origin]
-        if rows:
-            parts.append("\n".join([title, *table(rows, width)]) + "\n")
+def list_text(listed: list[Line], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
+    """A line for each node: its name, version, what it touches, what it is; ranked ones in their order, else by place.
+
+    Then what is a node only by its look, and why: another has its name, or it has a fault.
+    """
+    own = set(map(os.path.abspath, own_directories()))
+    groups: dict[str, list[Row]] = {}
+    for line in listed:
+        if line.is_there:
+            title = _FOUND if is_ranked else _title(line, own)
+            groups.setdefault(title, []).append((line.name, line.version, line.touched, line.summary))
+    parts = [_group(title, rows, width, colour) for title, rows in groups.items()]
+    hidden = [(line, f"{line.file} is behind {line.behind}") for line in listed if line.behind]
+    faulty = [(line, _fault(line)) for line in listed if line.fault]
+    parts += [_reasons("Shadowed", hidden, colour.warning, colour)] if hidden else []
+    parts += [_reasons("Broken", faulty, colour.fault, colour)] if faulty else []
     return "\n".join(parts)
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
-    name = clean(entry["name"])
-    if not is_known(entry):
-        return name, "?", clean(entry["fault"]), ""
-    version = "" if entry["origin"] == FLOW else clean(entry["version"])
-    return name, version, clean(entry["summary"]), _touched(entry)
+def _fault(line: Line) -> str:
+    return line.fault if line.file in line.fault else f"{line.file}: {line.fault}"
 
 
-def _touched(entry: Entry) -> str:
-    return "open" if entry["open"] else ", ".join(entry["effects"])
+def _title(line: Line, own: set[str]) -> str:
+    if line.origin in _TITLES:
+        return _TITLES[line.origin]
+    folder = os.path.dirname(line.file)
+    return f"Your own, in {folder}" if folder in own else f"Programs on PATH, in {folder}"
 
 
-def detail_text(entry: Entry, description: str, examples: tuple[str, ...], width: int) -> str:
+def _group(title: str, rows: list[Row], width: int, colour: Colour) -> str:
+    shown = [tuple(map(clean, row)) for row in rows]
+    lines = _even(shown, width, colour) or table(shown, width, first=colour.name)
+    return "\n".join([colour.heading(clean(title)), *lines]) + "\n"
+
+
+def _even(rows: list[Row], width: int, colour: Colour) -> list[str]:
+    """What `table` makes of rows that all fit, in a third of its time; nothing where some do not."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    sizes = [max(map(cells, column)) for column in columns]
+    if sum(sizes) + 2 * len(sizes) > width:
+        return []
+    padded = [[pad(cell, size) for cell in column] for column, size in zip(columns, sizes, strict=True)]
+    padded[0] = [colour.name(name) + cell[len(name) :] for name, cell in zip(columns[0], padded[0], strict=True)]
+    return [("  " + "  ".join(row)).rstrip() for row in zip(*padded, strict=True)]
+
+
+def _reasons(title: str, rows: list[tuple[Line, str]], paint: Callable[[str], str], colour: Colour) -> str:
+    """Why some are no nodes: whole lines, so that a path in them can be copied."""
+    lines = [f"  {paint(clean(line.name))}  {clean(why)}" for line, why in rows]
+    return "\n".join([colour.heading(title), *lines]) + "\n"
+
+
+def detail_text(entry: Entry, description: str, examples: tuple[str, ...], width: int, colour: Colour = PLAIN) -> str:
     """What one node declares: its reads, writes and params, its actions and effects, where it comes from."""
     if not is_known(entry):
         return "\n".join(wrap(f"{clean(entry['name'])}: {clean(entry['fault'])}", width)) + "\n"
@@ -55,14 +89,17 @@ def detail_text(entry: Entry, description: str, examples: tuple[str, ...], width
     parts.append([where, *table(list(_facts(entry)), width, indent=0)])
     for title in ("reads", "writes", "params"):
         rows = [_item(name, item) for name, item in entry[title].items()]
-        parts.append([title.title(), *table(rows, width)] if rows else [])
-    parts.append(["Examples", *(f"  {clean(line)}" for line in examples)] if examples else [])
+        parts.append([colour.heading(title.title()), *table(rows, width, first=colour.name)] if rows else [])
+    parts.append([colour.heading("Examples"), *(f"  {clean(line)}" for line in examples)] if examples else [])
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
 def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
+    is_broken = "fault" in entry and entry["origin"] == PROGRAM
+    if is_broken:
+        yield "Broken", clean(entry["fault"])
     if entry["open"]:
-        why = f": {clean(entry['fault'])}" if "fault" in entry else ""
+        why = f": {clean(entry['fault'])}" if "fault" in entry and not is_broken else ""
         yield "Open", f"its interface says nothing, so that any key and any param may pass{why}"
     else:
         yield "Effects", ", ".join(entry["effects"]) or "none"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
 """Our own signs where the terminal has ASCII only, each as wide as it was."""
@@ -19,11 +21,17 @@ def is_utf8(environment: Mapping[str, str]) -> bool:
     return "utf8" in locale.lower().replace("-", "")
 
 
-def terminal_width() -> int:
-    """The columns of the terminal, within what reads well."""
-    import shutil
+def terminal_width(*, otherwise: int = 80) -> int:
+    """The columns of the terminal on stdout, within what reads well; `otherwise` where there is none.
 
-    return min(max(shutil.get_terminal_size().columns, 60), 100)
+    COLUMNS says it before the terminal does, as in shutil, which takes long to import.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        found = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size(1).columns
+    except OSError:
+        return otherwise
+    return min(max(found, 60), 100)
 
 
 def in_ascii(text: str) -> str:
@@ -89,8 +97,13 @@ def _first_cells(word: str, width: int) -> str:
     return word[:end]
 
 
-def table(rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list[str]:
-    """Rows in columns, what does not fit wrapped within its column. Columns that are empty take no room."""
+def table(
+    rows: Sequence[Sequence[str]], width: int, *, indent: int = 2, first: Callable[[str], str] | None = None
+) -> list[str]:
+    """Rows in columns, what does not fit wrapped within its column. Columns that are empty take no room.
+
+    `first` paints the first column, when its width is settled.
+    """
     kept = [n for n in range(len(rows[0]) if rows else 0) if any(row[n] for row in rows)]
     widths = _fitted([[cells(row[n]) for row in rows] for n in kept], width - indent)
     lines = []
@@ -99,7 +112,8 @@ def table(rows: Sequence[Sequence[str]], width: int, *, indent: int = 2) -> list
         for line in range(max(map(len, parts), default=0)):
             columns = [part[line] if line < len(part) else "" for part in parts]
             padded = [pad(column, size) for column, size in zip(columns, widths, strict=True)]
-            lines.append((" " * indent + (" " * _GAP).join(padded)).rstrip())
+            text = (" " * indent + (" " * _GAP).join(padded)).rstrip()
+            lines.append(text.replace(columns[0], first(columns[0]), 1) if first and columns[0] else text)
     return lines
 
 

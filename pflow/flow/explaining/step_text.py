@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.colour import PLAIN
 from pflow.flow.explaining.columns import cells, clean, pad, shorten, wrap
 from pflow.flow.explaining.sayings import said, say
 
@@ -10,19 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from pflow.colour import Colour
+
     Account = dict[str, Any]
 
 _LEFT = 30
 """The widest that the column of names may get."""
 
 
-def step_lines(step: Account, width: int) -> list[str]:
+def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
     rows = list(_rows(step))
     left = min(max((cells(name) for _, name, _ in rows), default=0), _LEFT)
-    lines = wrap(_heading(step), width)
+    lines = list(map(colour.heading, wrap(_heading(step), width)))
     for sign, name, text in rows:
         first, *rest = wrap(text, max(width - left - 8, 20))
-        lines.append(f"    {sign} {pad(shorten(name, left), left)}  {first}".rstrip())
+        painted = colour.warning(sign) if sign == "!" else colour.dim(sign)
+        lines.append(f"    {painted} {pad(shorten(name, left), left)}  {first}".rstrip())
         lines += [" " * (left + 8) + line for line in rest]
     return lines
 

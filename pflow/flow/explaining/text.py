@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.colour import PLAIN
 from pflow.flow.explaining.columns import clean, table, wrap
 from pflow.flow.explaining.pipe_lines import pipe_lines
 from pflow.flow.explaining.sayings import said, say, value_text
@@ -9,30 +10,36 @@ from pflow.flow.explaining.step_text import step_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+    from pflow.colour import Colour
 
     Account = dict[str, Any]
 
 
-def account_text(account: Account, width: int) -> str:
+def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
+
+    def section(title: str, rows: list[tuple[str, ...]], without: str, first: Callable[[str], str]) -> list[str]:
+        return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
+
     parts = [
-        _title(account, width),
-        _pipe(account, width),
-        *[step_lines(step, width) for step in account["steps"]],
-        _section("It will touch", _touches(account), width, "nothing: no step has an effect"),
-        _section("It needs", _needs(account), width, "nothing"),
-        _section("It gives", _gives(account), width, "nothing"),
-        _section("The store at the end", _store(account), width, "nothing"),
-        _section("Mind", [("", clean(warning)) for warning in account["warnings"]], width, ""),
+        list(map(colour.heading, _title(account, width))),
+        _pipe(account, width, colour),
+        *[step_lines(step, width, colour) for step in account["steps"]],
+        section("It will touch", _touches(account), "nothing: no step has an effect", colour.warning),
+        section("It needs", _needs(account), "nothing", colour.name),
+        section("It gives", _gives(account), "nothing", colour.name),
+        section("The store at the end", _store(account), "nothing", colour.name),
+        _mind(account, width, colour),
     ]
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def _section(title: str, rows: list[tuple[str, ...]], width: int, without: str) -> list[str]:
-    if not rows and not without:
-        return []
-    return [title, *(table(rows, width) if rows else [f"  {without}"])]
+def _mind(account: Account, width: int, colour: Colour) -> list[str]:
+    rows = [("", clean(warning)) for warning in account["warnings"]]
+    return [colour.warning("Mind"), *table(rows, width)] if rows else []
 
 
 def _title(account: Account, width: int) -> list[str]:
@@ -40,11 +47,11 @@ def _title(account: Account, width: int) -> list[str]:
     return wrap(": ".join(part for part in (name, description) if part), width) if name or description else []
 
 
-def _pipe(account: Account, width: int) -> list[str]:
+def _pipe(account: Account, width: int, colour: Colour) -> list[str]:
     if account["pipe"] is None:
         return wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
     lines = pipe_lines(account["pipe"], width - 2)
-    return ["As a pipe", *("  " + "\n".join(map(clean, line.split("\n"))) for line in lines)]
+    return [colour.heading("As a pipe"), *("  " + "\n".join(map(clean, line.split("\n"))) for line in lines)]
 
 
 def _touches(account: Account) -> list[tuple[str, ...]]:

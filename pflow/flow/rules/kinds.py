@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pflow.discovery import PROGRAM, PYTHON, fault_of
 from pflow.flow.findings import Finding
-from pflow.flow.kinds import FLOW, PYTHON, is_flow_type, list_kinds
+from pflow.flow.kinds import FLOW, interpreter_fault_of, is_flow_type, list_kinds
 from pflow.flow.naming import nearest
 from pflow.flow.rules.names import listed
 
@@ -32,6 +33,8 @@ def check_types(view: View) -> Iterator[Finding]:
             yield _unknown(wired.step.type, place, names)
         elif wired.kind is not None:
             yield from _check_version(wired, wired.kind)
+            if wired.kind.origin == PROGRAM and (fault := interpreter_fault_of(wired.kind)):
+                yield Finding(PF11, place, f"'{wired.kind.file}' cannot run: {fault}", "install it, or mend the file")
             if wired.interface.open and wired.kind.origin != FLOW and wired.kind.name not in open_kinds:
                 open_kinds.add(wired.kind.name)
                 yield from _warn_of_open(wired, wired.kind, place)
@@ -46,6 +49,8 @@ def _all_names() -> list[str]:
 def _unknown(type: str, place: str, names: list[str]) -> Finding:
     if is_flow_type(type) and not type.startswith("flow:"):
         return Finding(PF11, place, f"there is no file '{type}'", "the path of a flow begins where this file is")
+    if fault := fault_of(type):
+        return Finding(PF11, place, f"'{type}' is no node: {fault}", "pflow nodes lists what is one")
     what = "saved flow" if type.startswith("flow:") else "node"
     remedy = f"did you mean {' or '.join(near)}?" if (near := _near(type, names)) else f"there is {listed(names)}"
     return Finding(PF11, place, f"there is no {what} '{type.removeprefix('flow:')}'", remedy)

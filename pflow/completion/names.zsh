@@ -1,0 +1,42 @@
+#autoload
+# Offers the names of each kind given: commands, tools, nodes, flows, runs, models. No program is run: names are those
+# of files, and what is said of them stands in the lists that pflow leaves in its cache.
+
+emulate -L zsh
+setopt $_comp_options
+
+local -A titles=(
+  commands 'Commands' nodes 'Nodes' tools 'Tools' flows 'Saved flows' runs 'Runs' models 'Models'
+)
+local data=${XDG_DATA_HOME:-$HOME/.local/share}/pflow state=${XDG_STATE_HOME:-$HOME/.local/state}/pflow
+local list=${XDG_CACHE_HOME:-$HOME/.cache}/pflow/completion
+local -A about ends
+local -a tags values texts suffixes lines pairs own
+local -aU names
+local kind name text
+
+for kind; do
+  names=() lines=() about=()
+  [[ -r $list/$kind ]] && lines=(${(f)"$(<$list/$kind)"})
+  pairs=("${(@ps:\t:)lines}")
+  (( $#lines && $#pairs == 2 * $#lines )) && about=("${(@)pairs}")
+  case $kind in
+    commands) about=("${(@)_pflow_commands}"); for name text in "${(@)_pflow_commands}"; do names+=($name); done ;;
+    tools) about=("${(@)_pflow_tools}"); for name text in "${(@)_pflow_tools}"; do names+=($name); done ;;
+    models) names=("${(@)lines%%$'\t'*}") ;;
+    nodes)
+      own=(${(s.:.)PFLOW_NODES} $data/nodes)
+      zstyle -t ":completion:${curcontext}:nodes" rehash && rehash
+      own=(${(k)commands[(I)pflow-*]} $^own/pflow-*(NoN-*:t) $^own/[^_]*.py(NoN-.:t:r))
+      own=(${${${${own#pflow-}//_/-}:#*(.interface|[^[:alnum:].-]*)}:|_pflow_tools})
+      names=(${(o)own}) ;;
+    flows) names=($data/flows/*.pflow.json(N-.:t)); names=("${(@)names%.pflow.json}") ;;
+    runs) names=($state/runs/[[:alnum:]](#c26)(N/On:t)) ;;
+  esac
+  (( $#names )) || continue
+  tags+=($kind) values+=($names) texts+=("${(@)names/(#m)*/$about[$MATCH]}")
+  ends[$kind]=$#values
+done
+
+_pflow_show || return
+[[ $1 != runs ]] || compstate[list]=list # the part that all ids share tells nothing

@@ -1,0 +1,34 @@
+#autoload
+# Completes one step of a flow, whose name is the word with the number given: by the function of its node.
+
+emulate -L zsh
+setopt $_comp_options
+
+local name
+local -a files
+integer at
+
+words=(pflow "${(@)words[$1,-1]}")
+(( CURRENT -= $1 - 2 ))
+for (( at = CURRENT + 1; at <= $#words; at++ )); do
+  [[ ${(Q)words[at]} = (::|=\>|=?*=\>|\>\>|\||\;) ]] && words[at,-1]=()
+done
+
+if (( CURRENT == 2 )); then
+  _pflow_names nodes flows
+  return
+fi
+
+name=${${${(Q)words[2]}#pflow-}%%:*}
+name=pflow-${name//_/-}
+[[ $name = [[:alnum:].-]## ]] || return 1
+if (( ! $+functions[_$name] )); then
+  files=($^fpath/_$name(N))
+  (( $#files )) || return 1
+  autoload -Uz _$name
+fi
+
+local curcontext=${curcontext%:*:*}:$name:
+words[1,2]=($name)
+(( CURRENT-- ))
+_$name

@@ -1,0 +1,178 @@
+"""Which nodes there are, found by name in one order for everybody. No file is opened and nothing is run.
+
+The order: the nodes and tools that come with pflow, then a user's own directories, then PATH; the first of a name wins.
+Names that differ only in case, `-` and `_` are one name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from pflow.registry import PACKAGE, bundled_names, own_directories, tool_names
+from pflow.source import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUNDLED, TOOL, PYTHON, PROGRAM = "bundled", "tool", "python", "program"
+
+
+class Found:
+    """A file that is a node: its name, `origin` and path.
+
+    `fault` says why it can be none, `behind` which file has its name; a node has neither.
+    """
+
+    __slots__ = ("behind", "fault", "file", "has_interface", "name", "origin", "status")
+
+    def __init__(self, name: str, origin: str, file: str, *, has_interface: bool = False) -> None:
+        self.name = name
+        self.origin = origin
+        self.file = file
+        self.has_interface = has_interface
+        """Whether it has an .interface file beside it."""
+        self.status: os.stat_result | None = None
+        self.fault = ""
+        self.behind = ""
+
+
+def is_node_name(name: str) -> bool:
+    """Whether a node may be called so: letters and digits of ASCII, with - and _ after the first."""
+    return name.isascii() and name[:1].isalnum() and name.replace("-", "").replace("_", "").isalnum()
+
+
+def find_node(name: str) -> Found | None:
+    """The node or tool that a name, or a class's name, means; None where it means none."""
+    wanted = plain(name)
+    if not is_node_name(name):
+        return None
+    names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
+    return next((found for each in names if each for found in _candidates(each) if not found.fault), None)
+
+
+def list_nodes() -> list[Found]:
+    """Everything that is a node, that would be one had another not its name, or that is none and looks like one."""
+    by_name: dict[str, list[Found]] = {}
+    for found in _candidates():
+        same = by_name.setdefault(plain(found.name), [])
+        if not found.fault and same:
+            if any(_is_same(other, found) for other in same):
+                continue
+            found.behind = next((other.file for other in same if not other.fault), "")
+        same.append(found)
+    return [found for same in by_name.values() for found in same if found.origin != TOOL]
+
+
+def fault_of(name: str) -> str:
+    """Why the file that would be this node is none, with the file; empty where there is no such file."""
+    faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
+    return next((f"'{found.file}': {found.fault}" for found in faulty), "")
+
+
+def launcher(name: str) -> str | None:
+    """The executable of a node or tool that comes with pflow: where this very program is, or its Python."""
+    for directory in _own_bin():
+        file = os.path.join(directory, "pflow-" + name)
+        if os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
+    return None
+
+
+def _own_bin() -> list[str]:
+    import sys
+
+    program = os.path.abspath(sys.argv[0])
+    places = [program, os.path.realpath(program), sys.executable]
+    return list(dict.fromkeys(os.path.dirname(place) for place in places if place))
+
+
+def _candidates(wanted: str | None = None) -> Iterator[Found]:
+    """What is there in the order of who wins, of one plain name or of all."""
+    for folder, origin, names in (("nodes", BUNDLED, bundled_names()), ("plumbing", TOOL, tool_names())):
+        for name in names:
+            if wanted is None or plain(name) == wanted:
+                file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")
+                yield Found(name, origin, file)
+    for directory in own_directories():
+        yield from _in_own(os.path.abspath(directory), wanted)
+    for directory in _path():
+        yield from _on_path(directory, wanted)
+
+
+def _path() -> Iterator[str]:
+    """The directories on PATH, each once: where /bin is /usr/bin, too."""
+    seen = set()
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        try:
+            status = os.stat(directory)
+        except (OSError, ValueError):
+            continue
+        if (status.st_dev, status.st_ino) not in seen:
+            seen.add((status.st_dev, status.st_ino))
+            yield os.path.abspath(directory)
+
+
+def _in_own(directory: str, wanted: str | None) -> Iterator[Found]:
+    """The nodes of a user's own directory: classes in Python, then programs."""
+    files = sorted(_listed(directory))
+    for file in files:
+        if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
+            yield from _own(Found(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}"), wanted)
+    for file in files:
+        if file.startswith("pflow-") and not file.endswith(".interface"):
+            has_interface = f"{file}.interface" in files
+            yield from _own(Found(file[6:], PROGRAM, f"{directory}/{file}", has_interface=has_interface), wanted)
+
+
+def _own(found: Found, wanted: str | None) -> Iterator[Found]:
+    if (wanted is not None and plain(found.name) != wanted) or not _look(found):
+        return
+    may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
+    if not is_node_name(found.name):
+        if not may_run:  # pflow-x.c, of which pflow-x is made
+            return
+        found.fault = "a node's name has letters, digits, - and _ only"
+    elif not may_run:
+        found.fault = "it may not be executed (chmod +x)"
+    yield found
+
+
+def _on_path(directory: str, wanted: str | None) -> Iterator[Found]:
+    """The nodes of a directory on PATH: as a shell would find them, and links to nowhere."""
+    files = {file for file in _listed(directory) if file.startswith("pflow-")}
+    for file in sorted(files):
+        if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
+            has_interface = f"{file}.interface" in files
+            found = Found(file[6:], PROGRAM, f"{directory}/{file}", has_interface=has_interface)
+            if _look(found) and (found.fault or os.access(found.file, os.X_OK)):
+                yield found
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _look(found: Found) -> bool:
+    """Whether it is a file, or was meant to be one: then `fault` says why it is not."""
+    try:
+        found.status = os.stat(found.file)
+    except FileNotFoundError:
+        found.fault = "it is a link to nowhere"
+        return os.path.islink(found.file)  # else it is gone since it was listed
+    except OSError as error:
+        found.fault = f"it cannot be looked at: {(error.strerror or str(error)).lower()}"
+        return True
+    return stat.S_ISREG(found.status.st_mode)
+
+
+def _is_same(other: Found, found: Found) -> bool:
+    """Whether two files are one, or the second starts what the first is."""
+    if other.origin in (BUNDLED, TOOL):
+        directories = set(map(os.path.realpath, _own_bin()))
+        return any(os.path.dirname(path) in directories for path in (found.file, os.path.realpath(found.file)))
+    return bool(other.status and found.status and os.path.samestat(other.status, found.status))

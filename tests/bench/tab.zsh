@@ -1,0 +1,98 @@
+#!/usr/bin/env zsh
+# What one TAB costs in zsh: CPU milliseconds of the shell (user and system), as lines NAME<TAB>MS.
+#
+# An interactive zsh in a pseudo-terminal lists the completions of each line many times; its `times` before and after,
+# divided. So zsh's own part of a TAB counts too; `:` is that part alone, on a command that has nothing to complete.
+# "first" loads our functions anew each time, as the first TAB of a session does.
+#
+#   zsh tests/bench/tab.zsh
+
+emulate -R zsh
+zmodload zsh/zpty || exit
+root=${0:A:h:h:h} scratch=$(mktemp -d) || exit
+trap 'rm -rf $scratch' EXIT
+
+mkdir -p $scratch/{bin,cache/pflow/completion,state/pflow/runs}
+for n in {001..500}; do
+  print '#!/bin/sh' >$scratch/bin/pflow-x$n
+done
+chmod +x $scratch/bin/*
+for n in {001..200}; do
+  print "model-$n\tA model: number '$n' of \$many [of 200]"
+done >$scratch/cache/pflow/completion/models
+for n in {001..500}; do
+  print "x$n\tWhat node $n does, in some words."
+done >$scratch/cache/pflow/completion/nodes
+for n in {001..200}; do
+  mkdir $scratch/state/pflow/runs/01JDAAAAAAAAAAAAAAAAAAA$n
+  print "01JDAAAAAAAAAAAAAAAAAAA$n\t2 minutes ago, done: summary-$n"
+done >$scratch/cache/pflow/completion/runs
+
+cat >$scratch/.zshrc <<'RC'
+PS1= LISTMAX=10000 HOME=$SCRATCH XDG_CACHE_HOME=$SCRATCH/cache XDG_STATE_HOME=$SCRATCH/state
+fpath=($ROOT/completions/zsh $fpath)
+autoload -U compinit && compinit -u -D
+calls=0
+_nothing() { : }
+compdef _nothing :
+count() {
+  (( calls++ ))
+  compprefuncs+=(count)
+}
+
+seconds() {
+  local text minutes total=0
+  times >$SCRATCH/times
+  for text in ${=$(<$SCRATCH/times)}; do
+    minutes=${text%%m*}
+    (( total += minutes * 60 + ${${text#*m}%s} ))
+  done
+  reply=$total
+}
+
+measure() {
+  local -F before
+  local reply line=$1 forget=$2 times=${3:-50}
+  BUFFER=$line CURSOR=$#line
+  zle list-choices
+  calls=0 compprefuncs=(count)
+  seconds; before=$reply
+  repeat $times; do
+    if [[ -n $forget ]]; then
+      for name in ${(k)functions[(I)_pflow*]}; do
+        unfunction $name
+        autoload -Uz $name
+      done
+    fi
+    BUFFER=$line CURSOR=$#line
+    zle list-choices
+  done
+  seconds
+  (( calls == times )) || print -r -- "${line}: $calls of $times completed" >>$SCRATCH/result
+  printf '%s%s\t%.1f\n' "$line" "$forget" $(( (reply - before) * 1000 / times )) >>$SCRATCH/result
+}
+
+all() {
+  measure ': '
+  measure 'pflow-llm --'
+  measure 'pflow-llm --' ' (first)'
+  measure 'pflow-llm --model='
+  measure 'pflow trace '
+  measure "pflow 'read-file => llm --"
+  measure "pflow 'read-file => llm --" ' (first)'
+  path+=($SCRATCH/bin)
+  measure 'pflow '
+  print end >>$SCRATCH/result
+  BUFFER=
+}
+zle -N all
+bindkey '^T' all
+RC
+
+zpty shell "env TERM=xterm ROOT=${(q)root} SCRATCH=$scratch ZDOTDIR=$scratch zsh -d -i"
+zpty -w -n shell $'\x14'
+until [[ -r $scratch/result && $(<$scratch/result) = *end ]]; do
+  zpty -r -t shell >/dev/null || sleep 0.01
+done
+zpty -d shell
+sed '$d' $scratch/result

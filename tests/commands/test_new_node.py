@@ -1,0 +1,138 @@
+"""pflow new-node: what it writes is a node at once, and nothing that is there is lost."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pflow.commands._click import run_click
+from pflow.commands.new_node import command
+from pflow.errors import PflowError
+from pflow.flow.kinds import find_kind, forget_kinds
+from pflow.scaffold.node import LANGUAGES, class_name, file_name, is_good_name
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    """Where own nodes are."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    for name in ("XDG_DATA_HOME", "PFLOW_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    forget_kinds()
+    return tmp_path / ".local" / "share" / "pflow" / "nodes"
+
+
+def new_node(*words):
+    return run_click(command, "new-node", list(words))
+
+
+@pytest.mark.parametrize(
+    ("language", "file", "mode"),
+    [("python", "my_node.py", 0o644), ("sh", "pflow-my-node", 0o755), ("js", "pflow-my-node", 0o755)],
+)
+def test_it_is_a_node_at_once_and_its_path_is_printed(own, capfd, language, file, mode):
+    before = os.umask(0o022)
+    try:
+        assert new_node("my-node", f"--lang={language}") == 0
+    finally:
+        os.umask(before)
+    assert capfd.readouterr().out == f"{own / file}\n"
+    assert (own / file).stat().st_mode & 0o777 == mode
+    interface = find_kind("my-node").interface
+    assert (interface.fault, interface.open, interface.flow_safe) == ("", False, True)
+    assert (interface.pipe_read.name, interface.pipe_write.name, list(interface.params)) == (
+        "text",
+        "headed",
+        ["heading"],
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_works_as_its_examples_show(own, language):
+    new_node("mine", f"--lang={language}")
+    (line,) = find_kind("mine").interface.examples
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("# Hamlet\n\nto be or not\n", "")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_text_and_a_heading_may_hold_anything(own, language):
+    new_node("mine", f"--lang={language}")
+    words = ["pflow", "mine", "-r", "--verbatim", "--heading=a=$b é\n`c`"]
+    ran = subprocess.run(words, input='😀\0"\\\r\n', capture_output=True, text=True, check=True)
+    assert ran.stdout.encode() == '# a=$b é\n`c`\n\n😀\0"\\\n'.encode()
+
+
+def test_dir_is_where_it_goes_and_is_made(tmp_path):
+    assert new_node("mine", "--dir=new/nodes") == 0
+    assert os.listdir(tmp_path / "new" / "nodes") == ["mine.py"]
+
+
+def test_printed_it_is_no_file(own, capfd):
+    assert new_node("mine", "--lang=sh", "--print") == 0
+    assert '[ "${PFLOW_NODE-}" = mine ] || exec pflow' in capfd.readouterr().out
+    assert not own.exists()
+
+
+@pytest.mark.parametrize("there", ["mine.py", "pflow-mine"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_node_that_is_there_stays_as_it_is_whatever_its_language(own, there, language):
+    own.mkdir(parents=True)
+    (own / there).write_text("precious")
+    (own / there).chmod(0o755)
+    for words in ([], [f"--dir={own}"]):
+        with pytest.raises(PflowError, match="is there already") as caught:
+            new_node("mine", f"--lang={language}", *words)
+        assert caught.value.exit == 73
+    assert os.listdir(own) == [there]
+    assert (own / there).read_text() == "precious"
+
+
+def test_a_link_to_nowhere_is_there_too(own):
+    own.mkdir(parents=True)
+    (own / "mine.py").symlink_to("elsewhere")
+    with pytest.raises(PflowError, match="is there already"):
+        new_node("mine")
+    assert not (own / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-", "Mine", "my_node", "a b", "a--b", "a-", "-a", "1a", "é", "../a", "a/b", "a.py", "a\n"]
+)
+def test_a_name_that_a_new_node_cannot_have_is_2(own, name):
+    assert not is_good_name(name)
+    with pytest.raises(PflowError) as caught:
+        new_node("--", name)
+    assert (caught.value.exit, own.exists()) == (2, False)
+
+
+@pytest.mark.parametrize("name", ["llm", "read-file", "get", "run", "new-node", "help"])
+def test_a_name_of_pflows_own_is_2(own, name):
+    with pytest.raises(PflowError, match=f"cannot call a node '{name}': pflow has one") as caught:
+        new_node(name)
+    assert (caught.value.exit, own.exists()) == (2, False)
+
+
+@pytest.mark.parametrize("name", ["none", "true", "node", "flow-safe", "a1-2", "import-it", "class"])
+def test_a_name_that_means_something_in_python_is_a_node_all_the_same(own, name):
+    new_node(name)
+    assert find_kind(name).node_class().__name__ == class_name(name)
+
+
+def test_without_a_home_it_says_how_to_go_on(monkeypatch):
+    monkeypatch.delenv("HOME")
+    with pytest.raises(PflowError) as caught:
+        new_node("mine")
+    assert (caught.value.exit, caught.value.hint) == (78, "--dir=DIR")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_place_that_cannot_be_written_is_said(tmp_path, language):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PflowError, match=f"cannot write 'file/{file_name('mine', language)}': ") as caught:
+        new_node("mine", f"--lang={language}", "--dir=file")
+    assert caught.value.exit == 73

@@ -1,0 +1,143 @@
+"""pflow test-node: which node is meant, the values that it is tried with, and what the report says."""
+
+import pytest
+
+from pflow.conformance.checks import CHECKS
+from pflow.conformance.conduct import choose_checks
+from pflow.conformance.documents import Answer, document, laid_out_otherwise, read_answer, same
+from pflow.conformance.samples import Samples, misfit_of, value_of
+from pflow.errors import PflowError
+from pflow.grammar import parse_interface
+from pflow.types import parse_type
+from pflow.values import fit
+
+TYPES = [
+    *("str", "int", "float", "bool", "path", "bytes", "list", "dict", "a|b", "list[int]"),
+    *("list[list[path]]", "dict{a: str, b: list[a|b]}", "list[dict{x: float}]"),
+]
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_a_sample_is_of_its_type_and_a_misfit_is_not(text):
+    type, _ = parse_type(text)
+    fit(type, value_of(type))
+    with pytest.raises(ValueError):
+        fit(type, misfit_of(type))
+
+
+def interface(*lines):
+    return parse_interface("It.\n\nInterface:\n" + "\n".join(f"- {line}" for line in lines))
+
+
+READS = (
+    'Reads: shared["text"]: str [pipe]  # it',
+    'Reads: shared["more"]: list[str] = null  # it',
+    'Reads: shared["where"]: path [explicit]  # it',
+    "Params: count: int  # it",
+    "Params: loud: bool = false  # it",
+    "Params: token: str = null [secret] [env TOKEN]  # it",
+)
+
+
+def test_what_is_required_is_made_data_in_the_store_and_the_rest_as_flags():
+    samples = Samples(interface(*READS), [])
+    assert list(samples.members) == ["text"]
+    assert samples.words_without() == ["--where=sample.txt", "--count=3"]
+    assert samples.all_words(without="text") == ["--where=sample.txt", "--count=3"]
+
+
+def test_what_the_user_gives_is_taken_instead():
+    samples = Samples(
+        interface(*READS), ["--text", "given", "--more=a", "--more=b", "--where=x", "--loud", "--retries=2"]
+    )
+    assert samples.members == {"text": "given", "more": ["a", "b"]}
+    assert samples.words_without() == ["--where=x", "--loud", "--retries=2", "--count=3"]
+
+
+def test_a_flags_value_is_no_template():
+    samples = Samples(interface(*READS), ["--text=$$5"])
+    assert samples.members["text"] == "$5"
+    assert samples.all_words() == ["--where=sample.txt", "--count=3", "--text=$$5"]
+
+
+def test_a_command_is_harmless():
+    samples = Samples(interface('Reads: shared["run"]: str [explicit] [verbatim]', "Effects: runs commands"), [])
+    assert samples.words_without() == ["--run=cat"]
+
+
+def test_a_secret_is_never_a_flag():
+    samples = Samples(interface('Reads: shared["key"]: str [secret]'), [])
+    assert (list(samples.members), samples.all_words()) == (["key"], None)
+
+
+def test_words_that_are_none_of_the_nodes_are_refused():
+    with pytest.raises(PflowError) as refused:
+        Samples(interface(*READS), ["--txet=a"])
+    assert (refused.value.exit, refused.value.hint) == (2, "did you mean --text?")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "noise"),
+    [
+        (b"%s", b""),
+        (b"\n %s\n\n", b""),
+        (b"counting\n%s", b"counting\n"),
+        (b"%sdone\n", b"done"),
+    ],
+)
+def test_what_stands_beside_a_document_is_noise(stdout, noise):
+    answer = read_answer(stdout % document({"a": 1}))
+    assert isinstance(answer, Answer)
+    assert (answer.members, answer.noise.strip()) == ({"a": 1}, noise.strip())
+
+
+@pytest.mark.parametrize(
+    ("stdout", "why"),
+    [
+        (b"", "nothing"),
+        (b"text", "no document"),
+        (b'{"a": 1}', "no document"),
+        (b'{"$pflow":{"v":1},\n"a":1,', "at byte"),
+        (b'{"$pflow":{"v":1},\n"a":nul\n}\n', "at byte"),
+        (b'{"$pflow":{"v":2}}', "version 2"),
+    ],
+)
+def test_what_is_no_document_is_said(stdout, why):
+    assert why in read_answer(stdout)
+
+
+def test_the_action_is_read_as_the_driver_reads_it():
+    def action(**header):
+        return read_answer(document({}, **header)).action
+
+    before = {"id": "before", "action": "left"}
+    assert action() == "default"
+    assert action(action="right") == "right"
+    assert action(steps=[before]) == "default"
+    assert action(steps=[before, {"id": "it", "action": "up"}]) == "up"
+
+
+def test_a_document_laid_out_otherwise_is_the_same():
+    sent = document({"a": [1.5, "é\0"], "b": {}}, "a")
+    one, other = read_answer(sent), read_answer(laid_out_otherwise(sent))
+    assert one.members == other.members
+    assert one.header.keys() - {"members"} == other.header.keys()
+
+
+@pytest.mark.parametrize(("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([0], [False], False)])
+def test_numbers_are_the_same_however_they_are_written(one, other, is_same):
+    assert same({"a": one}, {"a": other}) is is_same
+
+
+def test_checks_are_chosen_by_their_id_or_a_part_of_it():
+    assert choose_checks([]) == list(CHECKS)
+    assert [check.id for check in choose_checks(["raw"])] == ["raw"]
+    assert [check.id for check in choose_checks(["raw-", "error-idle"])] == [
+        "error-idle",
+        "raw-text",
+        "raw-bytes",
+        "raw-json",
+    ]
+    with pytest.raises(PflowError) as refused:
+        choose_checks(["row"])
+    assert refused.value.exit == 2

@@ -1,0 +1,113 @@
+"""What a program's file says of it, in its first 4 KiB."""
+
+import os
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.header import interpreter, interpreter_fault, program_interface, read_header
+
+ITEM = 'shared["text"]: str  # the text'
+
+
+def put(file, text):
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"#!/bin/sh\n# Do.\n#\n# Interface:\n# - Reads: {ITEM}\necho\n",
+        f"#!/bin/sh\r\n# Do.\r\n#\r\n# Interface:\r\n# - Reads: {ITEM}\r\necho\r\n",
+        f"\ufeff#!/usr/bin/env node\n// Do.\n//\n// Interface:\n// - Reads: {ITEM}\nx()\n",
+        f"/*\n * Do.\n *\n * Interface:\n * - Reads: {ITEM}\n */\nint main\n",
+        f"-- Do.\n--\n-- Interface:\n-- - Reads: {ITEM}\nprint()\n",
+    ],
+)
+def test_an_interface_stands_in_the_leading_comments(tmp_path, text):
+    interface, _ = program_interface(put(tmp_path / "pflow-x", text))
+    assert (interface.summary, list(interface.reads), interface.open) == ("Do.", ["text"], False)
+
+
+@pytest.mark.parametrize("text", ["Do.\n\nInterface:\n- Reads: {}\n", "# Do.\n#\n# Interface:\n# - Reads: {}\n"])
+def test_or_in_a_file_beside_it(tmp_path, text):
+    put(tmp_path / "pflow-x.interface", text.format(ITEM))
+    interface, _ = program_interface(put(tmp_path / "pflow-x", b"\x7fELF\0\xff"))
+    assert (interface.summary, list(interface.reads)) == ("Do.", ["text"])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\0", "#!", "#!/bin/sh", "echo", b"\xff\xfe", b"\x7fELF" + b"\0" * 9000, "#" * 9000]
+)
+def test_a_program_that_says_nothing_is_open(tmp_path, text):
+    assert program_interface(put(tmp_path / "pflow-x", text))[0].open
+
+
+def test_only_the_first_4_kib_are_read(tmp_path):
+    text = f"# Do.\n{'#' * 4096}\n# Interface:\n# - Reads: {ITEM}\n"
+    file = put(tmp_path / "pflow-x", text)
+    assert len(read_header(file)[0]) <= 4096
+    assert program_interface(file)[0].open
+
+
+def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
+    items = "".join(f"# - Params: p{n}: int  # one\n" for n in range(200))
+    with pytest.raises(PflowError, match="past the first 4 KiB"):
+        program_interface(put(tmp_path / "pflow-x", f"#!/bin/sh\n# Do.\n# Interface:\n{items}echo\n"))
+    body = "echo\n" * 2000
+    interface, _ = program_interface(put(tmp_path / "pflow-x", f"# Do.\n# Interface:\n# - Reads: {ITEM}\n{body}"))
+    assert list(interface.reads) == ["text"]
+
+
+def test_a_line_that_does_not_parse_is_named(tmp_path):
+    file = put(tmp_path / "pflow-x", "#!/bin/sh\n# Do.\n# Interface:\n# - Reads: text\n")
+    with pytest.raises(PflowError, match=f"{file}:4"):
+        program_interface(file)
+
+
+@pytest.mark.parametrize("put_it", [os.mkdir, os.mkfifo, lambda file: os.symlink("/dev/zero", file)])
+def test_what_is_no_file_is_not_opened(tmp_path, put_it):
+    put_it(tmp_path / "pflow-x")
+    with pytest.raises(OSError, match="it is no file"):
+        read_header(str(tmp_path / "pflow-x"))
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("#!/bin/sh", "/bin/sh"),
+        ("#! /usr/bin/awk -f", "/usr/bin/awk"),
+        ("#!/usr/bin/env node", "node"),
+        ("#!/usr/bin/env -S deno run --allow-read", "deno"),
+        ("#!/usr/bin/env -i A=1 sh", "sh"),
+        ("#!/usr/bin/env -u A sh", ""),
+        ("#!/usr/bin/env", "/usr/bin/env"),
+        ("#!/bin/sh\r", "/bin/sh\r"),
+        ("#!python", "./python"),
+        ("#!", ""),
+        ("echo", ""),
+    ],
+)
+def test_an_interpreter_is_what_the_first_line_asks_for(line, asked):
+    assert interpreter(line + "\nmore\n") == asked
+
+
+@pytest.mark.parametrize("name", ["", "/bin/sh", "sh"])
+def test_an_interpreter_that_is_there_is_no_fault(monkeypatch, name):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert interpreter_fault(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("/nonexistent/sh", "its interpreter '/nonexistent/sh' is not there"),
+        ("/etc/passwd", "its interpreter '/etc/passwd' is not there"),
+        ("nonexistent-sh", "its interpreter 'nonexistent-sh' is not there"),
+        ("./sh", "its interpreter 'sh' is not there"),
+        ("/bin/sh\r", "its first line ends in a carriage return, as on Windows"),
+    ],
+)
+def test_one_that_is_not_there_is_told(name, why):
+    assert interpreter_fault(name) == why
