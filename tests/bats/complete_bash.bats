@@ -1,0 +1,169 @@
+# TAB in a real bash, in a terminal: what it inserts, what it lists, and that it starts nothing.
+
+# shellcheck disable=SC2016,SC2154 # what a shell of its own reads; helper.bash's tmux
+
+setup() {
+    load helper
+    export LC_ALL=C.UTF-8 INPUTRC=/dev/null
+    unset XDG_CACHE_HOME XDG_DATA_DIRS BASH_COMPLETION_USER_DIR
+    completions=$(realpath "$BATS_TEST_DIRNAME/../../completions/bash")
+    mkdir -p .cache/pflow/completion .local/state/pflow/runs/01JD000000000000000000000{A,B} docs
+    printf '%s\t%s\n' ollama/llama3:8b 'a "model": [x] $HOME `touch hit`' gpt-9 "it's \\n new!" >.cache/pflow/completion/models
+    printf '%s\t%s\n' 01JD000000000000000000000B "today's run" >.cache/pflow/completion/runs
+    touch 'my notes.txt' docs/a.txt
+}
+
+# A bash without start-up files, with the completions of pflow and llm; first, what else it is to do.
+open_bash() {
+    in_terminal bash --norc --noprofile -i
+    for line in "$@" "source '$completions/pflow'; source '$completions/pflow-llm'" 'clear; echo "rea"dy'; do
+        type_line "$line"
+    done
+    shows ready
+}
+
+# Type, with TAB for a tab, and wait until the screen has the last argument.
+tab() {
+    local wanted=${*: -1}
+    "${tmux[@]}" send-keys C-e C-u
+    while (($# > 1)); do
+        case $1 in
+            TAB) "${tmux[@]}" send-keys Tab ;;
+            *) "${tmux[@]}" send-keys -l -- "$1" ;;
+        esac
+        shift
+    done
+    shows "$wanted"
+}
+
+@test "flags are listed in their groups, data first, with what they do" {
+    open_bash
+    tab 'pflow-llm --' TAB TAB '--version '
+    screen
+    [ "$(screen | sed -n 's/^--[a-z-]*=* *(\([a-z]*\)) .*/\1/p' | uniq | xargs)" = 'data params common' ]
+    shows '(data) what to ask'
+}
+
+@test "a flag, a command, a node and a run are completed" {
+    open_bash
+    tab 'pflow-llm --mod' TAB 'pflow-llm --model='
+    tab 'pflow tra' TAB x 'pflow trace x'
+    tab 'pflow nodes re' TAB x 'pflow nodes read-file x'
+    tab 'pflow trace 01JD000000000000000000000' TAB TAB "01JD000000000000000000000B  today's run"
+    [ "$(screen | grep -c '^01JD')" -eq 2 ]
+    screen | grep -m 1 '^01JD' | grep -q B
+}
+
+@test "a flag is inserted without its description, and a space only where no value follows" {
+    open_bash
+    tab 'pflow-llm --mod' TAB x 'pflow-llm --model=x'
+    tab 'pflow-llm --verb' TAB TAB o TAB x '--verbose x'
+}
+
+@test "a path is completed, with its spaces" {
+    open_bash "source '$completions/pflow-write-file'"
+    tab 'pflow-write-file --path=my' TAB 'pflow-write-file --path=my\ notes.txt'
+    tab 'pflow-write-file --path "my' TAB 'pflow-write-file --path "my notes.txt"'
+    tab 'pflow-write-file --path=do' TAB 'a' TAB 'pflow-write-file --path=docs/a.txt'
+    tab 'pflow-write-file --path=~/do' TAB 'pflow-write-file --path=~/docs/'
+}
+
+@test "a model's id is completed, whatever is in it and in COMP_WORDBREAKS" {
+    open_bash
+    tab 'pflow-llm --model=ol' TAB '--model=ollama/llama3:8b'
+    tab 'pflow-llm --model ollama/llama3:' TAB '--model ollama/llama3:8b'
+    type_line "COMP_WORDBREAKS=' '; clear"
+    tab 'pflow-llm --model=ollama/llama3:' TAB x '--model=ollama/llama3:8b x'
+}
+
+@test "a description is shown as it is" {
+    open_bash
+    # shellcheck disable=SC2016 # what is shown
+    tab 'pflow-llm --model=' TAB TAB 'a "model": [x] $HOME `touch hit`'
+    shows "it's \\n new!"
+    [ ! -e hit ]
+}
+
+@test "pipe syntax is completed in a quote, which stays open, and without one" {
+    open_bash
+    tab "pflow 'read-file --path=my" TAB '=> ll' TAB '--mod' TAB 'gp' TAB "' x" \
+        "pflow 'read-file --path=my\\ notes.txt => llm --model=gpt-9 ' x"
+    tab 'pflow run "a => wri' TAB '--pa' TAB 'my' TAB x 'pflow run "a => write-file --path=my\\ notes.txt x'
+    tab 'pflow read-file --path=a :: ll' TAB '--syst' TAB 'pflow read-file --path=a :: llm --system='
+    tab "pflow 'a => llm --te" TAB TAB '--temperature=  (params)'
+}
+
+@test "with bash-completion, a command's file is found by its name" {
+    local package=/usr/share/bash-completion/bash_completion
+    [ -e "$package" ] || missing 'bash-completion is not installed' || return
+    mkdir -p data/bash-completion
+    cp -r "$completions" data/bash-completion/completions
+    in_terminal bash --norc --noprofile -i
+    type_line "XDG_DATA_HOME=$PWD/data; source $package; clear; echo rea''dy"
+    shows ready
+    tab 'pflow-llm --mod' TAB 'pflow-llm --model='
+    tab 'pflow llm --syst' TAB 'pflow llm --system='
+    tab 'pflow-get --ex' TAB 'pflow-get --exit-status'
+}
+
+@test "it works under options that break scripts, and leaves them" {
+    open_bash 'set -uf -o posix; IFS=ax; shopt -s failglob nocasematch dotglob; shopt -u extglob'
+    tab 'pflow-llm --mod' TAB 'gp' TAB 'pflow-llm --model=gpt-9'
+    tab "pflow 'read-file => ll" TAB '--mod' TAB "pflow 'read-file => llm --model="
+    tab 'pflow nodes re' TAB 'pflow nodes read-file'
+    "${tmux[@]}" send-keys C-e C-u
+    type_line 'clear; echo "<$IFS>" $-; shopt failglob nocasematch dotglob nullglob extglob'
+    shows '<ax>'
+    until_true eval 'screen | grep -q extglob.*off'
+    [ "$(screen | awk '/^[a-z]+glob|^nocase/ { print $2 }' | xargs)" = 'on on on off off' ]
+    screen | grep -q '<ax> .*f.*u'
+}
+
+@test "it names nothing but _pflow, and changes no variable" {
+    # shellcheck disable=SC2016 # bash's own
+    run env -u BASH_ENV bash --norc -c '
+        seen() { declare -p | sed -E "/^declare -[^ ]* (BASH|COMP|RANDOM|SRANDOM|SECONDS|EPOCH|_=|_pflow|PIPESTATUS|FUNCNAME|LINENO)/d"
+            declare -F | grep -v " _pflow"; shopt; set -o; }
+        seen >before
+        . "$1/pflow"; . "$1/pflow-llm"
+        for line in "pflow " "pflow-llm --" "pflow trace " "pflow run '\''a => llm --" "pflow-llm --model="; do
+            for type in 9 33 63; do
+                COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=$type COMP_CWORD=1 COMP_WORDS=(a b)
+                _pflow "${line%% *}"
+            done
+        done
+        unset line type COMPREPLY
+        seen >after
+        diff before after' bash "$completions"
+    expect 0 ''
+}
+
+@test "it starts no program" {
+    need strace
+    mkdir bin
+    printf '#!/bin/sh\ntouch hit\n' | tee bin/pflow-x bin/python bin/python3 'bin/pflow-$(touch hit)' >/dev/null
+    chmod +x bin/*
+    in_terminal strace -f -o trace -e trace=execve,execveat,fork,vfork,clone,clone3 bash --norc --noprofile -i
+    type_line "PATH=$PWD/bin; source '$completions/pflow'; source '$completions/pflow-llm'; echo rea''dy"
+    shows ready
+    cp trace before
+    tab 'pflow-llm --mod' TAB TAB TAB 'gpt-9'
+    tab 'pflow x' TAB 'y' 'pflow x y'
+    tab 'pflow ' TAB TAB '(node)'
+    tab "pflow 'a => x --" TAB ' => llm --te' TAB TAB '(params)'
+    diff before trace
+    [ ! -e hit ]
+    grep -c execve trace | grep -qx 1
+}
+
+@test "the files are what shellcheck has nothing to say of" {
+    need shellcheck
+    shellcheck -s bash "$completions"/*
+}
+
+@test "a bash that is too old says nothing" {
+    sed 's/BASH_VERSINFO\[0\] \* 100/3 * 100/' "$completions/pflow" >pflow
+    cp "$completions/pflow-llm" .
+    run bash --norc -c '. ./pflow-llm; complete; . ./pflow; complete'
+    expect 0 ''
+}
