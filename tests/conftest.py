@@ -15,6 +15,8 @@ if importlib.util.find_spec("pflow") is None:
 # What TAB offers, and what is known of programs, is a test's own, never the user's.
 _cache = tempfile.TemporaryDirectory(prefix="pflow-cache-")
 os.environ["XDG_CACHE_HOME"] = _cache.name
+for name in ("NO_COLOR", "CLICOLOR_FORCE"):
+    os.environ.pop(name, None)
 
 settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")

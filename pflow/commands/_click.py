@@ -56,6 +56,6 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
             result = command.invoke(context)
     except click.UsageError as error:
         raise PflowError(
-            f"cannot run {name}: {error.format_message()}", hint=f"pflow {name} --help", exit=USAGE
+            f"cannot run {name}: {error.format_message().rstrip('.')}", hint=f"pflow {name} --help", exit=USAGE
         ) from None
     return result if isinstance(result, int) else 0

@@ -27,7 +27,8 @@ def missing_inputs(plan: Plan, given: dict[str, Any], has: Callable[[Path], bool
 def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> dict[str, Any]:
     """What a person at the terminal answers.
 
-    Raises PflowError (66) where there is nobody to ask, in a dry run, and for a secret, which the terminal would show.
+    Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; and for a
+    secret, which the terminal would show.
     """
     if not missing:
         return {}
@@ -41,7 +42,7 @@ def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> di
 
 
 def _open_terminal() -> int | None:
-    if not os.isatty(2):
+    if not (os.isatty(0) and os.isatty(2)):
         return None
     try:
         return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)

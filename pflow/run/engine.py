@@ -164,9 +164,9 @@ def make_node(wired: Wired, context: Context) -> Any:
 
         return SubflowNode(wired, context)
     if kind.origin == PROGRAM:
-        from pflow.run.program import ProgramNode
+        from pflow.stage.program import program_class
 
-        return ProgramNode(wired)
+        return program_class(kind.file, kind.name, wired.interface)()
     return kind.node_class()()
 
 

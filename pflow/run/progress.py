@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.colour import colour_of
 from pflow.jsontext import decode
 from pflow.stage.failure import say, write_stderr
 
@@ -21,6 +22,7 @@ class Progress:
         self.count = 0
         self.open: dict[str, int] = {}
         self.is_mid_line = False
+        self.colour = colour_of(2)
 
     def take(self, lines: bytes) -> None:
         for line in lines.splitlines():
@@ -34,14 +36,17 @@ class Progress:
         self.count += 1
         self.open[_key(event)] = self.count
         self._clear()
-        write_stderr(f"[{self.count}] {_name(event)} …")
+        write_stderr(f"{self._number(self.count)} {_name(event)} …")
         self.is_mid_line = True
 
     def _end(self, event: dict[str, Any]) -> None:
         number = self.open.pop(_key(event), 0)
         self._clear()
-        failed = f"  failed ({event['exit']})" if "exit" in event else ""
-        write_stderr(f"[{number}] {_name(event)}  {_seconds(event['ms'])}{failed}\n")
+        failed = "  " + self.colour.fault(f"failed ({event['exit']})") if "exit" in event else ""
+        write_stderr(f"{self._number(number)} {_name(event)}  {_seconds(event['ms'])}{failed}\n")
+
+    def _number(self, number: int) -> str:
+        return self.colour.dim(f"[{number}]")
 
     def _clear(self) -> None:
         self.end_line()

@@ -35,11 +35,19 @@ def from_bug(error: Exception) -> PflowError:
     return PflowError(f"a bug in pflow: {what}", hint="--debug shows where; please report it", exit=BUG)
 
 
-def say(program: str, text: str) -> None:
+def say(program: str, text: str, *, is_error: bool = False) -> None:
     """One line on stderr, whatever is in the text."""
     line = " ".join(text.split())
     line = "".join([sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line])
-    write_stderr(f"{program}: {line}\n")
+    write_stderr(f"{_painted(f'{program}:', is_error=is_error)} {line}\n")
+
+
+def _painted(program: str, *, is_error: bool) -> str:
+    """Who says it, in colour where stderr gets that."""
+    from pflow.colour import colour_of
+
+    colour = colour_of(2)
+    return colour.fault(program) if is_error else colour.heading(program)
 
 
 def write_stderr(text: str) -> None:
@@ -53,7 +61,7 @@ def say_error(program: str, error: PflowError, *, debug: bool) -> None:
     if debug:
         write_stderr(_frames(error))
     link = " " if error.message.endswith("?") else "; "
-    say(program, f"{error.message}{link}{error.hint}" if error.hint else error.message)
+    say(program, f"{error.message}{link}{error.hint}" if error.hint else error.message, is_error=True)
 
 
 def _frames(error: BaseException) -> str:

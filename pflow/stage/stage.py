@@ -95,6 +95,10 @@ class Stage:
         return 0
 
     def _load(self) -> Any:
+        if self.file and not self.file.endswith(".py"):
+            from pflow.stage.program import load_program
+
+            return load_program(self.file, self.name)
         from pflow import registry
 
         return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)

@@ -111,7 +111,7 @@ flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage;
 }
 
 @test "the flows that help shows break no rule" {
-    for command in run check explain export; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
+    for command in help run check explain export; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
     [ "$(wc -l <flows)" -ge 5 ]
     while IFS= read -r flow; do
         run --separate-stderr pflow check --strict "$flow"

@@ -354,12 +354,12 @@ pflow run: say writes said to said'
     screen | grep -qF '(issue number): ^C'
 }
 
-@test "it asks beside a pipe too, and not where stderr is no terminal" {
+@test "it asks neither beside a pipe nor where stderr is no terminal" {
     in_terminal bash --norc -i
-    type_line 'echo hi | pflow run "say => github-get-issue" | pflow-get said title'
-    shows 'needs --issue'
-    type_line 3
-    shows 'int 3 of 10'
+    type_line 'echo hi | pflow run "say => github-get-issue" | pflow-get said title; echo "<$?>"'
+    shows '(issue number) for github-get-issue: nothing gives it (PF03); --issue=…'
+    shows '<66>'
+    type_line clear
     type_line 'pflow run github-get-issue 2>err; echo "<$?>"'
     shows '<66>'
     grep -q PF03 err

@@ -236,6 +236,8 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "json": replying(TREE),
     "json-native": replying(TREE),
     "json-fenced": replying(f"Here it is:\n```json\n{TREE}\n```\nAnything else?"),
+    "problems": replying('{"problems": [{"file": "a b.py", "line": 3, "problem": "x may be unset"}]}'),
+    "no-problems": replying('{"problems": []}'),
     "json-misfit": replying('{"name": 7}'),
     "json-cut": replying('{"name": "o', "length"),
     "json-once": once(replying("an oak"), replying(TREE)),

@@ -108,6 +108,7 @@ def test_a_number_however_it_is_written_stays_one_and_never_equals_a_bool(progra
         ('echo \'{"$pflow":{"v":2}}\'', 65, "cannot take the answer of it: it has version 2"),
         ('echo \'{"$pflow":{"v":1},"out":1,"out":2}\'', 65, "the key 'out' stands in it twice"),
         ('echo \'{"$pflow":{"v":1},"out":1e999}\'', 65, "1e999"),
+        ('printf \'{"$pflow":{"v":1},\\n"out":NaN\\n}\\n\'', 65, "cannot take the answer of it: "),
         ('echo \'{"$pflow":{"v":1},"other":1}\'', 1, "the node wrote 'other'"),
         (f"echo '{ERROR}'", 9, "on purpose"),
         (f"echo '{ERROR}'; exit 4", 9, "on purpose"),
@@ -121,6 +122,16 @@ def test_a_bad_answer_fails_the_step(program, body, exit, message):
     ran = run_it()
     assert (ran.error.exit, ran.store) == (exit, {"text": "a b c"})
     assert message in ran.error.message
+
+
+def test_it_finds_its_name_in_the_environment_which_its_guard_lets_pass(program):
+    program('[ "${PFLOW_NODE-}" = it ] || exit 99; jq ".out = 1"')
+    assert run_it().store["out"] == 1
+
+
+def test_a_script_without_a_first_line_for_the_system_is_run_by_sh(program):
+    program(f"cat >/dev/null; echo '{STORE}'", INTERFACE.partition("\n")[2])
+    assert run_it().store["out"] == 1
 
 
 def test_it_need_not_read_its_stdin(program):
@@ -167,4 +178,4 @@ def test_without_an_interface_it_gets_everything(program):
 
 def test_a_program_that_cannot_be_started_fails_the_step(program, nodes):
     program("", "#!/no/such/interpreter\n" + INTERFACE.partition("\n")[2])
-    assert run_it().error.exit == 66
+    assert run_it().error.exit == 78

@@ -6,13 +6,9 @@ import os
 import shutil
 
 from pflow.errors import NOT_FOUND, PflowError
+from pflow.header import program_interface
 from pflow.registry import own_directories
-from pflow.run.program import ProgramNode
-from pflow.source import read_interface
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from pflow.stage.program import ProgramNode
 
 
 class Program(ProgramNode):
@@ -23,16 +19,6 @@ class Program(ProgramNode):
         file = shutil.which(f"pflow-{name}", path=places)
         if file is None:
             raise PflowError(f"cannot find the node '{name}'", hint=f"put pflow-{name} on PATH", exit=NOT_FOUND)
-        beside = file + ".interface"
-        interface = read_interface(beside if os.path.isfile(beside) else file)
-        super().__init__(_Wired(name, file, interface))  # type: ignore[arg-type]
-
-
-class _Wired:
-    """As much of a wired step as a program asks for; it is its own kind."""
-
-    def __init__(self, name: str, file: str, interface: Any) -> None:
-        self.name = name
-        self.file = file
-        self.interface = interface
-        self.kind = self
+        self.file, self.name = file, name
+        self.interface, _ = program_interface(file)
+        super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.colour import PLAIN
 from pflow.run.runs import DONE, FAILED, RUNNING, is_int
 from pflow.run.trace import trace
 from pflow.run.trace.store import plain, store_text
@@ -11,40 +12,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from pflow.colour import Colour
     from pflow.run.trace.trace import Trace, Visit
 
 
-def write(found: Trace, *, now: float, with_store: bool) -> bytes:
+def write(found: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
     """A block for each visit of a step, what failed, how the run stands where it is one, and the store if wanted."""
-    text = trace_text(found, now)
+    text = trace_text(found, now, colour)
     return (f"{text}\n{store_text(found.store)}" if with_store else text).encode()
 
 
-def trace_text(found: Trace, now: float) -> str:
-    blocks = [_visit(visit, found, now) for visit in found.visits]
+def trace_text(found: Trace, now: float, colour: Colour = PLAIN) -> str:
+    blocks = [_visit(visit, found, now, colour) for visit in found.visits]
     error = found.error
     if error:
-        blocks.append([f"failed: {error.get('step')} (exit {error.get('exit')}): {error.get('message')}"])
+        words = plain(f"{error.get('step')} (exit {error.get('exit')}): {error.get('message')}")
+        blocks.append([f"{colour.fault('failed:')} {words}"])
     if found.status:
-        blocks.append([f"run {found.run} ({found.name}): {_standing(found, now)}"])
-    return "\n".join(["".join(plain(line) + "\n" for line in block) for block in blocks]) or "no step has run\n"
+        paint = {DONE: colour.good, RUNNING: colour.warning}.get(found.status, colour.fault)
+        blocks.append([f"{plain(f'run {found.run} ({found.name})')}: {paint(_standing(found, now))}"])
+    return "\n".join(["".join(line + "\n" for line in block) for block in blocks]) or "no step has run\n"
 
 
 def seconds(ms: float) -> str:
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
-def _visit(visit: Visit, found: Trace, now: float) -> list[str]:
-    told = ", ".join(_told(visit, now))
-    lines = [f"[{visit.number}] {visit.step} ({visit.node}){'  ' + told if told else ''}"]
+def _visit(visit: Visit, found: Trace, now: float, colour: Colour) -> list[str]:
+    told = plain(", ".join(_told(visit, now)))
+    lines = [colour.heading(plain(f"[{visit.number}] {visit.step} ({visit.node})")) + ("  " + told if told else "")]
     reads = [f"{key} from {origin}" if origin else f"{key} given" for key, origin in visit.origins.items()]
     if reads:
-        lines.append("    ← reads: " + ", ".join(reads))
+        lines.append(f"    {colour.dim('← reads:')} {plain(', '.join(reads))}")
     if visit.writes:
-        lines.append("    → writes: " + ", ".join([" and ".join(places) for places in visit.writes.values()]))
+        places = ", ".join([" and ".join(places) for places in visit.writes.values()])
+        lines.append(f"    {colour.dim('→ writes:')} {plain(places)}")
     message = visit.more.get("message")
     if message and message != found.error.get("message"):
-        lines.append(f"    ✗ {message}")
+        lines.append(f"    {colour.fault('✗')} {plain(str(message))}")
     return ["    " * visit.depth + line for line in lines]
 
 

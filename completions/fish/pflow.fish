@@ -1,0 +1,573 @@
+# What completes pflow in fish 3.5 and newer.
+builtin -q path; or return
+
+set -q __pflow_files; or complete -c pflow -f -k -a '(__pflow_complete pflow)'
+set -g __pflow_files (status dirname)
+
+# What every completion of pflow's stands on. Builtins only: TAB starts no program, and nothing is evaluated.
+#
+# A table is a function that sets what one command takes:
+#   __pflow_flags   what is offered for its flags, lines of NAME<TAB>DESCRIPTION, data first
+#   __pflow_values  for each flag that has a value NAME<TAB>KIND, and after choice the choices
+#   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many
+
+function __pflow_complete --argument-names table
+    set -l token (__pflow_token)
+    set -l words (commandline -opc)
+    if test "$table" = pflow
+        __pflow_driver "$token" $words[2..]
+    else
+        __pflow_command $table "$token" $words[2..]
+    end
+end
+
+# The word at the cursor as the program would get it, an open quote closed. One of several lines cannot be completed.
+function __pflow_token
+    set -l raw (commandline -ct)
+    set -q raw[2]; and return
+    string unescape -- "$raw"
+    or string unescape -- "$raw'"
+    or string unescape -- "$raw\""
+    or echo -- "$raw"
+end
+
+# What may follow `pflow`.
+function __pflow_driver --argument-names token
+    set -l words $argv[2..]
+    set -l at (__pflow_last_sign $words)
+    if test $at -gt 0
+        __pflow_step "$token" $words[(math $at + 1)..]
+    else if not set -q words[1]
+        __pflow_first "$token"
+    else if contains -- $words[1] run check explain export
+        __pflow_of_flow "pflow $words[1]" "$token" $words[2..]
+    else if functions -q "__pflow_table_pflow $words[1]"
+        __pflow_command "pflow $words[1]" "$token" $words[2..]
+    else if test "$words[1]" = help
+        __pflow_first "$token"
+    else
+        __pflow_step "$token" $words
+    end
+end
+
+# Where the last separator stands among words; 0 without one.
+function __pflow_last_sign
+    set -l at (count $argv)
+    while test $at -gt 0
+        string match -qr -- '^(?:::|=>|>>|\||;|=.+=>)$' $argv[$at]; and break
+        set at (math $at - 1)
+    end
+    echo $at
+end
+
+# The first word: a command, a node, a saved flow, a tool, or a flow as one text.
+function __pflow_first --argument-names token
+    if string match -qr -- '\s' $token
+        __pflow_text "$token"
+    else if string match -q -- '-*' $token
+        __pflow_command pflow "$token"
+    else
+        printf '%s\n' $__pflow_commands
+        __pflow_node "$token" '[node] '
+        __pflow_flow "$token" '[flow] '
+        printf '%s\n' $__pflow_tools
+    end
+end
+
+# A command that takes a flow: its own flags, then a file, a saved flow, or steps, whose flags come first.
+function __pflow_of_flow --argument-names table token
+    set -l words $argv[3..]
+    $__pflow_table_prefix$table
+    set -l at (__pflow_first_word $words)
+    if test $at -gt 0
+        __pflow_value "$token" "$words[-1]"; and return
+        __pflow_step "$token" $words[$at..]
+        $__pflow_table_prefix$table
+        __pflow_flag "$token"
+    else if string match -qr -- '^[^-].*\s' $token
+        __pflow_text "$token"
+    else
+        __pflow_command $table "$token" $words
+    end
+end
+
+# A step of a flow: the name of a node, or what the node takes.
+function __pflow_step --argument-names token
+    set -l words $argv[2..]
+    if not set -q words[1]
+        __pflow_node
+        set -l flows (__pflow_flow)
+        string join \n -- flow:$flows
+        return
+    end
+    set -l type (string replace -r '^pflow-' '' -- $words[1] | string split -f 1 : | string replace -a _ -)
+    __pflow_command pflow-$type "$token" $words[2..]
+end
+
+# A flow inside one word: completes the last word of its last step. What stands before is offered with it.
+function __pflow_text --argument-names text
+    set -l sign '(?:\s(?:=[^\s=]+=>|=>|>>|::)(?=\s)|[|;])'
+    set -l plain '(?:[^\'"]|"[^"]*"|\'[^\']*\')*+'
+    set -l step (string replace -r -- '^(?:[^\'"]|"[^"]*"|\'[^\']*\')*'$sign '' "$text")
+    set -l words (string match -ra -- '(?:"[^"]*"?|\'[^\']*\'?|[^\s"\'])+' "$step")
+    set -l token ''
+    if string match -qr -- '\S$' "$step"
+        set token $words[-1]
+        set -e words[-1]
+    end
+    set -l before (string sub -l (math (string length -- "$text") - (string length -- "$token")) -- "$text")
+    set -l found (__pflow_step "$token" $words | string match -rv -- '^[^\t]*[ \'"|;\\\\]')
+    set -q found[1]; and printf '%s\n' $before$found
+end
+
+# What a command takes that has a table: a flag's value, a flag, or a word of its own.
+function __pflow_command --argument-names table token
+    set -l words $argv[3..]
+    __pflow_load $table
+    __pflow_value "$token" "$words[-1]"; and return
+    if string match -q -- '-*' $token
+        __pflow_flag "$token"
+        return
+    end
+    set -l kind (__pflow_kind_of_word $words)
+    if test -n "$kind"
+        __pflow_offer $kind "$token"
+    else if test -z "$token"
+        __pflow_flag --
+    end
+end
+
+# Set what a command takes: from its table, from the file that has it, or as every stage has it.
+function __pflow_load --argument-names table
+    if not functions -q "__pflow_table_$table"; and not string match -q -- '*/*' $table
+        for directory in $__pflow_files $fish_complete_path
+            if test -f "$directory/$table.fish"
+                source "$directory/$table.fish"
+                break
+            end
+        end
+    end
+    functions -q "__pflow_table_$table"; or set table 'any stage'
+    $__pflow_table_prefix$table
+end
+
+set -g __pflow_table_prefix __pflow_table_
+
+function __pflow_flag --argument-names token
+    if string match -q -- '--*' $token
+        string match -- '--*' $__pflow_flags
+    else
+        printf '%s\n' $__pflow_flags
+    end
+end
+
+# Offer values where the cursor is at one: after --flag=, or after a flag that takes one. Fails where it is not.
+function __pflow_value --argument-names token before
+    if set -l parts (string match -r -- '^(-[^=]*=)(.*)$' "$token")
+        set -l found (__pflow_values_of (string sub -e -1 -- $parts[2]) "$parts[3]")
+        set -q found[1]; and printf '%s\n' $parts[2]$found
+        return 0
+    end
+    string match -q -- '-*' $before; and __pflow_values_of $before "$token"
+end
+
+# The values of a flag. Fails where it takes none.
+function __pflow_values_of --argument-names flag token
+    set -l entry (__pflow_entry $flag)
+    set -q entry[1]; or return
+    set -l fields (string split \t -- $entry[1])
+    if test $fields[2] = choice
+        printf '%s\n' $fields[3..]
+    else
+        __pflow_offer $fields[2] "$token"
+    end
+    return 0
+end
+
+# What the table says of a flag's values. Fails where it takes none.
+function __pflow_entry --argument-names flag
+    string match -r -- '^'(string escape --style=regex -- "$flag")'\t.*' $__pflow_values
+end
+
+# The kind of the word that comes next.
+function __pflow_kind_of_word
+    set -l count 1
+    while set -l at (__pflow_first_word $argv); and test $at -gt 0
+        set count (math $count + 1)
+        set argv $argv[(math $at + 1)..]
+    end
+    if set -q __pflow_words[$count]
+        string trim -r -c … -- $__pflow_words[$count]
+    else
+        string replace -f … '' -- $__pflow_words[-1]
+    end
+end
+
+# Where the first word stands that is neither a flag nor a flag's value; 0 without one.
+function __pflow_first_word
+    set -l at 0
+    set -l before ''
+    for word in $argv
+        set at (math $at + 1)
+        if not string match -q -- '-*' $word; and not __pflow_entry $before >/dev/null
+            echo $at
+            return
+        end
+        set before $word
+    end
+    echo 0
+end
+
+# Everything of a kind: file, directory, model, node, flow, run, word; nothing for text.
+function __pflow_offer --argument-names kind token
+    switch $kind
+        case file directory model node run
+            __pflow_$kind "$token"
+        case flow
+            __pflow_flow
+            __pflow_node
+            __pflow_file "$token" | string match -r -- '.*(?:/|\.json)$'
+        case word
+            __pflow_first "$token"
+    end
+end
+
+# A command that fish knows nothing of has files for arguments.
+function __pflow_file --argument-names token
+    complete -C "__pflow_nothing "(string escape -n -- "$token" | string replace -r '^\\\\~' '~')
+end
+
+function __pflow_directory --argument-names token
+    __pflow_file "$token" | string match -- '*/'
+end
+
+function __pflow_model
+    __pflow_read models
+    string join \n -- $__pflow_lines
+end
+
+# The nodes, each with what the list says; `tag` goes before that.
+function __pflow_node --argument-names token tag
+    set -l own (string split -n : -- "$PFLOW_NODES") (__pflow_home XDG_DATA_HOME .local/share)/nodes
+    set -l directories (path resolve -- $PATH $own | path sort -u) # /bin is /usr/bin
+    set -l programs $directories/pflow-*
+    set -l classes $own/*.py
+    set -l name '([A-Za-z0-9][A-Za-z0-9_-]*)'
+    set -l wanted '^.*/pflow-(?!(?:'(string join '|' $__pflow_tool_names)')$)'$name'$'
+    set -l own_names (string replace -rf '^.*/'$name'\.py$' '$1' -- $classes | string replace -a _ -)
+    set -g __pflow_names (string replace -rf $wanted '$1' -- $programs) $own_names
+    __pflow_read nodes
+    __pflow_as_listed "$tag"; and return
+    set -q programs[1]; and set programs (path filter -fx -- $programs)
+    set __pflow_names (string replace -rf $wanted '$1' -- $programs) $own_names
+    __pflow_described "$tag"
+end
+
+function __pflow_flow --argument-names token tag
+    set -l flows (__pflow_home XDG_DATA_HOME .local/share)/flows/*.pflow.json
+    set -g __pflow_names (string replace -rf '^.*/([^/]*)\.pflow\.json$' '$1' -- $flows)
+    __pflow_read flows
+    __pflow_as_listed "$tag"; or __pflow_described "$tag"
+end
+
+# Newest first. What stands between the letters keeps fish from sorting digits as numbers.
+function __pflow_run
+    set -l directories (__pflow_home XDG_STATE_HOME .local/state)/runs/*/
+    set -g __pflow_names (string match -r -- '(?<=/)[0-9A-Z]{26}(?=/$)' $directories)
+    set -q __pflow_names[1]; or return
+    __pflow_read runs
+    if not __pflow_as_listed ''
+        set -l letters (__pflow_described '' | string replace -ra '\G([0-9A-Z])' '$1_' | path sort -r)
+        string replace -ra '\G([0-9A-Z])_' '$1' -- $letters
+    end
+    echo last\t'the newest'
+end
+
+# The list that was read, where it has the names in __pflow_names and no other: what takes least. Else it fails.
+function __pflow_as_listed --argument-names tag
+    set -q __pflow_lines[1]; or return
+    set -l names (path sort -u -- $__pflow_names)
+    set -l known (path sort -u -- (string split -f 1 \t -- $__pflow_lines))
+    test "$names" = "$known"; and string replace \t \t$tag -- $__pflow_lines
+end
+
+# Those names, each with what the list says of it. fish shows the first of two that have one name.
+function __pflow_described --argument-names tag
+    set -q __pflow_names[1]; or return
+    if set -q __pflow_lines[1]
+        # Sorted, the lines of a name come behind it, the fullest last; lines without one are of what is no more.
+        set -l sorted (path sort -u -- $__pflow_names $__pflow_lines | string collect)
+        string match -ra -- '(?m)^([^\t\n]+)\n(?:\1\t.*\n)*\K\1\t.*$' $sorted | string match -r -- '.*\t.*' \
+            | string replace \t \t$tag
+    end
+    printf "%s\t$tag\n" $__pflow_names
+end
+
+# Take what a list has that pflow's normal runs keep fresh: lines of VALUE<TAB>DESCRIPTION.
+function __pflow_read --argument-names list
+    set -g __pflow_lines
+    set -l file (__pflow_home XDG_CACHE_HOME .cache)/completion/$list
+    if set -q file[1]; and test -r $file
+        read -z -d \n -a -g __pflow_lines <$file
+        test -n "$__pflow_lines[-1]"; or set -e __pflow_lines[-1]
+        test $list = runs; and set __pflow_lines $__pflow_lines[-1..1] # what was said last is true
+    end
+end
+
+# pflow's directory under an XDG variable's, or under this one at home.
+function __pflow_home --argument-names variable default
+    if string match -q '/*' "$$variable"
+        echo $$variable/pflow
+    else if test -z "$$variable"; and test -n "$HOME"
+        echo $HOME/$default/pflow
+    end
+end
+
+function '__pflow_table_pflow'
+    set -g __pflow_flags \
+        '--help'\t'[options] print this help' \
+        '--version'\t'[options] print the version' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values
+    set -g __pflow_words \
+        'word'
+end
+
+function '__pflow_table_pflow check'
+    set -g __pflow_flags \
+        '--json'\t'[options] print one JSON document: file, dialect, steps, findings' \
+        '--strict'\t'[options] take warnings for errors' \
+        '--schema'\t'[options] print the JSON schema of a flow\'s file; no flow is needed' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'flow…'
+end
+
+function '__pflow_table_pflow explain'
+    set -g __pflow_flags \
+        '--graph'\t'[options] draw the flow\'s steps and edges instead' \
+        '--json'\t'[options] print it as one JSON document' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'flow…'
+end
+
+function '__pflow_table_pflow export'
+    set -g __pflow_flags \
+        '--to='\t'[options] what to write it as' \
+        '--output='\t'[options] write it to FILE, whole or not at all; scripts become executable' \
+        '--help'\t'[options] print this help' \
+        '-o'\t'[options] write it to FILE, whole or not at all; scripts become executable' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--to'\t'choice'\t'python'\t'sh'\t'pipe'\t'mermaid'\t'dot' \
+        '-o'\t'file' \
+        '--output'\t'file'
+    set -g __pflow_words \
+        'flow…'
+end
+
+function '__pflow_table_pflow import'
+    set -g __pflow_flags \
+        '--output='\t'[options] write it to FILE, whole or not at all' \
+        '--help'\t'[options] print this help' \
+        '-o'\t'[options] write it to FILE, whole or not at all' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '-o'\t'file' \
+        '--output'\t'file'
+    set -g __pflow_words \
+        'text'
+end
+
+function '__pflow_table_pflow new-node'
+    set -g __pflow_flags \
+        '--lang='\t'[options] the language: python (default), sh, js' \
+        '--dir='\t'[options] put it into DIR, and not where pflow finds it by itself' \
+        '--print'\t'[options] print it, and write no file' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--lang'\t'choice'\t'python'\t'sh'\t'js' \
+        '--dir'\t'directory'
+    set -g __pflow_words \
+        'node'
+end
+
+function '__pflow_table_pflow nodes'
+    set -g __pflow_flags \
+        '--json'\t'[options] print their interfaces as one JSON list' \
+        '--search='\t'[options] only those of which all these words are said, best first' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--search'\t'text' \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'node…'
+end
+
+function '__pflow_table_pflow run'
+    set -g __pflow_flags \
+        '--from='\t'[common] what stdin holds' \
+        '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
+        '--allow-empty'\t'[common] take an empty pipe as an empty text' \
+        '--raw'\t'[common] print only what the pipe carries, as it is' \
+        '--json'\t'[common] print the store document, even to a terminal' \
+        '--quiet'\t'[common] print nothing' \
+        '--dry-run'\t'[common] say what would be read and done, and touch nothing' \
+        '--timeout='\t'[common] end the run after so many seconds, with 124' \
+        '--debug'\t'[common] show the traceback of a failure' \
+        '--verbose'\t'[common] say where each value comes from and goes to' \
+        '--help'\t'[common] print this help' \
+        '--jobs='\t'[common] how many branches of a fork run at once; without it, all' \
+        '--isolate'\t'[common] run each step in a process of its own' \
+        '--show-store'\t'[common] print the final store on stderr' \
+        '-n'\t'[common] read nothing: this stage starts the pipe' \
+        '-r'\t'[common] print only what the pipe carries, as it is' \
+        '-j'\t'[common] print the store document, even to a terminal' \
+        '-q'\t'[common] print nothing' \
+        '-v'\t'[common] say where each value comes from and goes to' \
+        '-h'\t'[common] print this help'
+    set -g __pflow_values \
+        '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
+        '--timeout'\t'text' \
+        '--jobs'\t'text'
+    set -g __pflow_words \
+        'flow'
+end
+
+function '__pflow_table_pflow runs'
+    set -g __pflow_flags \
+        '--json'\t'[options] print a JSON list' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-n'\t'[options] only the newest N' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '-n'\t'text' \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words
+end
+
+function '__pflow_table_pflow setup'
+    set -g __pflow_flags \
+        '--prefix='\t'[options] put them below DIR/share; without it, where a user\'s own are found' \
+        '--dry-run'\t'[options] say what would be done, and touch nothing' \
+        '--undo'\t'[options] take away exactly what an earlier setup put there' \
+        '--zshrc'\t'[options] also add the line that zsh needs to ~/.zshrc' \
+        '--verbose'\t'[options] print a line for each file' \
+        '--help'\t'[options] print this help' \
+        '-v'\t'[options] print a line for each file' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--prefix'\t'directory'
+    set -g __pflow_words
+end
+
+function '__pflow_table_pflow test-node'
+    set -g __pflow_flags \
+        '--only='\t'[options] do this check alone, or those that hold it' \
+        '--list'\t'[options] print the checks, and do none' \
+        '--json'\t'[options] print the report as one JSON document' \
+        '--verbose'\t'[options] show each command that was run' \
+        '--timeout='\t'[options] end a run after so long' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-k'\t'[options] do this check alone, or those that hold it' \
+        '-v'\t'[options] show each command that was run' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '-k'\t'text' \
+        '--only'\t'text' \
+        '--timeout'\t'text' \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'file' \
+        'text…'
+end
+
+function '__pflow_table_pflow trace'
+    set -g __pflow_flags \
+        '--store'\t'[options] add the final store: keys, types and sizes; a piped one\'s values too' \
+        '--json'\t'[options] print one JSON document: trace, snapshot and events' \
+        '--chrome'\t'[options] print a timeline for Perfetto or chrome://tracing' \
+        '--otlp'\t'[options] print OpenTelemetry spans, as lines of OTLP\'s JSON' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'run'
+end
+
+function '__pflow_table_any stage'
+    set -g __pflow_flags \
+        '--from='\t'[common] what stdin holds' \
+        '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
+        '--allow-empty'\t'[common] take an empty pipe as an empty text' \
+        '--id='\t'[common] name this step: its data and writes go under NAME' \
+        '--map-in='\t'[common] read KEY from this place in the store' \
+        '--map-out='\t'[common] write KEY to this place in the store' \
+        '--verbatim'\t'[common] no templates in the flags: a $ is a $' \
+        '--raw'\t'[common] print only what the pipe carries, as it is' \
+        '--json'\t'[common] print the store document, even to a terminal' \
+        '--quiet'\t'[common] print nothing' \
+        '--dry-run'\t'[common] say what would be read and done, and touch nothing' \
+        '--retries='\t'[common] more tries when the node fails' \
+        '--wait='\t'[common] seconds between tries [default 1]' \
+        '--timeout='\t'[common] end the node after so many seconds, with 124' \
+        '--debug'\t'[common] show the traceback of a failure' \
+        '--verbose'\t'[common] say where each value comes from and goes to' \
+        '--describe'\t'[common] print the interface as JSON' \
+        '--help'\t'[common] print this help' \
+        '--version'\t'[common] print the version' \
+        '-n'\t'[common] read nothing: this stage starts the pipe' \
+        '-r'\t'[common] print only what the pipe carries, as it is' \
+        '-j'\t'[common] print the store document, even to a terminal' \
+        '-q'\t'[common] print nothing' \
+        '-v'\t'[common] say where each value comes from and goes to' \
+        '-h'\t'[common] print this help'
+    set -g __pflow_values \
+        '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
+        '--id'\t'text' \
+        '--map-in'\t'text' \
+        '--map-out'\t'text' \
+        '--retries'\t'text' \
+        '--wait'\t'text' \
+        '--timeout'\t'text'
+    set -g __pflow_words
+end
+
+set -g __pflow_commands \
+    'check'\t'[command] Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.' \
+    'explain'\t'[command] Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.' \
+    'export'\t'[command] Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.' \
+    'import'\t'[command] Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
+    'new-node'\t'[command] Write a node to start from.' \
+    'nodes'\t'[command] List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.' \
+    'run'\t'[command] Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.' \
+    'runs'\t'[command] Print the runs of the driver, newest first: id, when, how long, how it ended, the flow\'s name.' \
+    'setup'\t'[command] Put man pages and completions where man, bash, zsh and fish look: pflow\'s, and those of your own nodes.' \
+    'test-node'\t'[command] Test a node: a program pflow-NAME, a NAME.py, or the NAME of one. It is run some fifty times.' \
+    'trace'\t'[command] Print the trace of a run: each step, what it read from where, what it wrote, how long it took.'
+
+set -g __pflow_tool_names \
+    'catch' \
+    'get' \
+    'set'
+
+set -g __pflow_tools \
+    'catch'\t'[tool] Turn the error document of a stage that failed back into the store as it was before that stage.' \
+    'get'\t'[tool] Print what the store on stdin holds at each PATH, raw: text and bytes as is, anything else as a line of JSON.' \
+    'set'\t'[tool] Set members of the store on stdin, or of a new one, and write it.'

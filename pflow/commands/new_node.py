@@ -1,0 +1,109 @@
+"""pflow new-node: a file to start a node of one's own from, where it is a node at once."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from pflow.scaffold.node import LANGUAGES, PYTHON, file_name, is_good_name, text_of_node
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("name")
+@click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
+@click.option("--dir", "directory", metavar="DIR", help="Put it into DIR, and not where pflow finds it by itself.")
+@click.option("--print", "is_printed", is_flag=True, help="Print it, and write no file.")
+def command(name: str, lang: str, directory: str | None, is_printed: bool) -> int:
+    """Write a node to start from.
+
+    The node puts a heading above a text; make it yours. In Python it is a class in NAME.py, in other
+    languages a program, pflow-NAME. It goes into $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where it is
+    a node at once. Its path is printed. A file that is there is never written over.
+
+    The exit code is 0; 2 for a name that no new node can have; 73 where a node of that name is there already.
+
+    \b
+    pflow new-node heading && echo 'to be or not' | pflow heading -r
+    pflow new-node loud --lang=sh --dir=nodes && PFLOW_NODES=$PWD/nodes pflow loud --help
+    pflow new-node heading --lang=js --print >pflow-heading
+    """
+    _check_name(name)
+    text = text_of_node(name, lang)
+    if is_printed:
+        from pflow.stage.stdout import write_pieces
+
+        write_pieces(1, [text.encode()])
+        return 0
+    file = os.path.join(directory or _own_directory(), file_name(name, lang))
+    _check_free(name, file, directory)
+    _write(file, text, is_program=lang != PYTHON)
+    _tell(name, file, directory)
+    return 0
+
+
+def _check_name(name: str) -> None:
+    """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
+    from pflow.discovery import BUNDLED, TOOL, find_node
+    from pflow.errors import USAGE, PflowError
+    from pflow.registry import names_in
+    from pflow.stage.given import shorten
+
+    if not is_good_name(name):
+        hint = "small words with dashes between: count-words"
+        raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)
+    found = find_node(name)
+    is_own = found is not None and found.origin in (BUNDLED, TOOL)
+    if is_own or name in (*names_in("commands"), "help", "flow"):
+        raise PflowError(f"cannot call a node '{name}': pflow has one", hint="choose another name", exit=USAGE)
+
+
+def _own_directory() -> str:
+    from pflow.errors import BAD_CONFIG, PflowError
+    from pflow.registry import data_directory
+
+    own = data_directory("nodes")
+    if own is None:
+        raise PflowError(
+            "cannot find the place of your nodes: neither XDG_DATA_HOME nor HOME names one",
+            hint="--dir=DIR",
+            exit=BAD_CONFIG,
+        )
+    return own
+
+
+def _check_free(name: str, file: str, directory: str | None) -> None:
+    """Raise PflowError (73) where a node of this name is there already, in whatever language."""
+    from pflow.discovery import find_node
+    from pflow.errors import CANNOT_WRITE, PflowError
+
+    found = None if directory else find_node(name)
+    beside = [os.path.join(os.path.dirname(file), file_name(name, lang)) for lang in LANGUAGES]
+    there = next((path for path in beside if os.path.lexists(path)), found.file if found else None)
+    if there is not None:
+        hint = "choose another name" if directory else "choose another name, or --dir=DIR"
+        raise PflowError(f"cannot make the node '{name}': '{there}' is there already", hint=hint, exit=CANNOT_WRITE)
+
+
+def _write(file: str, text: str, *, is_program: bool) -> None:
+    from pflow.atomic import replace
+    from pflow.errors import CANNOT_WRITE, DENIED, PflowError
+
+    try:
+        os.makedirs(os.path.dirname(file) or ".", 0o700, exist_ok=True)
+        replace(file, text, mode=0o777 if is_program else 0o666, overwrite=False)
+    except OSError as error:
+        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+        reason = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None
+
+
+def _tell(name: str, file: str, directory: str | None) -> None:
+    """Print the path; to a person, what to do with it."""
+    from pflow.stage.failure import write_stderr
+    from pflow.stage.stdout import write_pieces
+
+    write_pieces(1, [os.fsencode(file) + b"\n"])
+    if os.isatty(2):
+        word = os.path.join(os.curdir, file) if directory else name
+        write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")

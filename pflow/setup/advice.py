@@ -1,0 +1,98 @@
+"""What a user still has to do for man and the shells to find what was put below a prefix: nothing, or which line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+
+from pflow.setup.startup import fpath_line, starts_completion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pflow.setup.places import Places
+
+    Advice = tuple[str, list[str]]
+    """Where to write something, and its lines."""
+
+_SYSTEM = ("/usr/local/share", "/usr/share")
+_BASH_COMPLETION = ("/usr/share", "/usr/local/share", "/opt/homebrew/share", "/etc")
+
+
+def advise(places: Places) -> list[tuple[str, Advice | None]]:
+    """For man and for each shell that is installed, what its user has to add; None where it finds all by itself."""
+    return [(program, find(places)) for program, find in _FINDERS.items() if shutil.which(program)]
+
+
+def _man(places: Places) -> Advice | None:
+    pages = places.folder("man")
+    listed = os.environ.get("MANPATH", "")
+    if pages in listed.split(":"):
+        return None
+    is_extended = "" in listed.split(":")
+    beside = os.path.join(os.path.dirname(places.share), "bin")
+    if is_extended and shutil.which("manpath") and _is_on_path(beside):
+        return None
+    if is_extended and places.share in _SYSTEM:
+        return None
+    return "your shell's profile", [f"export MANPATH={shlex.quote(f'{pages}:{listed}')}"]
+
+
+def _bash(places: Places) -> Advice | None:
+    folder = places.folder("bash")
+    is_listable = ":" not in places.share
+    if not is_listable or not any(
+        os.path.isfile(f"{each}/bash-completion/bash_completion") for each in _BASH_COMPLETION
+    ):
+        return "~/.bashrc", [f'for each in {shlex.quote(folder)}/pflow*; do . "$each"; done']
+    if places.is_users or places.share in _data_directories():
+        return None
+    return "~/.bashrc", [f'export XDG_DATA_DIRS={shlex.quote(places.share)}:"${{XDG_DATA_DIRS:-{":".join(_SYSTEM)}}}"']
+
+
+def _zsh(places: Places) -> Advice | None:
+    folder = places.folder("zsh")
+    if places.share in _SYSTEM or folder in os.environ.get("FPATH", "").split(":"):
+        return None
+    text = _zshrc()
+    if fpath_line(places) in text:
+        return None
+    if starts_completion(text):
+        return "~/.zshrc, before compinit", [fpath_line(places)]
+    return "~/.zshrc", [fpath_line(places), "autoload -Uz compinit && compinit"]
+
+
+def _fish(places: Places) -> Advice | None:
+    if places.is_users or places.share == "/usr/share":
+        return None
+    if "XDG_DATA_DIRS" in os.environ and places.share in _data_directories():
+        return None
+    from pflow.completion.fish import quote
+
+    return "~/.config/fish/config.fish", [f"set -p fish_complete_path {quote(places.folder('fish'))}"]
+
+
+_FINDERS: dict[str, Callable[[Places], Advice | None]] = {"man": _man, "bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+def _data_directories() -> list[str]:
+    """Where shared data is, as XDG says."""
+    listed = [each for each in os.environ.get("XDG_DATA_DIRS", "").split(":") if each]
+    return [os.path.normpath(each) for each in listed] or list(_SYSTEM)
+
+
+def _is_on_path(directory: str) -> bool:
+    return directory in [os.path.normpath(each) for each in os.environ.get("PATH", "").split(":") if each]
+
+
+def _zshrc() -> str:
+    from pflow.errors import PflowError
+    from pflow.setup.startup import zshrc_path
+
+    try:
+        with open(zshrc_path(), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (OSError, PflowError):
+        return ""

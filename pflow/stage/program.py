@@ -1,0 +1,175 @@
+"""A node in any language: a program that gets a store document and answers with one."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import text_of
+from pflow.node import pocketflow
+from pflow.stage.document import Document, new_run_id, read_document
+from pflow.stage.heard import Heard
+from pflow.stage.start import NODE, refuse_itself, start_program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from pflow.interface import Interface, Item
+
+
+class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
+    """Hands the reads to a program as a store, the params as flags, and takes what it changed as writes.
+
+    The program names its action, where it has several, in the header of its answer (`"$pflow": {"action": "left"}`) or
+    in the last of the header's `steps`. One that answers with an error document, or ends with another exit code than
+    0, has failed with that code.
+    """
+
+    file: str
+    name: str
+    interface: Interface
+
+    def prep(self, shared: Any) -> Document:
+        keys = list(shared) if self.interface.open else [key for key in self.interface.reads if key in shared]
+        document = Document({"v": 1, "run": new_run_id()})
+        for key in keys:
+            value = shared[key]
+            if value is not None or self.interface.open:
+                document.set(key, value)
+        carried = self.interface.pipe_read
+        if carried is not None and carried.name in document:
+            document.header["last"] = carried.name
+        return document
+
+    def exec(self, document: Document) -> Document:
+        heard = Heard(self.name)
+        code = self._call(b"".join(map(bytes, document.pieces())), heard)
+        code = 128 - code if code < 0 else code
+        answer = self._read(heard, code)
+        error = answer.header.get("error")
+        if error:
+            raise PflowError(str(error.get("message", f"{self.name} failed")), exit=int(error["exit"]))
+        if code:
+            raise heard.ended(code)
+        return answer
+
+    def _call(self, input: bytes, heard: Heard) -> int:
+        from pflow.children import run
+
+        words, env = self._flags(), self._environment()
+
+        def start(program: list[str]) -> int:
+            return run([*program, *words], input=input, on_stdout=heard.take, on_stderr=heard.show, env=env)
+
+        return start_program(self.file, start)
+
+    def _flags(self) -> list[str | bytes]:
+        """The params that were set, as a person would give them."""
+        flags: list[str | bytes] = []
+        for name, value in self.params.items():
+            item = self.interface.params.get(name)
+            if value is None or (item is not None and ("secret" in item.marks or _is_default(item, value))):
+                continue
+            flag = "--" + name.replace("_", "-")
+            flags.append(f"{flag}={self._without_nul(flag, value)}")
+        return flags
+
+    def _environment(self) -> Mapping[str, str]:
+        """Ours, its name, and the secrets, which are never flags."""
+        secrets = {
+            item.env: self._without_nul(item.env, self.params[name])
+            for name, item in self.interface.params.items()
+            if "secret" in item.marks and item.env and self.params.get(name) is not None
+        }
+        return {**os.environ, NODE: self.name, **secrets}
+
+    def _without_nul(self, where: str, value: Any) -> str:
+        text = text_of(value)
+        if "\0" in text:
+            raise PflowError(f"cannot give {where} to {self.name}: no argument can hold a NUL", exit=BAD_DATA)
+        return text
+
+    def _read(self, heard: Heard, code: int) -> Document:
+        try:
+            answer = read_document(heard.answer)
+        except PflowError as error:
+            if code:
+                raise heard.ended(code) from error
+            raise self._refused(error) from None
+        if answer is None:
+            raise heard.ended(code) if code else heard.no_store()
+        return answer
+
+    def _refused(self, error: PflowError) -> PflowError:
+        why = error.message.removeprefix("cannot read the document on stdin: ")
+        return PflowError(f"cannot take the answer of {self.name}: {why}", exit=BAD_DATA)
+
+    def post(self, shared: Any, sent: Document, answer: Document) -> str | None:
+        """Take what the program set or changed."""
+        keys = answer.keys()
+        for key in keys:
+            value = self._value_of(answer, key)
+            may_be_rounded = key not in self.interface.writes and not self.interface.open
+            if key not in sent or not _is_same(sent.get(key), value, float if may_be_rounded else _itself):
+                shared[key] = value
+        steps = answer.header.get("steps", [])
+        action = steps[-1].get("action") if steps and isinstance(steps[-1], dict) else answer.header.get("action")
+        return action if isinstance(action, str) else None
+
+    def _value_of(self, answer: Document, key: str) -> Any:
+        try:
+            return answer.get(key)
+        except PflowError as error:
+            raise self._refused(error) from None
+
+
+def program_class(file: str, name: str, interface: Interface) -> type[ProgramNode]:
+    """The class of the node that a program is."""
+    about = {
+        "file": file,
+        "name": name,
+        "interface": interface,
+        "_pflow_interface": interface,
+        "version": interface.version or "1.0.0",
+        "flow_safe": interface.flow_safe,
+    }
+    return type("Program", (ProgramNode,), about)
+
+
+def load_program(file: str, name: str) -> type[ProgramNode]:
+    """The class of a program that is to run as a stage.
+
+    Raises PflowError: 65 where its interface does not parse, 78 where it asks for itself.
+    """
+    from pflow.header import program_interface
+
+    refuse_itself(name)
+    return program_class(file, name, program_interface(file)[0])
+
+
+def _is_default(item: Item, value: Any) -> bool:
+    return not item.required and _is_same(item.default, value, _itself)
+
+
+def _itself(number: Any) -> Any:
+    return number
+
+
+def _is_same(one: Any, other: Any, number: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, as some tools write them; 1 and true, unlike in Python, not.
+
+    With `float` as `number`, large integers are too that some tools (jq 1.6) round.
+    """
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(_is_same(each, other[n], number) for n, each in enumerate(one))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key], number) for key in one)
+    if isinstance(one, bool) or isinstance(other, bool) or not _are_numbers(one, other):
+        return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    return bool(number(one) == number(other))
+
+
+def _are_numbers(one: Any, other: Any) -> bool:
+    return isinstance(one, int | float) and isinstance(other, int | float)

@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# examples/Makefile: notes to summaries to an index, and only what changed is asked again.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+setup() {
+    need make
+    cp -r "$BATS_TEST_DIRNAME/../../examples/." .
+    unset MAKEFLAGS
+    words=("PROMPT=Shorten in test $BATS_TEST_NUMBER:" LLM_FLAGS=)
+}
+
+build() { run --separate-stderr timeout 100 make "${words[@]}" "$@"; }
+
+# How often this test has asked about a note.
+asked() { requests_with "Shorten in test $BATS_TEST_NUMBER:"; }
+
+# The exit code of what was run, and how many notes were asked about since the last time.
+built() {
+    local all=$(asked)
+    [ "$status $((all - ${before-0}))" = "$1 $2" ] || { echo "$((all - ${before-0})) asked" && expect "$1" - "$2 asked"; }
+    before=$all
+}
+
+@test "a build asks once for each note, and the next one for none" {
+    build -j4
+    built 0 3
+    [ "$(grep '^## ' summaries/index.md | sort | tr '\n' ' ')" = '## bicycle.txt ## bread.md ## night ferry.txt ' ]
+    grep -q 'Cabin 7112' 'summaries/night ferry.txt.summary.md'
+    grep -q 'Cabin 7112' summaries/index.md
+    build -j4
+    built 0 0
+}
+
+@test "only what changed is asked again: a note, a new one, the prompt, the model" {
+    build
+    built 0 3
+    touch notes/bread.md
+    build
+    built 0 1
+    echo 'Tea at four.' >'notes/tea  time.txt'
+    build
+    built 0 1
+    grep -q 'Tea at four' summaries/index.md
+    rm summaries/bicycle.txt.summary.md
+    build
+    built 0 1
+    build "${words[0]} please"
+    built 0 4
+    PFLOW_MODEL=reply build "${words[0]} please"
+    built 0 4
+    grep -q 'Oak, ash and elm' summaries/index.md
+}
+
+@test "the summary of a note that was removed goes, and the index with it" {
+    build
+    rm 'notes/night ferry.txt' notes/bread.md
+    built 0 3
+    echo mine >summaries/of.mine.md
+    build
+    built 0 0
+    [ "$(ls summaries)" = $'bicycle.txt.summary.md\nindex.md\nof.mine.md\nrules.mk\nsettings' ]
+    [ "$(grep -c '^## ' summaries/index.md)" -eq 1 ]
+    rm notes/*
+    build
+    built 0 0
+    [ ! -s summaries/index.md ] && [ ! -e summaries/bicycle.txt.summary.md ]
+}
+
+@test "a server that fails ends the build, and no target is there; -k makes the others" {
+    PFLOW_MODEL=rate-limited build
+    expect 2 - 'Error 75'
+    PFLOW_MODEL=refused build -k -j4
+    expect 2 - 'Error 69'
+    PFLOW_MODEL=cut build -j2
+    expect 2 - 'Error 75'
+    [ "$(ls summaries)" = $'rules.mk\nsettings' ]
+    before=$(asked)
+    chmod 000 notes/bread.md
+    as_mortal "timeout 60 make '${words[0]}' LLM_FLAGS= -k -j2" >out 2>err && return 1
+    grep -q 'Error 77' err
+    [ "$(asked)" -eq $((before + 2)) ]
+    [ ! -e summaries/bread.md.summary.md ] && [ ! -e summaries/index.md ] && [ -s 'summaries/night ferry.txt.summary.md' ]
+}
+
+until_asked() { until_true eval '[ "$(asked)" -eq '"$1"' ]'; }
+
+# The processes with this in their command lines that work in this directory.
+stages() {
+    local id
+    for id in $(pgrep -f -- "$1"); do
+        [ "$(readlink "/proc/$id/cwd")" != "$PWD" ] || echo "$id"
+    done
+}
+
+@test "kill -9 of make, and of all that it runs, leaves nothing half made" {
+    need pgrep
+    rm -f "$PEER/go"
+    PFLOW_MODEL=slow-stream setsid make "${words[@]}" -j4 >out 2>err 3>&- &
+    until_asked 3
+    mapfile -t all < <(pgrep -s $!)
+    kill -KILL "${all[@]}"
+    wait $! || true
+    [ "$(ls -A summaries)" = $'rules.mk\nsettings' ]
+    : >"$PEER/go"
+    before=3
+    PFLOW_MODEL=slow-stream build -j4
+    built 0 3
+    [ "$(grep -c 'Oak, ash and elm' summaries/index.md)" -eq 3 ]
+    rm "$PEER/go"
+}
+
+@test "kill -9 of one stage fails its target alone" {
+    need pgrep
+    for stage in pflow-llm pflow-write-file; do
+        rm -rf summaries "$PEER/go"
+        before=$(asked)
+        PFLOW_MODEL=slow-stream make "${words[@]}" -k -j4 >out 2>err 3>&- &
+        local make=$!
+        until_asked $((before + 3))
+        kill -KILL "$(stages "/$stage" | head -n 1)"
+        : >"$PEER/go"
+        local code=0
+        wait $make || code=$?
+        [ "$code" -eq 2 ]
+        [ "$(find summaries -name '*.summary.md' -size +0 | wc -l)" -eq 2 ]
+        [ ! -e summaries/index.md ] || return 1
+        before=$(asked)
+        PFLOW_MODEL=slow-stream build
+        built 0 1
+        [ "$(grep -c 'Oak, ash and elm' summaries/index.md)" -eq 3 ]
+    done
+    rm "$PEER/go"
+}
+
+@test "a half written index is never there: what is missing in it is heard" {
+    build
+    rm summaries/index.md
+    chmod 000 summaries/bread.md.summary.md
+    as_mortal "timeout 60 make '${words[0]}' LLM_FLAGS=" >out 2>err && return 1
+    [ ! -e summaries/index.md ]
+}
+
+@test "names of notes may hold spaces, quotes and signs of make and sh; what make cannot take, it refuses" {
+    rm notes/*
+    for name in "it's.txt" '100% $HOME.txt' '$(touch x).md' '#1 a: b.txt' '`touch x`.md' '"q" & <r>.txt' '~é, (1).md'; do
+        echo "about $name" >"notes/$name"
+    done
+    build -j4
+    built 0 7
+    [ "$(grep -c '^about ' summaries/index.md)" -eq 7 ]
+    [ ! -e x ] && [ ! -e summaries/x ]
+    build
+    built 0 0
+    for name in 'a=b.txt' 'a;b.md' 'a|b.txt' 'a[b.txt'; do
+        : >"notes/$name"
+        build
+        expect 2 - 'make cannot take these names'
+        rm "notes/$name"
+    done
+}
+
+@test "make's own jobs, terminal and stdin are left alone, and -n runs nothing" {
+    build -n
+    [[ $status -eq 0 && $output == *'pflow-llm'* ]]
+    built 0 0
+    [ "$(ls summaries)" = $'rules.mk\nsettings' ] || [ "$(ls summaries)" = rules.mk ]
+    yes | timeout 60 make "${words[@]}" -j2 >out 2>err
+    status=${PIPESTATUS[1]} output= stderr=
+    built 0 3
+    run make clean
+    [ ! -e summaries ]
+    build NOTES=nowhere
+    expect 2 - 'there is no directory nowhere'
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env bats
+# pflow setup: man, bash, zsh and fish find pages and completions with only what it says to do; --undo takes all away.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup() {
+    unset MANPATH FPATH XDG_DATA_DIRS ZDOTDIR
+    mkdir -p "$HOME"/{.local/share/pflow/nodes,x}
+    node word_stats 'Reads: shared["text"]: str [pipe]  # the text of it' <<<'    def post(self, shared, got, done): pass'
+    mv word_stats.py .local/share/pflow/nodes
+}
+
+# Everything in a directory: kind, mode, name, and a digest of each file.
+tree() { (cd "$1" && find . -printf '%M %p\n' | sort && find . -type f -exec sha256sum {} + | sort -k2); }
+
+# The lines that setup says to add for a program.
+said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
+
+@test "after --undo the tree is as it was, modes and all" {
+    cd x
+    mkdir -m 700 -p p/share/man/man1
+    echo mine >p/share/man/man1/mine.1
+    tree p >before
+    pflow setup --prefix p >said
+    [ -s p/share/man/man1/pflow-llm.1 ]
+    [ -s p/share/man/man1/pflow-word-stats.1 ]
+    [ -s p/share/zsh/site-functions/_pflow-word-stats ]
+    grep '^man *wrote [0-9]* in' said
+    pflow setup --prefix p >again
+    grep '^man *unchanged' again
+    pflow setup --prefix p --undo
+    tree p | diff before -
+}
+
+@test "a dry run says every file and touches nothing" {
+    tree .local >before
+    run --separate-stderr pflow setup --dry-run
+    expect 0 -
+    [[ $output == *"would write $HOME/.local/share/man/man1/pflow-llm.1"* ]]
+    tree .local | diff before -
+}
+
+@test "the help's examples run as they are written" {
+    pflow setup --help | sed -n '/^Examples:/,/^$/s/^  //p' >lines
+    [ -s lines ]
+    while read -r line; do sh -ec "$line"; done <lines
+    ! find .local -name 'pflow-llm*' | grep .
+}
+
+@test "an own node that is gone loses its page at the next setup" {
+    pflow setup >/dev/null
+    rm .local/share/pflow/nodes/word_stats.py
+    pflow setup -v >said
+    grep '^removed .*/man1/pflow-word-stats.1' said
+    [ ! -e .local/share/man/man1/pflow-word-stats.1 ]
+    [ -e .local/share/man/man1/pflow-llm.1 ]
+}
+
+@test "a foreign file in the way is refused, one changed since is left, both with a word" {
+    mkdir -p p/share/man/man1
+    echo foreign >p/share/man/man1/pflow.1
+    tree p >before
+    run --separate-stderr pflow setup --prefix p
+    expect 73 '' "cannot write '$HOME/p/share/man/man1/pflow.1': another file is there"
+    tree p | diff before -
+    rm p/share/man/man1/pflow.1
+    pflow setup --prefix p >/dev/null
+    echo mine >>p/share/man/man1/pflow.1
+    run --separate-stderr pflow setup --prefix p --undo
+    expect 0 - 'left as it is: it was changed since'
+    [ "$(find p -type f)" = p/share/man/man1/pflow.1 ]
+}
+
+@test "where it cannot be done it says why and leaves nothing" {
+    touch file
+    run --separate-stderr pflow setup --prefix file
+    expect 73 '' 'it is not a directory'
+    mkdir -m 555 closed
+    run --separate-stderr as_mortal 'pflow setup --prefix closed'
+    expect 77 '' 'permission denied'
+    run --separate-stderr as_mortal 'pflow setup --prefix closed --undo'
+    expect 0 '' 'nothing to undo'
+    run --separate-stderr pflow setup --prefix ''
+    expect 2 '' 'it is empty'
+    run --separate-stderr env -u HOME pflow setup
+    expect 78 '' 'HOME is not set'
+    run --separate-stderr pflow setup --undo --zshrc
+    expect 2 '' '--undo'
+    run --separate-stderr pflow setup --no-such
+    expect 2 '' 'no-such'
+    [ -z "$(find closed -mindepth 1)" ]
+}
+
+@test "a full disk leaves the tree as it was" {
+    mkdir p
+    tree p >before
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 8; pflow setup --prefix p'
+    expect 73 '' 'cannot write'
+    tree p | diff before -
+}
+
+@test "no start-up file is edited unless that is asked for, and then --undo takes exactly that out" {
+    printf 'bindkey -e' >.zshrc
+    touch .bashrc
+    pflow setup >/dev/null
+    [ "$(cat .zshrc)" = 'bindkey -e' ]
+    pflow setup --zshrc >said
+    grep 'added a block to .*/.zshrc' said
+    grep -F "fpath=($HOME/.local/share/zsh/site-functions \$fpath)" .zshrc
+    pflow setup --undo >said
+    [ "$(cat .zshrc)" = 'bindkey -e' ]
+    [ ! -s .bashrc ]
+}
+
+@test "the lists for TAB are fresh after it" {
+    unset XDG_CACHE_HOME
+    pflow setup >/dev/null
+    grep -P '^word-stats\tDo word_stats' .cache/pflow/completion/nodes
+    [ -s .cache/pflow/completion/models ]
+}
+
+@test "man-db and mandoc find the pages with what setup said" {
+    need man
+    prefix="$HOME/a prefix"
+    pflow setup --prefix "$prefix" >said
+    (
+        eval "$(said_for man)"
+        MANPAGER=cat man pflow-llm 2>/dev/null | grep -q 'language model'
+        MANPAGER=cat man pflow-word-stats 2>/dev/null | grep -q 'Do word_stats'
+        man ls >/dev/null 2>&1 || [ ! -e /usr/share/man/man1/ls.1.gz ]
+    )
+    mkdir "$prefix/bin"
+    PATH="$prefix/bin:$PATH" pflow setup --prefix "$prefix" >said
+    if command -v manpath; then
+        [ -z "$(said_for man)" ]
+        PATH="$prefix/bin:$PATH" MANPAGER=cat man pflow-llm 2>/dev/null | grep -q 'language model'
+    fi
+    need mandoc
+    mandoc -Tutf8 "$prefix/share/man/man1/pflow-word-stats.1" | grep -q 'Do word_stats'
+}
+
+@test "a new bash completes, with what setup said" {
+    need bash tmux
+    [ -e /usr/share/bash-completion/bash_completion ] || missing 'bash-completion is not installed'
+    pflow setup >said
+    { echo '. /usr/share/bash-completion/bash_completion' && said_for bash; } >.bashrc
+    in_terminal bash
+    until_true eval 'screen | grep -q .'
+    "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
+    shows 'pflow-llm --model='
+    teardown
+    pflow setup --undo >/dev/null
+    pflow setup --prefix other >said
+    { echo '. /usr/share/bash-completion/bash_completion' && said_for bash; } >.bashrc
+    in_terminal bash
+    "${tmux[@]}" send-keys -l 'pflow-word-stats --te' \; send-keys Tab
+    shows 'pflow-word-stats --text='
+}
+
+@test "a new zsh completes, with what setup said and with --zshrc" {
+    need zsh tmux
+    for how in "said" "--zshrc"; do
+        rm -f .zshrc .zcompdump
+        if [ "$how" = said ]; then
+            pflow setup --prefix other >said
+            said_for zsh >.zshrc
+        else
+            pflow setup --prefix other --zshrc >said
+            [ -z "$(said_for zsh)" ]
+        fi
+        in_terminal zsh
+        until_true eval 'screen | grep -q ">"'
+        "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
+        shows 'pflow-llm --model='
+        teardown
+        pflow setup --prefix other --undo >/dev/null
+    done
+    [ ! -e .zshrc ]
+    [ ! -e other ]
+}
+
+@test "a new fish completes, with what setup said" {
+    need fish tmux
+    for prefix in '' other; do
+        rm -rf .config/fish
+        mkdir -p .config/fish
+        pflow setup ${prefix:+--prefix "$prefix"} >said
+        { echo 'function fish_greeting; end; function fish_prompt; echo "> "; end' && said_for fish; } >.config/fish/config.fish
+        in_terminal fish
+        until_true eval 'screen | grep -q ">"'
+        "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
+        shows 'pflow-llm --model='
+        teardown
+        pflow setup ${prefix:+--prefix "$prefix"} --undo >/dev/null
+    done
+}

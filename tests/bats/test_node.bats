@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# pflow test-node: what every node is held to.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+broken=$(realpath "$BATS_TEST_DIRNAME/../conformance/broken")
+good=$(realpath "$BATS_TEST_DIRNAME/../conformance/good")
+export broken good
+
+@test "a node passes by its name, by its file, and by a file in Python" {
+    need python3 jq
+    in_shells 'cp "$good/count_words.py" "$good/pflow-count" .
+        for node in read-file pflow-read-file pflow-count ./pflow-count count_words.py "$PWD/count_words.py"; do
+            pflow test-node "$node" -k interface -k runs -k error || echo "$node: $?"
+        done | grep -v ^ok'
+    expect 0 'read-file: 4 ok, 0 failed, 0 skipped
+read-file: 4 ok, 0 failed, 0 skipped
+count: 4 ok, 0 failed, 0 skipped
+count: 4 ok, 0 failed, 0 skipped
+count-words: 4 ok, 0 failed, 0 skipped
+count-words: 4 ok, 0 failed, 0 skipped'
+}
+
+@test "a failed check says what was sent, what came, what was expected and what to change, and the code is 1" {
+    need python3
+    in_shells 'pflow test-node "$broken/pflow-raw" --only=raw; echo $?'
+    [[ $output == "FAILED   raw "*" sent      printf '{\"\$pflow\""*"/broken/pflow-raw "*" --raw"*" came      '4'"* ]]
+    [[ $output == *" expected  '4\\n', the value exactly"*" change    "*$'raw: 0 ok, 1 failed, 0 skipped\n1' ]]
+}
+
+@test "the command that a failure shows can be run again as it stands" {
+    need python3 jq
+    in_shells 'pflow test-node "$broken/pflow-actions" --json --only=actions | jq -r ".checks[0].sent" >again
+        bash again | jq -r ".[\"\$pflow\"].action"'
+    expect 0 left
+}
+
+@test "-v shows each command" {
+    in_shells 'pflow test-node read-file -v --only=unknown | grep -c -e "^         \$ printf .* pflow-read-file\|/pflow-read-file --path=sample.txt --no-such"'
+    expect 0 1
+}
+
+@test "--json is one document" {
+    need python3 jq
+    in_shells 'pflow test-node "$broken/pflow-types" --json >report; echo $?
+        jq -c "[.node, .ok, (.checks | length > 40), (.checks[] | select(.result == \"failed\") | .id, .came, .expected)]" report'
+    expect 0 $'1\n["types",false,true,"types","words is a float","words: int, as its interface declares"]'
+}
+
+@test "--list shows every check and needs no node; --help shows them too" {
+    in_shells 'pflow test-node --list | cut -c1-16 >ids; wc -l <ids | tr -d " " >n; pflow test-node --help >help
+        while read -r id; do grep -q "^  $id " help || echo "$id"; done <ids; grep -c . ids | cmp - n'
+    expect 0 ''
+}
+
+@test "a line of the interface that does not parse is named with its file" {
+    in_shells 'pflow test-node "$broken/pflow-interface" | grep "came "; pflow test-node "$broken/pflow-no-interface" | head -n 2 | tail -n 1'
+    [[ $output == *"broken/pflow-interface:5: "*"'string' is none of str, "*"no 'Interface:' in "*/pflow-no-interface ]]
+}
+
+@test "a script that leaves all to nobody is told of the line that leaves it to pflow" {
+    need jq
+    in_shells 'printf "%s\n" "#!/bin/sh" "# Shout." "#" "# Interface:" "# - Reads: shared[\"text\"]: str [pipe]  # it" \
+            "# - Writes: shared[\"loud\"]: str [pipe]  # loud" "" "jq \".loud = (.text | ascii_upcase)\"" >pflow-shout
+        chmod +x pflow-shout; pflow test-node pflow-shout -k error -k raw-text >report; echo $?
+        line=$(tail -n 1 report); echo "$line"
+        sed "7s/.*/$(printf "%s" "$line" | sed "s/[&/]/\\\\&/g")/" pflow-shout >new; cat new >pflow-shout
+        pflow test-node pflow-shout -k error -k raw-text | tail -n 1'
+    [[ $output == $'1\n  [ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"\nshout: 3 ok, 0 failed, 0 skipped' ]]
+}
+
+@test "words after -- are data and params for the runs that must succeed" {
+    in_shells 'pflow test-node shell -v --only=runs -- --command="wc -c" --no-check | grep -c "wc -c.* --no-check\|--no-check.*wc -c"
+        pflow test-node shell -- --comand=x; echo $?'
+    expect 0 $'1\n2' 'did you mean --command?'
+}
+
+@test "what is no node is told apart" {
+    in_shells 'for node in no/such/file pflow-x. nothing read-fil / "" test; do
+            pflow test-node "$node" >out; echo $?; [ ! -s out ] || cat out
+        done
+        : >pflow-plain; pflow test-node ./pflow-plain; echo $?
+        : >plain; chmod +x plain; pflow test-node ./plain; echo $?
+        pflow test-node; echo $?; pflow test-node read-file --only=nothing; echo $?'
+    expect 0 $'66\n127\n127\n127\n66\n127\n127\n77\n65\n2\n2' 'did you mean read-file or write-file?'
+}
+
+@test "a program that cannot be started fails the check that it runs" {
+    in_shells 'printf "%s\n" "#!/no/such/program" "# Interface:" "# - Reads: shared[\"a\"]: str  # a" >pflow-a; chmod +x pflow-a
+        pflow test-node pflow-a --only=runs | grep -c -e "^FAILED   runs" -e "came      exit code 126: cannot start it"'
+    expect 0 2
+}
+
+@test "a program that never ends is given up" {
+    in_shells 'printf "%s\n" "#!/bin/sh" "# Interface:" "# - Reads: shared[\"a\"]: str  # a" "" "sleep 60" >pflow-a; chmod +x pflow-a
+        pflow test-node pflow-a --timeout=0.3 | grep -e "came .*did not end" -e "runs had not" | sort -u | sed "s/ (.*//; s/^[^ ]* *//; s/^[a-z-]* *//" | sort -u'
+    expect 0 $'2 runs had not ended after 0.3 s\nit did not end in time'
+}
+
+@test "a name that a shell would obey is only a name" {
+    in_shells 'name="pflow-a \$(touch ran) '"'"'b"; cp "$good/pflow-count" "$name"; pflow test-node "./$name" >report; echo $?; ls'
+    [[ $output != *$'\nran'* && $output == *report* ]]
+}
+
+@test "nothing is left behind, in the directory, in TMPDIR or running" {
+    need python3
+    in_shells 'mkdir tmp; export TMPDIR=$PWD/tmp
+        pflow test-node "$broken/pflow-leftovers" --only=leftovers | head -n 1 | cut -c1-20; pflow test-node write-file -k runs -k cut | head -n 1
+        ls -A . tmp'
+    expect 0 $'FAILED   leftovers  \nok       runs            with all that it reads it ends with 0 and a document\n.:\ntmp\n\ntmp:'
+}
+
+@test "^C and SIGTERM end what runs and remove what was made" {
+    mkdir tmp
+    printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["a"]: str  # a' '' "echo \$\$ >$PWD/pid; sleep 60 & wait" >pflow-a
+    chmod +x pflow-a
+    for signal in INT:130 TERM:143; do
+        rm -f pid
+        TMPDIR=$PWD/tmp "$PYTHON" -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); os.execvp(sys.argv[1], sys.argv[1:])' \
+            pflow test-node ./pflow-a --only=runs 3>&- >out 2>&1 &
+        until_true test -s pid
+        kill "-${signal%:*}" $!
+        code=0
+        wait $! || code=$?
+        [ "$code" -eq "${signal#*:}" ] || { echo "$code" && cat out && return 1; }
+        until_true ended "$(cat pid)"
+        [ -z "$(ls -A tmp)" ] || { ls -AR tmp && return 1; }
+        ! grep Traceback out
+    done
+}
+
+@test "a reader that goes away ends it, and no directory to test in is 73" {
+    in_shells 'mkdir tmp; TMPDIR=$PWD/tmp pflow test-node read-file | head -n 1 | cut -c1-12; ls -A tmp'
+    expect 0 'ok       int'
+    run -141 bash -c 'pflow test-node read-file >/dev/full; echo $? >&2; exec pflow test-node read-file | :; exit ${PIPESTATUS[0]}'
+    [[ $output == *73* ]]
+}

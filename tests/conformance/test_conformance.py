@@ -1,0 +1,81 @@
+"""Every good node passes, and each defect of the broken ones is found."""
+
+import os
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pflow.conformance.checks import CHECKS
+from pflow.conformance.conduct import FAILED, SKIPPED, conduct
+from pflow.conformance.target import find_target
+from pflow.registry import bundled_names
+from tests.peers.openai_server import OpenAIServer
+
+HERE = Path(__file__).parent
+BROKEN = sorted((HERE / "broken").iterdir())
+GOOD = sorted(file for file in (HERE / "good").iterdir() if file.is_file())
+SLOW = {"large", "early-reader"}
+TIMEOUT = 60
+
+
+def verdicts(node, given=(), checks=CHECKS):
+    return {each.check.id: each for each in conduct(find_target(str(node)), list(given), checks, TIMEOUT)}
+
+
+def failed(node, given=(), checks=CHECKS):
+    return {id: each.failed.came for id, each in verdicts(node, given, checks).items() if each.result == FAILED}
+
+
+@pytest.mark.parametrize("node", GOOD, ids=lambda file: file.name)
+def test_a_good_node_passes_in_any_language(node):
+    if node.name == "pflow-count" and not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    found = verdicts(node)
+    assert {id: each.failed.came for id, each in found.items() if each.result == FAILED} == {}
+    assert {id for id, each in found.items() if each.result == SKIPPED} <= {"explicit", "network"}
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_every_node_of_pflow_passes(name, tmp_path, monkeypatch):
+    with OpenAIServer(tmp_path) as server:
+        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
+        assert failed(name, ["--model=echo"] if name == "llm" else []) == {}
+
+
+def breaks(node):
+    """What a broken node's comments say of it: the check that must find it, and others that may."""
+    first, others = re.search(r"^# Breaks: (\S+)(?: \((.*)\))?$", node.read_text(), re.MULTILINE).groups()
+    return first, set((others or "").split())
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What was found in each broken node; values of 10 MB are left to the nodes that they are for."""
+
+    def look(node):
+        first, others = breaks(node)
+        checks = [check for check in CHECKS if check.id not in SLOW or check.id in {first, *others}]
+        return node, failed(node, checks=checks)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(pool.map(look, BROKEN))
+
+
+@pytest.mark.parametrize("node", BROKEN, ids=lambda file: file.name.removeprefix("pflow-"))
+def test_a_defect_is_found_by_the_check_that_is_for_it(node, found):
+    first, others = breaks(node)
+    if first == "network" and not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    assert first in found[node]
+    assert found[node].keys() <= {first, *others}
+
+
+def test_each_check_has_a_node_that_it_finds_broken():
+    assert {check.id for check in CHECKS} == {breaks(node)[0] for node in BROKEN}
+
+
+def test_the_checks_have_ids_of_their_own():
+    assert len({check.id for check in CHECKS}) == len(CHECKS)

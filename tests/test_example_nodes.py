@@ -1,0 +1,195 @@
+"""The nodes of examples/nodes/, each in its own language: what they do with whatever a text may hold."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pflow.header import program_interface
+
+FOLDER = Path(__file__).parent.parent / "examples" / "nodes"
+TOOLS = {"slug": ["jq"], "front-matter": ["awk"], "redact": ["perl"], "chunk": ["node"], "measure": ["cc"]}
+"""What each node is written in."""
+
+NASTY = 'é😀\0\x1f "q" \\n \\\\ \t$x `y` </script>\r\n\u2028\u2029 & \\1 %s'
+
+
+def need(*tools):
+    """Skip the test where a tool is missing; fail it in CI, where all are there."""
+    for tool in tools:
+        if shutil.which(tool) is None:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{tool} is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The nodes as a person installs them, the one in C compiled."""
+    folder = tmp_path_factory.mktemp("nodes")
+    for file in FOLDER.glob("pflow-*"):
+        shutil.copy(file, folder)
+    if shutil.which("cc"):
+        words = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", folder / "pflow-measure", FOLDER / "pflow-measure.c"]
+        subprocess.run(words, check=True)
+    return folder
+
+
+@pytest.fixture
+def run(folder, tmp_path):
+    """Runs `pflow NAME`; gives the store that it prints, or its exit code and what it said."""
+
+    def run(name, *flags, text, path=()):
+        need(*TOOLS[name])
+        places = [*path, str(folder), str(Path(sys.executable).parent), os.environ["PATH"]]
+        environment = {**os.environ, "PATH": ":".join(places), "HOME": str(tmp_path)}
+        key = "title" if name == "slug" else "text"
+        store = json.dumps({"$pflow": {"v": 1}, key: text, "other": NASTY}, ensure_ascii=False)
+        words = ["pflow", name, *flags]
+        ran = subprocess.run(words, input=store.encode(), capture_output=True, env=environment, timeout=60, check=False)
+        assert "Traceback" not in ran.stderr.decode()
+        if ran.returncode:
+            return ran.returncode, ran.stderr.decode()
+        document = json.loads(ran.stdout)
+        assert (document[key], document["other"]) == (text, NASTY)
+        return document
+
+    return run
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_each_is_under_thirty_lines_with_its_interface_and_guard(name):
+    file = FOLDER / ("pflow-measure.c" if name == "measure" else f"pflow-{name}")
+    text = file.read_text()
+    assert len(text.splitlines()) < 30
+    assert "PFLOW_NODE" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_each_says_what_it_is(name):
+    interface, _ = program_interface(str(FOLDER / f"pflow-{name}"))
+    assert (interface.open, interface.flow_safe, interface.version) == (False, True, "1.0.0")
+    assert interface.summary
+    assert interface.pipe_read
+    assert interface.pipe_write
+
+
+def test_every_node_there_is_tried():
+    names = {file.name.removeprefix("pflow-").split(".")[0] for file in FOLDER.glob("pflow-*")}
+    assert names == set(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("title", "flags", "slug"),
+    [
+        ("What now, Aesop?\n", [], "what-now-aesop"),
+        ("\ufeff  Ünïcode & 日本 — 2", [], "Ünïcode-日本-2"),
+        ("e\u0301\u0301 a\0b 😀", [], "e\u0301\u0301-a-b"),
+        ("one two three", ["--length=8"], "one-two"),
+        ("x" * 100, [], "x" * 60),
+        ("\\n $(touch x) `y`", [], "n-touch-x-y"),
+    ],
+)
+def test_slug(run, title, flags, slug):
+    assert run("slug", *flags, text=title)["slug"] == slug
+
+
+@pytest.mark.parametrize("title", ["", "?!", "😀"])
+def test_slug_refuses_a_title_without_a_letter(run, title):
+    exit, said = run("slug", text=title)
+    assert (exit, "the title has no letter" in said) == (65, True)
+
+
+FRONT_MATTERS = [
+    ("", "", {}),
+    (NASTY, NASTY, {}),
+    ("---\na: 1\n---\n" + NASTY, NASTY, {"a": "1"}),
+    ("---\r\na: 1\r\n---\r\nx\r\n", "x\r\n", {"a": "1"}),
+    ("---\n---\nbody", "body", {}),
+    ("---\na: 1\n---", "", {"a": "1"}),
+    ("---\na: 1\nnot closed", "---\na: 1\nnot closed", {}),
+    ("text\n---\na: 1\n---\n", "text\n---\na: 1\n---\n", {}),
+    ("---\\na: 1\\n---\\nx", "---\\na: 1\\n---\\nx", {}),
+    ('---\nt: "A: \\n \\\\ b"\n---\n', "", {"t": "A: \\n \\\\ b"}),
+    ('---\nt: "a" and "b"\n---\n', "", {"t": '"a" and "b"'}),
+    ('---\nt: "\\"\nu: \\\nv:\n---\n', "", {"t": "\\", "u": "\\", "v": ""}),
+    ("---\na: 1\na: 2\n- x\nno key\nb:c\nurl: http://x\n\td: 1\n---\n", "", {"a": "1", "url": "http://x"}),
+    ("---\na:\t 😀\0 & \\1 \t\n---\n", "", {"a": "😀\0 & \\1"}),
+]
+
+
+@pytest.mark.parametrize("awk", ["gawk", "mawk"])
+@pytest.mark.parametrize(("text", "body", "meta"), FRONT_MATTERS)
+def test_front_matter(run, tmp_path, awk, text, body, meta):
+    need(awk)
+    (tmp_path / "awk").symlink_to(shutil.which(awk))
+    document = run("front-matter", text=text, path=[str(tmp_path)])
+    assert (document["body"], document["meta"]) == (body, meta)
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted", "found"),
+    [
+        (NASTY, NASTY, 0),
+        ("", "", 0),
+        ("x" * 500_000, "x" * 500_000, 0),
+        ("to bob.x+y@a-b.co.uk, é", "to [redacted], é", 1),
+        ("ghp_abcdefghij0123456789 and sk-abcdefghij0123456789", "[redacted] and [redacted]", 2),
+        ("call +47 123 45 678 by 2026-01", "call [redacted] by 2026-01", 1),
+    ],
+)
+def test_redact(run, text, redacted, found):
+    document = run("redact", text=text)
+    assert (document["redacted"], document["found"]) == (redacted, found)
+
+
+def test_redact_puts_any_mask_in_its_place(run):
+    assert run("redact", "--mask=é$1\\1=", "--verbatim", text="a@b.c")["redacted"] == "é$1\\1="
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "chunks"),
+    [
+        ("", 9, []),
+        ("short", 9, ["short"]),
+        ("One. Two three", 11, ["One. ", "Two three"]),
+        ("a b\n\nc d\ne", 8, ["a b\n\n", "c d\ne"]),
+        ("abcdefgh", 3, ["abc", "def", "gh"]),
+        ("😀😀😀", 3, ["😀", "😀", "😀"]),
+        ("  x", 2, ["  ", "x"]),
+    ],
+)
+def test_chunk(run, text, size, chunks):
+    assert run("chunk", f"--size={size}", text=text)["chunks"] == chunks
+
+
+def test_chunks_are_the_text_whatever_it_is(run):
+    for size in (2, 7, 40):
+        chunks = run("chunk", f"--size={size}", text=NASTY * 9)["chunks"]
+        assert "".join(chunks) == NASTY * 9
+        assert all(len(chunk.encode("utf-16-le")) <= 2 * size for chunk in chunks)
+
+
+def test_a_chunk_of_nothing_is_refused(run):
+    exit, said = run("chunk", "--size=0", text="a")
+    assert (exit, "a chunk has 2 characters at least" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", " a  b\n", NASTY, NASTY * 999, "\\", "\\\\n\\u0041", "a\vb\x1c\x7f", '"', "\u0001"]
+)
+def test_measure(run, text):
+    document = run("measure", text=text)
+    words = len([word for word in "".join(" " if sign in "\v\f\r\t\n" else sign for sign in text).split(" ") if word])
+    assert (document["words"], document["lines"], document["characters"]) == (words, text.count("\n"), len(text))
+
+
+def test_measure_knows_escapes_that_pflow_does_not_write(folder):
+    need("cc")
+    store = '{"$pflow":{"v":1},\n"text":"\\u0020\\ud83d\\ude00\\u000a\\u0062\\/"\n}\n'
+    environment = {**os.environ, "PFLOW_NODE": "measure"}
+    answer = subprocess.run([folder / "pflow-measure"], input=store.encode(), capture_output=True, env=environment)
+    assert json.loads(answer.stdout) == {"$pflow": {"v": 1}, "words": 2, "lines": 1, "characters": 5}
