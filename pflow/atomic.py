@@ -1,4 +1,4 @@
-"""Writing a file so that any failure, kill -9 too, leaves the old content whole and nothing beside it."""
+"""Writing a file so that any failure, kill -9 too, leaves the old content whole; a draft beside it lives an instant."""
 
 from __future__ import annotations
 

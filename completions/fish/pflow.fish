@@ -399,7 +399,7 @@ function '__pflow_table_pflow new-node'
         '--lang'\t'choice'\t'python'\t'sh'\t'js' \
         '--dir'\t'directory'
     set -g __pflow_words \
-        'node'
+        'text'
 end
 
 function '__pflow_table_pflow nodes'

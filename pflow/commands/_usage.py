@@ -9,7 +9,7 @@ import click
 from pflow.usage import usage as kinds
 from pflow.usage.usage import Argument, Flag, Usage
 
-_ARGUMENTS = {"RUN": kinds.RUN, "FLOW": kinds.FLOW, "NAME": kinds.NODE, "FILE": kinds.FILE, "PATH": kinds.FILE}
+_ARGUMENTS = {"RUN": kinds.RUN, "FLOW": kinds.FLOW, "FILE": kinds.FILE, "PATH": kinds.FILE}
 _METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY}
 
 

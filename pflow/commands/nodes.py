@@ -85,14 +85,10 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _lines() -> list[Line]:
     """Everything there is; shells that complete names learn of it too."""
-    from pflow.flow.explaining.catalogue_lines import lines
-    from pflow.flow.kinds import FLOW
-    from pflow.offered import FLOWS, NODES, offer
+    from pflow.flow.explaining.catalogue_lines import lines, offer_lines
 
     listed = lines()
-    there = [line for line in listed if line.is_there]
-    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
-    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
+    offer_lines(listed)
     return listed
 
 

@@ -26,7 +26,8 @@ class _Embedded:
 
     def exec_module(self, module):
         name = module.__name__
-        exec(compile(MODULES[name], f"{__file__}/{name}", "exec"), module.__dict__)
+        module.__file__ = f"{__file__}/{name}"
+        exec(compile(MODULES[name], module.__file__, "exec"), module.__dict__)
 
     def get_source(self, name):
         return MODULES[name]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pflow import __version__
 from pflow.export.sh_inputs import Inputs
-from pflow.export.sh_program import refused
+from pflow.export.sh_program import is_bare, refused
 from pflow.export.sh_stage import Stage
 from pflow.export.sh_state import State
 from pflow.export.sh_words import Unsayable, quoted
-from pflow.flow.kinds import FLOW, PROGRAM
+from pflow.flow.kinds import FLOW
 from pflow.flow.sources import Constant, PathSource
 from pflow.jsontext import encode
 from pflow.scanner import quote
@@ -88,7 +88,7 @@ class _Script:
             self.state.write(("stdin",), is_sure=False)
         first = self.order[0]
         takes_itself = self.plan.first_read is not None and not _names_stdin(self.plan)
-        if in_store or (self.takes_pipe and not takes_itself) or (first.kind and first.kind.origin == PROGRAM):
+        if in_store or (self.takes_pipe and not takes_itself) or is_bare(first):
             members = [*self.inputs.defaults(), *(['"$@"'] if in_store else [])]
             self._set(members)
 

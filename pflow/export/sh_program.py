@@ -17,11 +17,16 @@ def refused(why: str, hint: str = "") -> PflowError:
 
 
 def program_of(wired: Wired) -> str:
-    """How a shell calls the node: by its own executable, else through pflow, which knows a user's directories."""
+    """How a shell calls the node: by its own executable, else through pflow, which makes a stage of a program."""
     kind = wired.kind
     if kind is None:
         raise refused(f"'{wired.id}' is no known node")
     on_path = os.environ.get("PATH", "").split(os.pathsep)
-    if kind.origin == BUNDLED or (kind.origin == PROGRAM and os.path.dirname(kind.file) in on_path):
+    if kind.origin == BUNDLED or (is_bare(wired) and os.path.dirname(kind.file) in on_path):
         return f"pflow-{kind.name}"
     return f"pflow {kind.name}"
+
+
+def is_bare(wired: Wired) -> bool:
+    """Whether it is a program without an interface: pflow starts it and makes no stage of it."""
+    return wired.kind is not None and wired.kind.origin == PROGRAM and wired.interface.open

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.export.sh_program import program_of, refused
+from pflow.export.sh_program import is_bare, program_of, refused
 from pflow.export.sh_state import NOTHING
 from pflow.export.sh_words import Unsayable, constant, flag, flag_name, quoted, template
-from pflow.flow.kinds import PROGRAM
 from pflow.flow.rewrite import rewritten
 from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.interface import Item
@@ -113,7 +112,7 @@ class Stage:
         """A flag for a read, or where no flag can say the value, a member of the store."""
         item = self._item(key)
         try:
-            if self.wired.interface.open or self._kind() == PROGRAM:
+            if self.wired.interface.open:
                 raise Unsayable("a stage would not keep it")
             self._say_flag(key, item, source)
         except Unsayable as why:
@@ -151,7 +150,7 @@ class Stage:
         if not isinstance(source, Constant) or is_unset or self.state.may_have(place):
             raise self._refused(key, why)
         self.members.append(quoted(f"{write_path(place)}:={str(encode(source.value), 'utf-8')}"))
-        if not self.wired.interface.open and self._kind() != PROGRAM:
+        if not self.wired.interface.open:
             self._map_in(key, place)
         if not item.is_stored:
             self.dropped.append(place)
@@ -217,13 +216,10 @@ class Stage:
             if value is not None:
                 self.flags.append(flag(name, str(value)))
 
-    def _kind(self) -> str:
-        return self.wired.kind.origin if self.wired.kind else ""
-
     def _check_program(self) -> None:
-        """A program has its own params for flags and no others."""
+        """A program that is no stage has its own params for flags and no others."""
         theirs = {flag_name(key) for key in self.wired.params}
-        if self._kind() == PROGRAM and any(each.partition("=")[0] not in theirs for each in self.flags):
+        if is_bare(self.wired) and any(each.partition("=")[0] not in theirs for each in self.flags):
             raise refused(f"'{self.wired.id}' is a program, which finds its keys by their own names only")
 
     def _pass(self) -> None:
@@ -239,7 +235,7 @@ class Stage:
         if self.is_cleared:
             state.carried = NOTHING
         if wired.interface.pipe_write is not None:
-            state.carried = wired.place_of(wired.interface.pipe_write.name) if self._kind() != PROGRAM else None
+            state.carried = wired.place_of(wired.interface.pipe_write.name)
 
 
 def _whole(source: TemplateSource, item: Item) -> Source | None:

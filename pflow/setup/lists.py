@@ -17,13 +17,9 @@ def refresh() -> None:
 
 
 def _nodes_and_flows() -> None:
-    from pflow.flow.explaining.catalogue_lines import lines
-    from pflow.flow.kinds import FLOW
-    from pflow.offered import FLOWS, NODES, offer
+    from pflow.flow.explaining.catalogue_lines import lines, offer_lines
 
-    there = [line for line in lines() if line.is_there]
-    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
-    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
+    offer_lines(lines())
 
 
 def _models() -> None:

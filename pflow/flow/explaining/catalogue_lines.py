@@ -6,8 +6,9 @@ import os
 
 from pflow.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.errors import PflowError
-from pflow.flow.kinds import Kind, find_kind, read_python
+from pflow.flow.kinds import FLOW, Kind, find_kind, read_python
 from pflow.header import interpreter_fault, program_interface
+from pflow.offered import FLOWS, NODES, offer
 from pflow.remembered import Remembered, stamp
 from pflow.source import in_words
 
@@ -48,6 +49,13 @@ def lines() -> list[Line]:
 
     flows = (find_kind(f"flow:{name}") for name in saved_flows())
     return [*listed, *(_line_of_flow(kind) for kind in flows if kind is not None)]
+
+
+def offer_lines(listed: list[Line]) -> None:
+    """Let shells that complete names know of the nodes and flows."""
+    there = [line for line in listed if line.is_there]
+    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
+    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
 
 
 class _Read:
