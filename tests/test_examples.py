@@ -73,7 +73,11 @@ PRINTED = {
     "words.pflow.json": "[2] count (shell)",
     "lines.sh": "28\n",
     "pflow-shout": "THE TIDE MILL",
+    "pflow setup": "man1/pflow-llm.1",
+    "pflow-hello": "0 failed",
     "count-words": "1",
+    "--search": "write-file",
+    "make -s": "notes/",
 }
 """A part of each block of the README that prints, and what it prints at least."""
 
