@@ -9,9 +9,12 @@ from pflow.session import running_groups, signal_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Callable, Mapping
 
     Taker = Callable[[bytes], None]
+else:
+    import _signal  # signal's C part, as in pflow.stage.signals
 
 GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -35,10 +38,8 @@ def run(
     come. It ends when the program itself does, whatever else still holds its stdout open. On any exception, a signal
     handler's included, its whole session is ended first. Raises OSError when it does not start.
     """
-    import signal
-
-    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # as some parents leave it: no child would have an exit code
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:  # as some parents leave it: no child had an exit code
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     held = HeldSignals()  # an exception before the child is known would leave it running
     try:
         child = _Child(argv, env, input)
@@ -154,10 +155,8 @@ class _Child:
 
     def end(self) -> None:
         """SIGTERM to all of its session, SIGKILL to what is left of it after GRACE."""
-        import signal
-
         try:
-            signal_session(self.pid, signal.SIGTERM, signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
+            signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
             _wait_until(self._is_gone)
         finally:
             _wait_until(self._is_killed)
@@ -166,9 +165,7 @@ class _Child:
         return self._has_ended() and not running_groups(self.pid)
 
     def _is_killed(self) -> bool:
-        import signal
-
-        signal_session(self.pid, signal.SIGKILL)
+        signal_session(self.pid, _signal.SIGKILL)
         return self._is_gone()
 
 
@@ -177,8 +174,6 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
 
     Files that are inheritable stay open in it, as with any shell.
     """
-    import signal
-
     if len(theirs) == 2:
         files: list[tuple[int, ...]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]  # type: ignore[list-item]
     else:
@@ -190,7 +185,7 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
         _environment() if env is None else env,
         file_actions=files,
         setsid=True,
-        setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # which Python ignores
+        setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
     )
 
 

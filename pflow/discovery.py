@@ -65,6 +65,13 @@ def list_nodes() -> list[Found]:
     return [found for same in by_name.values() for found in same if found.origin != TOOL]
 
 
+def node_at(file: str) -> Found | None:
+    """The node that a file is, wherever it is and whoever has its name; None where it is none and looks like none."""
+    listed = next((found for found in list_nodes() if found.file == file), None)
+    found = listed or _named(*os.path.split(file))
+    return found if listed or (found and _is_meant(found)) else None
+
+
 def fault_of(name: str) -> str:
     """Why the file that would be this node is none, with the file; empty where there is no such file."""
     faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
@@ -95,48 +102,60 @@ def _candidates(wanted: str | None = None) -> Iterator[Found]:
             if wanted is None or plain(name) == wanted:
                 file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")
                 yield Found(name, origin, file)
-    for directory in own_directories():
-        yield from _in_own(os.path.abspath(directory), wanted)
-    for directory in _path():
+    for directory in own_places():
+        yield from _in_own(directory, wanted)
+    for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
         yield from _on_path(directory, wanted)
 
 
-def _path() -> Iterator[str]:
-    """The directories on PATH, each once: where /bin is /usr/bin, too."""
+def own_places() -> list[str]:
+    """A user's own directories, as the files in them are found."""
+    return list(_there(own_directories()))
+
+
+def _there(directories: list[str]) -> Iterator[str]:
+    """Those that are there, each once: where /bin is /usr/bin, too. An empty one is none."""
     seen = set()
-    for directory in os.environ.get("PATH", "").split(os.pathsep):
+    for directory in directories:
         try:
-            status = os.stat(directory)
-        except (OSError, ValueError):
+            status, absolute = os.stat(directory), os.path.abspath(directory)
+        except (OSError, ValueError):  # it is not there, or relative to what is not
             continue
         if (status.st_dev, status.st_ino) not in seen:
             seen.add((status.st_dev, status.st_ino))
-            yield os.path.abspath(directory)
+            yield absolute
 
 
 def _in_own(directory: str, wanted: str | None) -> Iterator[Found]:
     """The nodes of a user's own directory: classes in Python, then programs."""
-    files = sorted(_listed(directory))
-    for file in files:
-        if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
-            yield from _own(Found(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}"), wanted)
-    for file in files:
-        if file.startswith("pflow-") and not file.endswith(".interface"):
-            has_interface = f"{file}.interface" in files
-            yield from _own(Found(file[6:], PROGRAM, f"{directory}/{file}", has_interface=has_interface), wanted)
+    files = set(_listed(directory))
+    for file in sorted(files, key=lambda file: (not file.endswith(".py"), file)):
+        found = _named(directory, file)
+        if found is not None and wanted in (None, plain(found.name)) and _is_meant(found):
+            found.has_interface = f"{file}.interface" in files
+            yield found
 
 
-def _own(found: Found, wanted: str | None) -> Iterator[Found]:
-    if (wanted is not None and plain(found.name) != wanted) or not _look(found):
-        return
+def _named(directory: str, file: str) -> Found | None:
+    """What a file would be by its name."""
+    if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
+        return Found(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
+    if file.startswith("pflow-") and not file.endswith(".interface"):
+        return Found(file[6:], PROGRAM, f"{directory}/{file}")
+    return None
+
+
+def _is_meant(found: Found) -> bool:
+    """Whether a file that nobody but the user put there is to be a node: `fault` says why it is not."""
+    if not _look(found):
+        return False
     may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
     if not is_node_name(found.name):
-        if not may_run:  # pflow-x.c, of which pflow-x is made
-            return
         found.fault = "a node's name has letters, digits, - and _ only"
-    elif not may_run:
+        return may_run  # else it is pflow-x.c, of which pflow-x is made
+    if not may_run:
         found.fault = "it may not be executed (chmod +x)"
-    yield found
+    return True
 
 
 def _on_path(directory: str, wanted: str | None) -> Iterator[Found]:

@@ -8,14 +8,14 @@ import stat
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
-from pflow.source import strip_comments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.interface import Interface
 
 _SIZE = 4096
-_COMMENTS = ("#", "//", "/*", "*", "--", ";")
+_SIGNS = ("#!", "#", "//", "/*", "*/", "*", "--", ";")
+"""What begins a comment, in one language or another."""
 
 
 def program_interface(file: str) -> tuple[Interface, str]:
@@ -40,11 +40,33 @@ def _interpreter_of_binary(file: str) -> str:
 
 def _parse(file: str, text: str, is_cut: bool) -> Interface:
     text = text.replace("\r\n", "\n")
-    is_commented = not file.endswith(".interface") or text.lstrip().startswith(_COMMENTS)
+    is_commented = not file.endswith(".interface") or text.lstrip().startswith(_SIGNS)
     bare = strip_comments(text) if is_commented else text
     if is_cut and bare.count("\n") == text.count("\n") and _is_unfinished(bare):
         raise PflowError(f"cannot read the interface in '{file}': it goes past the first 4 KiB", exit=BAD_DATA)
     return parse_interface(bare, file=file, first_line=1)
+
+
+def strip_comments(text: str) -> str:
+    """A script's leading comments without their signs, line for line."""
+    lines = []
+    inside = False
+    for line in text.split("\n"):
+        bare = line.strip()
+        sign = next((sign for sign in _SIGNS if bare.startswith(sign)), "")
+        if bare and not sign and not inside:
+            break
+        inside = (inside or sign == "/*") and "*/" not in bare
+        lines.append("" if sign == "#!" else _without_sign(bare, sign))
+    return "\n".join(lines)
+
+
+def _without_sign(line: str, sign: str) -> str:
+    """A comment's text: its sign may stand there several times, but a dash may begin the text."""
+    text = line.removeprefix(sign)
+    if sign in ("#", "//", ";", "/*", "*"):
+        text = text.lstrip(sign[-1])
+    return text.removesuffix("*/").strip()
 
 
 def _is_unfinished(text: str) -> bool:

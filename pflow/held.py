@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from typing import Any
+else:
+    import _signal  # signal's C part, as in pflow.stage.signals
 
 
 class HeldSignals:
@@ -15,18 +20,16 @@ class HeldSignals:
     """
 
     def __init__(self) -> None:
-        import signal
-        import threading
-
         self.handlers: dict[int, Any] = {}
         self.noted: list[tuple[int, Any]] = []
-        if threading.current_thread() is not threading.main_thread():  # no handler is ever called in another
+        threading = sys.modules.get("threading")  # nobody has another thread where it is not loaded
+        if threading and threading.current_thread() is not threading.main_thread():  # no handler is called in another
             return
         try:
-            for signum in signal.valid_signals():
-                if callable(handler := signal.getsignal(signum)):
+            for signum in _signal.valid_signals():
+                if callable(handler := _signal.getsignal(signum)):
                     self.handlers[signum] = handler
-                    signal.signal(signum, self._note)
+                    _signal.signal(signum, self._note)
         except BaseException:  # of a handler that was not yet taken
             self.noted.clear()
             self.release()
@@ -37,10 +40,8 @@ class HeldSignals:
 
     def release(self) -> None:
         """Put the handlers back, and call those whose signals came meanwhile."""
-        import signal
-
         for signum in list(self.handlers):
-            signal.signal(signum, self.handlers[signum])
+            _signal.signal(signum, self.handlers[signum])
             self.handlers.pop(signum, None)
         while self.noted:
             signum, handler = self.noted.pop(0)

@@ -50,7 +50,12 @@ def _decode_large(data: bytes) -> Any:
 def _revive(value: Any) -> Any:
     """Bytes and a user's own objects out of their escapes; lone surrogates are refused."""
     if isinstance(value, str):
-        value.encode()
+        if value.isascii():
+            return value
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("a lone surrogate in its text is no character") from None
         return value
     if isinstance(value, list):
         return [_revive(item) for item in value]

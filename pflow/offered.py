@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ MODELS, NODES, FLOWS, RUNS = "models", "nodes", "flows", "runs"
 value the later one counts."""
 
 _LARGE = 1 << 16
+"""What a list may grow to, in bytes."""
+_LARGEST = 1 << 24
+"""What is read of the cache at most."""
 
 
 def offer(kind: str, names: Iterable[tuple[str, str]]) -> None:
@@ -20,7 +24,7 @@ def offer(kind: str, names: Iterable[tuple[str, str]]) -> None:
     path = offered_file(kind)
     data = b"".join(_line(value, about) for value, about in names)
     try:
-        if path is not None and _read(path) != data:
+        if path is not None and read_cached(path) != data:
             _replace(path, data)
     except OSError:
         pass
@@ -43,7 +47,7 @@ def offer_one(kind: str, value: str, about: str) -> None:
         finally:
             os.close(fd)
         if is_large:
-            lines = (_read(path) or b"").splitlines(keepends=True)
+            lines = (read_cached(path) or line).splitlines(keepends=True)
             _replace(path, b"".join(lines[len(lines) // 2 :]))
     except OSError:
         pass
@@ -62,6 +66,22 @@ def cache_directory() -> str | None:
     return os.path.join(cache, "pflow") if os.path.isabs(cache) else None
 
 
+def read_cached(path: str) -> bytes | None:
+    """A file of the cache; None where there is none, none that is our own alone to write, or far too much."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        return os.read(fd, status.st_size) if is_ours and status.st_size <= _LARGEST else None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
 def _line(value: str, about: str) -> bytes:
     """The line of a value; none where the value would not be one word on a line."""
     return f"{value}\t{_shown(about)}\n".encode("utf-8", "replace") if value.isprintable() else b""
@@ -77,11 +97,3 @@ def _replace(path: str, data: bytes) -> None:
 def _shown(text: str) -> str:
     """A description on one line, without what would move a terminal's cursor."""
     return text if text.isprintable() else "".join([each if each.isprintable() else " " for each in text])
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            return file.read()
-    except OSError:
-        return None

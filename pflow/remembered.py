@@ -7,11 +7,10 @@ of it, all of it text. Whatever cannot be understood there counts as not there.
 from __future__ import annotations
 
 import os
-import stat
 import time
 
 from pflow import __version__
-from pflow.offered import cache_directory
+from pflow.offered import cache_directory, read_cached
 from pflow.scanner import quote, scan
 
 TYPE_CHECKING = False
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HEADER = f'{{"pflow":"nodes 1, pflow-shell {__version__}"'
-_LARGEST = 1 << 24
 _MOST = 10_000
 _MOMENT = 100_000_000
 """Nanoseconds in which a file may change twice and have the same time."""
@@ -32,7 +30,7 @@ class Remembered:
         self.size = size
         cache = cache_directory()
         self._path = os.path.join(cache, "nodes.json") if cache else None
-        members = _members(_read(self._path)) if self._path else {}
+        members = _members(read_cached(self._path) or b"") if self._path else {}
         self._known: dict[str, list[str]] = {file: row for file, row in members.items() if _is_row(row, size + 1)}
         self._seen: dict[str, list[str]] = {}
         self._is_changed = False
@@ -73,24 +71,6 @@ def stamp(status: os.stat_result, beside: os.stat_result | None = None) -> str:
     if any(abs(now - each.st_ctime_ns) < _MOMENT for each in both):
         return ""
     return " ".join([f"{each.st_size} {each.st_mtime_ns} {each.st_ctime_ns} {each.st_ino}" for each in both])
-
-
-def _read(path: str) -> bytes:
-    """The file, if it is our own: nobody else tells us what a node is."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        status = os.fstat(fd)
-        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        if not is_ours or status.st_size > _LARGEST:
-            return b""
-        return os.read(fd, status.st_size)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
 
 
 def _members(data: bytes) -> dict[str, Any]:

@@ -1,37 +1,33 @@
-"""A node's interface from its file, which is read and never run."""
+"""A node's interface from its class in a file of Python, which is read and never run."""
 
 from __future__ import annotations
 
 import os
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.grammar import parse_interface
-from pflow.interface import Interface
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_HEADER = 4096
+    from pflow.interface import Interface
 
 
 def read_interface(file: str) -> Interface:
-    """The interface of a node's file, which is read and never run: a docstring in Python, else leading comments."""
-    with open(file, encoding="utf-8-sig", errors="replace") as source:
-        if not file.endswith(".py"):
-            text = source.read(_HEADER)
-            is_commented = not file.endswith(".interface") or text.lstrip().startswith(_SIGNS)
-            return parse_interface(strip_comments(text) if is_commented else text, file=file, first_line=1)
-        text = source.read()
-    return _from_python(text, file)
+    """The interface in the docstring of a file's class; an open one where that says nothing.
 
-
-def _from_python(text: str, file: str) -> Interface:
+    Raises PflowError (65) for one that does not parse, OSError for a file that cannot be read.
+    """
     import ast
 
+    from pflow.grammar import parse_interface
+    from pflow.interface import Interface
+
+    with open(file, encoding="utf-8-sig", errors="replace") as source:
+        text = source.read()
     try:
         tree = ast.parse(text)
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two are for what is too deep
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     for node in _node_classes(tree, file):
         if docstring := ast.get_docstring(node, clean=False):
@@ -54,31 +50,6 @@ def _node_classes(tree: Any, file: str) -> list[Any]:
     return named or nodes or classes
 
 
-_SIGNS = ("#!", "#", "//", "/*", "*/", "*", "--", ";")
-
-
-def strip_comments(text: str) -> str:
-    """A script's leading comments without their signs, line for line."""
-    lines = []
-    inside = False
-    for line in text.split("\n"):
-        bare = line.strip()
-        sign = next((sign for sign in _SIGNS if bare.startswith(sign)), "")
-        if bare and not sign and not inside:
-            break
-        inside = (inside or sign == "/*") and "*/" not in bare
-        lines.append("" if sign == "#!" else _without_sign(bare, sign))
-    return "\n".join(lines)
-
-
-def _without_sign(line: str, sign: str) -> str:
-    """A comment's text: its sign may stand there several times, but a dash may begin the text."""
-    text = line.removeprefix(sign)
-    if sign in ("#", "//", ";", "/*", "*"):
-        text = text.lstrip(sign[-1])
-    return text.removesuffix("*/").strip()
-
-
 def plain(name: str) -> str:
     """A name without what only its spelling adds."""
     return name.replace("-", "").replace("_", "").lower()
@@ -89,4 +60,5 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it calls exit({error.code})"
     place = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    return f"{type(error).__name__}: {getattr(error, 'msg', error)}{place}"
+    what = str(getattr(error, "msg", error))
+    return ": ".join(part for part in (type(error).__name__, what) if part) + place

@@ -154,8 +154,18 @@ def test_an_interface_beside_a_program_is_noted(place):
     assert (found.name, found.has_interface) == ("x", True)
 
 
-def test_a_place_on_path_may_be_relative(place, monkeypatch):
-    file = put(place / "bin" / "pflow-x")
+@pytest.mark.parametrize(("variable", "folder"), [("PATH", "bin"), ("PFLOW_NODES", "own")])
+def test_a_place_may_be_relative(place, monkeypatch, variable, folder):
+    file = put(place / folder / "pflow-x")
     monkeypatch.chdir(place)
-    monkeypatch.setenv("PATH", "bin")
+    monkeypatch.setenv(variable, folder)
     assert find_node("x").file == file
+
+
+@pytest.mark.parametrize("variable", ["PATH", "PFLOW_NODES"])
+def test_where_the_working_directory_is_gone_a_relative_place_is_none(place, monkeypatch, variable):
+    (place / "gone").mkdir()
+    monkeypatch.chdir(place / "gone")
+    (place / "gone").rmdir()
+    monkeypatch.setenv(variable, ".:bin")
+    assert listed() == []

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from pflow import held
 from pflow.held import HeldSignals
 
 
@@ -30,12 +31,12 @@ def present(handlers):
 
 
 def test_a_signal_is_heard_at_release(handlers):
-    held = HeldSignals()
+    signals = HeldSignals()
     os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(Stop):
-        held.release()
+        signals.release()
     assert present(handlers) == handlers
-    held.release()
+    signals.release()
 
 
 def test_a_handler_that_raises_while_the_signals_are_being_taken_leaves_every_handler_in_place(handlers, monkeypatch):
@@ -46,8 +47,8 @@ def test_a_handler_that_raises_while_the_signals_are_being_taken_leaves_every_ha
         return before
 
     others = signal.getsignal(signal.SIGINT)
-    take_over = signal.signal
-    monkeypatch.setattr(signal, "signal", take_over_and_be_struck)
+    take_over = held._signal.signal
+    monkeypatch.setattr(held._signal, "signal", take_over_and_be_struck)
     with pytest.raises(Stop):
         HeldSignals()
     assert present(handlers) == handlers

@@ -7,8 +7,9 @@ import pytest
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
+from pflow.header import program_interface, strip_comments
 from pflow.interface import UNDECLARED
-from pflow.source import read_interface, strip_comments
+from pflow.source import read_interface
 from pflow.stage.describe import describe
 
 
@@ -296,13 +297,17 @@ SCRIPTS = {
 }  # fmt: skip
 
 
+def read(file):
+    return read_interface(str(file)) if file.suffix == ".py" else program_interface(str(file))[0]
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_the_same_block_gives_the_same_interface_in_every_language(tmp_path, name, newline):
     file = tmp_path / name
     file.write_text("\n".join(SCRIPTS[name]) + "\n", newline=newline)
     expected = parse_interface("Count the words.\n\n" + "\n".join(LINES))
-    assert describe("x", None, read_interface(str(file))) == describe("x", None, expected)
+    assert describe("x", None, read(file)) == describe("x", None, expected)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -312,7 +317,7 @@ def test_a_line_that_does_not_parse_is_named_with_its_file_and_line_in_every_lan
     file.write_text("\n".join(lines) + "\n")
     number = next(n for n, line in enumerate(lines, 1) if "integer" in line)
     with pytest.raises(PflowError, match=f"{name}:{number}: .*'integer'") as caught:
-        read_interface(str(file))
+        read(file)
     assert caught.value.exit == 65
 
 
@@ -323,17 +328,17 @@ def test_the_comments_of_a_script_end_where_its_code_begins():
 def test_a_script_says_its_version_and_that_it_is_flow_safe(tmp_path):
     file = tmp_path / "pflow-up"
     file.write_text("#!/bin/sh\n# Up.\n#\n# Interface:\n# - Version: 1.2.3\n# - Flow-safe: yes\n")
-    parsed = read_interface(str(file))
+    parsed = read(file)
     assert (parsed.version, parsed.flow_safe) == ("1.2.3", True)
 
 
 def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
     file = tmp_path / "pflow-late"
     file.write_text("# Late.\n" + "#\n" * 4096 + "# Interface:\n# - Nonsense\n")
-    assert read_interface(str(file)).open
+    assert read(file).open
     binary = tmp_path / "pflow-binary"
     binary.write_bytes(b"\x7fELF\xff\xfe\0" * 1000)
-    assert read_interface(str(binary)).open
+    assert read(binary).open
 
 
 def test_an_interface_can_be_described_as_json():

@@ -107,6 +107,11 @@ def test_what_json_cannot_hold_is_refused_when_it_is_written(value, why):
     assert caught.value.exit == 65
 
 
+def test_a_lone_surrogate_is_refused_in_plain_words_when_it_is_read():
+    with pytest.raises(ValueError, match="a lone surrogate in its text is no character"):
+        decode(b'{"a":"\\ud800"}')
+
+
 def test_a_list_that_holds_itself_is_refused_when_it_is_written():
     loop: list = []
     loop.append(loop)

@@ -82,8 +82,18 @@ def test_a_list_that_cannot_be_written_is_in_nobodys_way(spoil, cache, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_pipe_in_place_of_a_list_holds_nobody_up(cache):
+@pytest.mark.parametrize("put_it", [os.mkfifo, lambda file: os.symlink("/dev/zero", file)])
+def test_what_is_no_file_in_place_of_a_list_holds_nobody_up(cache, put_it):
     (cache / "pflow" / "completion").mkdir(parents=True)
-    os.mkfifo(cache / "pflow" / "completion" / "runs")
+    put_it(cache / "pflow" / "completion" / "runs")
     offer_one(RUNS, "a", "")
     offer(RUNS, [("a", "")])
+
+
+@pytest.mark.parametrize("add", [lambda: offer(RUNS, [("a", "")]), lambda: offer_one(RUNS, "a", "")])
+def test_a_list_that_is_too_large_to_read_begins_anew(cache, add):
+    (cache / "pflow" / "completion").mkdir(parents=True)
+    with open(cache / "pflow" / "completion" / "runs", "wb") as file:
+        file.truncate(1 << 40)
+    add()
+    assert lines(RUNS) == ["a\t"]

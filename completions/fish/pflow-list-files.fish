@@ -8,6 +8,7 @@ function '__pflow_table_pflow-list-files'
         '--pattern='\t'[data] which files: *.txt, docs/**/*.md [required]' \
         '--directory='\t'[data] where the pattern begins; the paths begin with it too [default "."]' \
         '--hidden'\t'[params] let wildcards match names that begin with a dot [default false]' \
+        '--no-hidden'\t'[params] not: let wildcards match names that begin with a dot [default false]' \
         '--kind='\t'[params] what to list [default "files"]' \
         '--from='\t'[common] what stdin holds' \
         '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
@@ -37,6 +38,7 @@ function '__pflow_table_pflow-list-files'
     set -g __pflow_values \
         '--pattern'\t'text' \
         '--directory'\t'directory' \
+        '--hidden='\t'choice'\t'true'\t'false' \
         '--kind'\t'choice'\t'files'\t'directories'\t'all' \
         '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
         '--id'\t'text' \

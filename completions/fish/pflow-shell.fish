@@ -9,6 +9,7 @@ function '__pflow_table_pflow-shell'
         '--args='\t'[data] its arguments, $1 and on [may be repeated, or a JSON list]' \
         '--input='\t'[data] its stdin: text and bytes exactly, anything else as a line of JSON [from the pipe]' \
         '--check'\t'[params] fail, with its exit code, when the command does [default true]' \
+        '--no-check'\t'[params] not: fail, with its exit code, when the command does [default true]' \
         '--from='\t'[common] what stdin holds' \
         '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
         '--allow-empty'\t'[common] take an empty pipe as an empty text' \
@@ -38,6 +39,7 @@ function '__pflow_table_pflow-shell'
         '--command'\t'text' \
         '--args'\t'text' \
         '--input'\t'text' \
+        '--check='\t'choice'\t'true'\t'false' \
         '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
         '--id'\t'text' \
         '--map-in'\t'text' \

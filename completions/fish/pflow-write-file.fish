@@ -8,7 +8,9 @@ function '__pflow_table_pflow-write-file'
         '--content='\t'[data] what to write [required; from the pipe]' \
         '--path='\t'[data] the file to write [required]' \
         '--append'\t'[params] add the content to the end of the file [default false]' \
+        '--no-append'\t'[params] not: add the content to the end of the file [default false]' \
         '--overwrite'\t'[params] replace a file that is there; without it, that is an error [default true]' \
+        '--no-overwrite'\t'[params] not: replace a file that is there; without it, that is an error [default true]' \
         '--from='\t'[common] what stdin holds' \
         '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
         '--allow-empty'\t'[common] take an empty pipe as an empty text' \
@@ -37,6 +39,8 @@ function '__pflow_table_pflow-write-file'
     set -g __pflow_values \
         '--content'\t'text' \
         '--path'\t'file' \
+        '--append='\t'choice'\t'true'\t'false' \
+        '--overwrite='\t'choice'\t'true'\t'false' \
         '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
         '--id'\t'text' \
         '--map-in'\t'text' \

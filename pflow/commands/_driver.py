@@ -14,7 +14,7 @@ USAGE = Usage(
 )
 USAGE.description = """\
 WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: pflow llm is pflow-llm. Else it is a
-saved flow. Each has a page of its own, and --help.
+saved flow. Each has --help, and all but saved flows have a page: pflow-run(1) is that of pflow run.
 
 Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
 checked before anything runs, in one process, with a log. pflow nodes lists the nodes.

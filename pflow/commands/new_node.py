@@ -17,9 +17,9 @@ from pflow.scaffold.node import LANGUAGES, PYTHON, file_name, is_good_name, text
 def command(name: str, lang: str, directory: str | None, is_printed: bool) -> int:
     """Write a node to start from.
 
-    The node puts a heading above a text; make it yours. In Python it is a class in NAME.py, in other
-    languages a program, pflow-NAME. It goes into $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where it is
-    a node at once. Its path is printed. A file that is there is never written over.
+    The node puts a heading above a text; make it yours. In Python it is a class in NAME.py, in other languages a
+    program, pflow-NAME. It goes into $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where it is a node at
+    once. Its path is printed. A file that is there is never written over.
 
     The exit code is 0; 2 for a name that no new node can have; 73 where a node of that name is there already.
 

@@ -29,13 +29,17 @@ class _Command(click.Command):
 
 @click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those that hold it."
+    "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
 )
 @click.option("--list", "as_list", is_flag=True, help="Print the checks, and do none.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
-    "--timeout", type=click.FloatRange(0.001), default=_TIMEOUT, metavar="SECONDS", help="End a run after so long."
+    "--timeout",
+    type=click.FloatRange(0.001),
+    default=_TIMEOUT,
+    metavar="SECONDS",
+    help="End a run after so long; after 30 without it.",
 )
 @color_option
 @click.argument("path", required=False, metavar="PATH")
@@ -50,12 +54,12 @@ def command(
     timeout: float,
     when: str,
 ) -> int:
-    """Test a node: a program pflow-NAME, a NAME.py, or the NAME of one. It is run some fifty times.
+    """Test a node: a program pflow-NAME, a NAME.py, or the NAME of one.
 
-    It is run as its users run it: a program by itself, as from a shell; a class in Python by pflow. Each run is in a
-    new directory with sample.txt and folder/other.txt, and has a home of its own. What its reads need is made from
-    their types; FLAG… after -- gives it what it takes more, as a model or another command. The exit code is 1 where a
-    check fails.
+    It is run some fifty times, as its users run it: a program by itself, as from a shell; a class in Python by pflow.
+    Each run is in a new directory with sample.txt and folder/other.txt, and has a home of its own. What its reads need
+    is made from their types; FLAG… after -- gives it what it takes more, as a model or another command. The exit code
+    is 1 where a check fails.
 
     \b
     pflow test-node read-file
@@ -65,6 +69,7 @@ def command(
     from contextlib import closing
 
     from pflow.conformance.conduct import choose_checks, conduct
+    from pflow.conformance.process import limit_files
     from pflow.conformance.target import find_target
     from pflow.errors import USAGE, PflowError
     from pflow.stage.signals import Interrupted, catch_signals, die_of
@@ -76,6 +81,7 @@ def command(
         raise PflowError("cannot test: which node?", hint="pflow test-node PATH", exit=USAGE)
     target = find_target(path)
     catch_signals()
+    limit_files()
     try:
         with closing(conduct(target, list(words), checks, timeout)) as verdicts:
             if as_json:

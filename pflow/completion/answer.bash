@@ -3,30 +3,33 @@
 
 # Of `names`, each with its text if there are `texts`, those that begin as the word does and are new: `offered`, `about`.
 _pflow_offer() {
-    local i name all IFS=$'\n' at=${#offered[@]}
+    local i name all IFS=$'\n'
     ((${#names[@]})) || return 0
-    all=$IFS${names[*]}$IFS
-    if [[ -z $typed ]] && ((${#names[@]} > at)) && _pflow_all_new; then
+    [[ $all_fit || -z $typed ]] || _pflow_keep_fitting
+    if [[ -z $typed && -z ${offered[*]-} ]] || ((${#names[@]} > _pflow_most)); then
+        ((${#offered[@]})) || about=(${texts[@]+"${texts[@]}"})
         offered+=("${names[@]}")
-        for name in ${texts[@]+"${texts[@]}"}; do about[at++]=$name; done
         return
     fi
     all=$IFS${offered[*]-}$IFS
     for ((i = 0; i < ${#names[@]}; i++)); do
         name=${names[i]}
-        [[ $name == "$typed"* && $name && $all != *"$IFS$name$IFS"* ]] || continue
+        [[ $name && $all != *"$IFS$name$IFS"* ]] || continue
         all+=$name$IFS
         about[${#offered[@]}]=${texts[i]-}
         offered+=("$name")
     done
 }
 
-# Whether none of what is offered is among the names in `all`; of very many, one may come twice.
-_pflow_all_new() {
-    local name
-    ((${#names[@]} <= _pflow_most)) || return 0
-    for name in ${offered[@]+"${offered[@]}"}; do
-        [[ $all != *"$IFS$name$IFS"* ]] || return 1
+# Of `names`, and of their `texts`, keep those that begin as the word does.
+_pflow_keep_fitting() {
+    local i=-1 name all=("${names[@]}") all_texts=(${texts[@]+"${texts[@]}"})
+    names=() texts=()
+    for name in "${all[@]}"; do
+        i=$((i + 1))
+        [[ $name == "$typed"* ]] || continue
+        names+=("$name")
+        [[ -z ${all_texts[i]-} ]] || texts[${#names[@]} - 1]=${all_texts[i]}
     done
 }
 
@@ -45,14 +48,16 @@ _pflow_answer() {
 }
 
 _pflow_insert() {
-    local end=' ' quoted name IFS=/
-    if [[ $typed == "${raw:skip}" && ${offered[*]} != *[!a-zA-Z0-9_./:@%+=-]* ]]; then
+    local end=' ' quoted name IFS=/ begun=${raw:skip} at=${#typed}
+    if [[ ${offered[*]} == *[!a-zA-Z0-9_./:@%+=-]* ]]; then
+        for name in "${offered[@]}"; do
+            _pflow_quote "${name:at}"
+            COMPREPLY+=("$begun$quoted")
+        done
+    elif [[ $typed == "$begun" ]]; then
         COMPREPLY=("${offered[@]}")
     else
-        for name in "${offered[@]}"; do
-            _pflow_quote "${name:${#typed}}"
-            COMPREPLY+=("${raw:skip}$quoted")
-        done
+        for name in "${offered[@]}"; do COMPREPLY+=("$begun${name:at}"); done
     fi
     ((${#offered[@]} == 1)) || return 0
     [[ ${offered[0]} != *[=/] ]] || end=''

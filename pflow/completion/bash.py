@@ -72,8 +72,7 @@ def _table(usage: Usage) -> str:
 
 def _flag_row(flag: Flag) -> tuple[str, str, str, str, str]:
     """Group, names, what its value may be, `+` where it repeats and `no` where --no-x undoes it, what it does."""
-    is_negated = flag.values == kinds.SWITCH and flag.group in (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
-    repeats = "+" if flag.repeats else "no" if is_negated else ""
+    repeats = "+" if flag.repeats else "no" if flag.is_bool else ""
     return flag.group, " ".join(flag.names), _values(flag), repeats, flag.text
 
 

@@ -13,7 +13,7 @@ _pflow_home=${BASH_SOURCE[0]}
 [[ $_pflow_home == /* ]] || _pflow_home=$PWD/$_pflow_home
 _pflow_home=${_pflow_home%/*}
 
-# Of more names than readline shows without a question, nothing is said: they stand in columns.
+# More names than readline shows without a question stand in columns: nothing is said of them, and none is looked at.
 _pflow_most=99
 
 # _pflow_command NAME ABOUT [GROUP NAMES VALUES REPEATS TEXT]…: a command, and each of its flags or arguments.
@@ -25,19 +25,17 @@ _pflow_command() {
     _pflow_rows+=("$@")
 }
 
-# Where bash begins: fills COMPREPLY. Names are looked for and compared with options that stay as they were.
+# Where bash begins: fills COMPREPLY. Names are looked for and compared without a user's own options, which stay; the
+# others are never changed, for a Ctrl-C would leave them so: a pattern that nothing matches may stand for itself.
 _pflow() {
     local IFS=$' \t\n' flags=$- option options=()
     COMPREPLY=()
     for option in failglob nocaseglob nocasematch dotglob; do
         ! shopt -q "$option" || options+=("$option")
     done
-    shopt -q nullglob || option=''
     set +fe
     ((${#options[@]} == 0)) || shopt -u "${options[@]}"
-    shopt -s nullglob
     _pflow_run "${1##*/}"
-    [[ $option ]] || shopt -u nullglob
     ((${#options[@]} == 0)) || shopt -s "${options[@]}"
     [[ $flags != *f* ]] || set -f
     [[ $flags != *e* ]] || set -e
@@ -56,6 +54,8 @@ _pflow_run() {
     local -A flags=() given=()
     # What may stand here, what is said of it; both begin as `typed`, which is the word without `base`.
     local typed='' base='' offered=() about=()
+    # Whether names to be offered all begin so: then none is compared.
+    local all_fit=''
     _pflow_split "${COMP_LINE:0:COMP_POINT}" $' \t\n\\\'"<>;|&'
     _pflow_find_command "$1" || return 0
     if [[ $is_redirected ]]; then

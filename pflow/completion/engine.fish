@@ -2,7 +2,7 @@
 #
 # A table is a function that sets what one command takes:
 #   __pflow_flags   what is offered for its flags, lines of NAME<TAB>DESCRIPTION, data first
-#   __pflow_values  for each flag that has a value NAME<TAB>KIND, and after choice the choices
+#   __pflow_values  for each flag that has a value NAME<TAB>KIND, and after choice the choices; NAME= of a bool
 #   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many
 
 function __pflow_complete --argument-names table
@@ -158,7 +158,7 @@ end
 # Offer values where the cursor is at one: after --flag=, or after a flag that takes one. Fails where it is not.
 function __pflow_value --argument-names token before
     if set -l parts (string match -r -- '^(-[^=]*=)(.*)$' "$token")
-        set -l found (__pflow_values_of (string sub -e -1 -- $parts[2]) "$parts[3]")
+        set -l found (__pflow_values_of (string sub -e -1 -- $parts[2]) "$parts[3]"; or __pflow_values_of $parts[2])
         set -q found[1]; and printf '%s\n' $parts[2]$found
         return 0
     end
@@ -252,8 +252,18 @@ function __pflow_node --argument-names token tag
     set -g __pflow_names (string replace -rf $wanted '$1' -- $programs) $own_names
     __pflow_read nodes
     __pflow_as_listed "$tag"; and return
-    set -q programs[1]; and set programs (path filter -fx -- $programs)
-    set __pflow_names (string replace -rf $wanted '$1' -- $programs) $own_names
+    __pflow_merge
+    # A listed name was a program's when it was listed; the others are looked at, which takes its time.
+    set -l others (__pflow_unlisted)
+    if set -q others[20]
+        set programs (path filter -fx -- $programs)
+        set __pflow_names (string replace -rf $wanted '$1' -- $programs) $own_names
+        __pflow_merge
+    else
+        for other in $others
+            contains -- $other $own_names; or path filter -qfx -- $directories/pflow-$other; or __pflow_drop $other
+        end
+    end
     __pflow_described "$tag"
 end
 
@@ -261,7 +271,8 @@ function __pflow_flow --argument-names token tag
     set -l flows (__pflow_home XDG_DATA_HOME .local/share)/flows/*.pflow.json
     set -g __pflow_names (string replace -rf '^.*/([^/]*)\.pflow\.json$' '$1' -- $flows)
     __pflow_read flows
-    __pflow_as_listed "$tag"; or __pflow_described "$tag"
+    __pflow_merge
+    __pflow_described "$tag"
 end
 
 # Newest first. What stands between the letters keeps fish from sorting digits as numbers.
@@ -271,6 +282,7 @@ function __pflow_run
     set -q __pflow_names[1]; or return
     __pflow_read runs
     if not __pflow_as_listed ''
+        __pflow_merge
         set -l letters (__pflow_described '' | string replace -ra '\G([0-9A-Z])' '$1_' | path sort -r)
         string replace -ra '\G([0-9A-Z])_' '$1' -- $letters
     end
@@ -281,20 +293,31 @@ end
 function __pflow_as_listed --argument-names tag
     set -q __pflow_lines[1]; or return
     set -l names (path sort -u -- $__pflow_names)
-    set -l known (path sort -u -- (string split -f 1 \t -- $__pflow_lines))
-    test "$names" = "$known"; and string replace \t \t$tag -- $__pflow_lines
+    set -l listed (path sort -u -- (string split -f 1 \t -- $__pflow_lines))
+    test "$names" = "$listed"; and string replace \t \t$tag -- $__pflow_lines
 end
 
-# Those names, each with what the list says of it. fish shows the first of two that have one name.
+# Put __pflow_names and __pflow_lines into one text, sorted: the lines of a name come behind it, the fullest last.
+function __pflow_merge
+    set -g __pflow_merged
+    set -q __pflow_names[1]; and set __pflow_merged (path sort -u -- $__pflow_names $__pflow_lines | string collect -N)
+end
+
+# The names in that text without a line.
+function __pflow_unlisted
+    string match -rag -- '(?m)^([^\t\n]+)$(?!\n\1\t)' $__pflow_merged
+end
+
+function __pflow_drop --argument-names name
+    set __pflow_merged (string replace -r -- "(?m)^$name\n" '' $__pflow_merged | string collect -N)
+end
+
+# The names in that text, each with what was said of it. Other lines are of what is no more.
 function __pflow_described --argument-names tag
-    set -q __pflow_names[1]; or return
-    if set -q __pflow_lines[1]
-        # Sorted, the lines of a name come behind it, the fullest last; lines without one are of what is no more.
-        set -l sorted (path sort -u -- $__pflow_names $__pflow_lines | string collect)
-        string match -ra -- '(?m)^([^\t\n]+)\n(?:\1\t.*\n)*\K\1\t.*$' $sorted | string match -r -- '.*\t.*' \
-            | string replace \t \t$tag
-    end
-    printf "%s\t$tag\n" $__pflow_names
+    set -l others '(?:.*\t.*\n)*+'
+    set -l name '(?m)(?:\A'$others')?^([^\t\n]+)\n(?:\1\t(.*)\n)*+'
+    set -l text (string replace -ra -- $name$others '$1'\t$tag'$2'\n $__pflow_merged | string collect)
+    test -n "$text"; and printf '%s\n' $text
 end
 
 # Take what a list has that pflow's normal runs keep fresh: lines of VALUE<TAB>DESCRIPTION.

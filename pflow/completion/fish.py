@@ -96,22 +96,27 @@ def _list(name: str, items: Iterable[str]) -> str:
 
 def _flag_lines(usage: Usage) -> list[str]:
     """What is offered for a command's flags, group by group; the names of one letter at the end."""
-    shown = [(name, flag) for _, flags in usage.groups() for flag in flags if flag.is_typed for name in flag.names]
-    shown.sort(key=lambda pair: not pair[0].startswith("--"))
-    return [_line(_with_equals(name, flag), f"[{flag.group}] {flag.text}") for name, flag in shown]
+    typed = [flag for _, flags in usage.groups() for flag in flags if flag.is_typed]
+    shown = [(word, f"[{flag.group}] {text}") for flag in typed for word, text in _words(flag)]
+    return [_line(*pair) for pair in sorted(shown, key=lambda pair: not pair[0].startswith("--"))]
 
 
-def _with_equals(name: str, flag: Flag) -> str:
-    return f"{name}=" if flag.values != kinds.SWITCH and name.startswith("--") else name
+def _words(flag: Flag) -> Iterator[tuple[str, str]]:
+    """What may be typed for a flag, each with what it does."""
+    for name in flag.names:
+        yield f"{name}=" if flag.values != kinds.SWITCH and name.startswith("--") else name, flag.text
+        if flag.is_bool:
+            yield f"--no-{name.removeprefix('--')}", f"not: {flag.text}"
 
 
 def _value_lines(usage: Usage) -> Iterator[str]:
-    """What the values of a command's flags may be."""
+    """What the values of a command's flags may be; a bool's stand only after its =."""
     for flag in usage.flags:
-        if flag.values == kinds.SWITCH or not flag.is_typed:
-            continue
-        for name in flag.names:
-            yield _line(name, flag.values, *flag.choices)
+        for name in flag.names if flag.is_typed else ():
+            if flag.is_bool:
+                yield _line(f"{name}=", kinds.CHOICE, "true", "false")
+            elif flag.values != kinds.SWITCH:
+                yield _line(name, flag.values, *flag.choices)
 
 
 def _line(*fields: str) -> str:

@@ -8,7 +8,7 @@ setopt $_comp_options
 
 local -a expl group heading lines extra some shown
 local tag format separator text suffix
-integer begin end from to room width=0 ret=1
+integer begin end from to at room width=0 ret=1
 
 (( $#tags )) || return
 
@@ -19,7 +19,9 @@ if [[ -n ${(j::)texts} ]] && zstyle -T ":completion:${curcontext}:" verbose; the
   (( room > 10 )) || room=10
   print -v text -f "%-${width}s ${separator//\%/%%} %.${room}s\n" -- "${(@)values:^texts}"
   lines=("${(@f)text}")
-  (( $texts[(I)] )) && lines=("${(@)lines% $separator }")
+  for (( at = $texts[(i)]; at <= $#texts; at = $texts[(ib:at+1:)] )); do
+    lines[at]=$values[at]
+  done
 fi
 
 _tags $tags

@@ -112,53 +112,64 @@ _pflow_offer_of() {
         _pflow_read "$1"
         local -A said=()
         for line in ${lines[@]+"${lines[@]}"}; do
-            [[ $line == $'\t'* ]] || said[${line%%$'\t'*}]=${line#*$'\t'}
+            said[.${line%%$'\t'*}]=${line#*$'\t'} # a dot: no subscript is empty, @ or *
         done
-        for name in ${names[@]+"${names[@]}"}; do texts+=("${2-}${said[$name]-}"); done
+        for name in ${names[@]+"${names[@]}"}; do texts+=("${2-}${said[.$name]-}"); done
     fi
     _pflow_offer
 }
 
 # Nodes, each after $1: programs pflow-NAME on PATH, and a user's own files. None of them is run.
 _pflow_nodes() {
-    local path name names=() count length at rest=${PATH-}: begin=${typed#"${1-}"} IFS='|'
+    local at path paths name names=() news before rest=${PATH-}: begin=${typed#"${1-}"} all_fit=1 IFS='|'
     while [[ $rest ]]; do
-        at=${rest%%:*} count=${#names[@]}
-        length=$((${#at} + 7)) # of at/pflow-
-        for path in ${at:+"$at/pflow-$begin"*}; do
-            [[ -f $path && -x $path ]] && names+=("${path:length}")
-        done
-        ((${#names[@]} == count)) || _pflow_sift "$count"
-        rest=${rest#*:}
+        at=${rest%%:*} rest=${rest#*:}
+        before=$at/pflow-
+        paths=(${at:+"$before$begin"*})
+        if ((${#paths[@]} > _pflow_most)); then
+            news=("${paths[@]/#"$before"/}")
+        else
+            news=()
+            for path in ${paths[@]+"${paths[@]}"}; do
+                [[ -f $path && -x $path ]] && news+=("${path:${#before}}")
+            done
+        fi
+        _pflow_add_nodes
     done
     rest=${PFLOW_NODES-}:${XDG_DATA_HOME:-${HOME-}/.local/share}/pflow/nodes:
     while [[ $rest ]]; do
-        at=${rest%%:*} count=${#names[@]}
+        at=${rest%%:*} rest=${rest#*:} news=()
         for path in ${at:+"$at"/*.py} ${at:+"$at"/pflow-*}; do
-            _pflow_own_node "${path##*/}" && names+=("$name")
+            _pflow_own_node "${path##*/}" && [[ $name == "$begin"* ]] && news+=("$name")
         done
-        ((${#names[@]} == count)) || _pflow_sift "$count"
-        rest=${rest#*:}
+        _pflow_add_nodes
     done
     [[ -z ${1-} ]] || names=(${names[@]+"${names[@]/#/$1}"})
     _pflow_offer_of nodes "${2-}"
 }
 
-# Drop from `names`, from the one at $1 on, what is no node or was there. A look at all mostly spares a look at each.
-_pflow_sift() {
-    local name news tool all="|${names[*]}|" others="@(${_pflow_tools[*]}|*[!a-zA-Z0-9._-]*|*.interface)" is_clean=''
-    [[ $1 != 0 || $all == *[!a-zA-Z0-9._\|-]* || $all == *.interface\|* ]] || is_clean=1
+# Add `news` to `names`, but for what is no node's name or is there. A look at all mostly spares a look at each.
+_pflow_add_nodes() {
+    local name all
+    ((${#news[@]})) || return 0
+    all="|${news[*]}|"
+    if [[ $all == *[!a-zA-Z0-9._\|-]* || $all == *.interface\|* || $all == *\|\|* ]] || _pflow_has_known; then
+        all="||${_pflow_tools[*]}|${names[*]-}|"
+        for name in "${news[@]}"; do
+            [[ $name == @(*[!a-zA-Z0-9._-]*|*.interface) || $all == *"|$name|"* ]] || names+=("$name")
+        done
+    else
+        names+=("${news[@]}")
+    fi
+}
+
+# Whether a tool is among the names in `all`, or may be a name that is there; of very many, one may come twice.
+_pflow_has_known() {
+    local tool
     for tool in "${_pflow_tools[@]}"; do
-        [[ $all != *"|$tool|"* ]] || is_clean=''
+        [[ $all != *"|$tool|"* ]] || return 0
     done
-    [[ -z $is_clean ]] || return 0
-    news=("${names[@]:$1}")
-    names=("${names[@]:0:$1}")
-    all="|${names[*]-}|"
-    for name in "${news[@]}"; do
-        # shellcheck disable=SC2053 # a pattern
-        [[ $name == $others || $all == *"|$name|"* ]] || names+=("$name")
-    done
+    ((${#names[@]} && ${#news[@]} <= _pflow_most))
 }
 
 # Whether a file is a node of the user's own: NAME.py, or a program pflow-NAME: `name`.
@@ -176,7 +187,7 @@ _pflow_flows() {
     local path name names=()
     for path in "${XDG_DATA_HOME:-${HOME-}/.local/share}"/pflow/flows/*.pflow.json; do
         name=${path##*/}
-        [[ $name == *[[:cntrl:]]* ]] || names+=("${name%.pflow.json}")
+        [[ ! -e $path || $name == *[[:cntrl:]]* ]] || names+=("${name%.pflow.json}")
     done
     _pflow_offer_of flows "${1-}"
 }
@@ -207,7 +218,9 @@ _pflow_files() {
     [[ $typed != '~/'* || $quote || $is_pipe ]] || path=${HOME-}${typed#'~'}
     for path in "$path"*; do
         name=${path##*/}
-        if [[ -d $path ]]; then
+        if [[ ! -e $path && ! -L $path ]]; then
+            continue
+        elif [[ -d $path ]]; then
             name+=/
         elif [[ $1 == directory || ($1 == flow && $name != *.json) ]]; then
             continue

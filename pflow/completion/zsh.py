@@ -22,8 +22,6 @@ setopt $_comp_options
 
 """
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
-_NEGATED = ("data", "params", "inputs")
-"""The groups in which a switch is a bool: --no-x turns it off, and =true or =false may follow."""
 
 
 def files(usages: list[Usage]) -> dict[str, str]:
@@ -81,7 +79,7 @@ def _row(flag: Flag) -> str:
 
 def _kind(flag: Flag) -> str:
     """The kind of its value; with a + where the flag repeats."""
-    switch = "bool" if flag.group in _NEGATED else "switch"
+    switch = "bool" if flag.is_bool else "switch"
     return (flag.values or switch) + "+" * flag.repeats
 
 

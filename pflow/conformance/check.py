@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import signal
+
 from pflow.conformance.documents import Answer
 from pflow.errors import EXIT_CODES
 
@@ -83,9 +86,17 @@ def shown(data: bytes) -> str:
 def how_it_ended(run: Run) -> str:
     """The exit code, and the last that was said."""
     if run.code is None:
-        return "it did not end in time (--timeout gives it longer)"
+        return run.unended
     said = run.stderr.strip().splitlines()
-    code = f"signal {-run.code}" if run.code < 0 else f"exit code {run.code}"
+    code = f"signal {-run.code} ({signal.strsignal(-run.code)})" if run.code < 0 else f"exit code {run.code}"
     if run.code in (126, 127) and not said:
         return f"{code}: its interpreter, or a program that it runs, is missing"
-    return f"{code}: {said[-1]}" if said else code
+    return f"{code}: {_telling(said)}" if said else code
+
+
+def _telling(said: list[str]) -> str:
+    """The line that says why: pflow's own, else one that names an error as interpreters do, else the last."""
+    for begins in ("pflow-", "pflow: "):
+        if own := [line for line in said if line.startswith(begins)]:
+            return own[-1]
+    return next((line for line in reversed(said) if re.match(r"[\w.]*(Error|Exception)\b", line)), said[-1])

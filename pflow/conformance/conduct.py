@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 
 from pflow.conformance.check import Failed
 from pflow.conformance.checks import CHECKS
+from pflow.conformance.place import remove
 from pflow.conformance.trial import Skipped, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 
@@ -49,7 +49,7 @@ def conduct(target: Target, given: list[str], checks: Sequence[Check], timeout: 
     """Hold a node to the checks, one after the other. `given` are words that the runs get which must succeed.
 
     Everything happens in a new directory that is removed at the end, however that comes. Raises PflowError: 2 where the
-    words are none of the node's, 73 where there is no room for the directory.
+    words are none of the node's, 73 where there is no room for a directory.
     """
     try:
         place = tempfile.mkdtemp(prefix="pflow-test-node-")
@@ -61,7 +61,7 @@ def conduct(target: Target, given: list[str], checks: Sequence[Check], timeout: 
         for check in checks:
             yield _judge(trial, check)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place)
 
 
 def _judge(trial: Trial, check: Check) -> Verdict:

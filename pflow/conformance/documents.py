@@ -51,8 +51,9 @@ class Answer:
     def action(self) -> str:
         """The action that it returned, as the driver would read it."""
         steps = self.header.get("steps", [])
-        last = steps[-1] if len(steps) > len(STEPS) and isinstance(steps[-1], dict) else {}
-        return str(last.get("action") or self.header.get("action") or "default")
+        last = steps[-1] if steps and isinstance(steps[-1], dict) else {}
+        own = last if last.get("id") != STEPS[-1]["id"] else {}
+        return str(own.get("action") or self.header.get("action") or "default")
 
 
 def read_answer(stdout: bytes) -> Answer | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 
 TYPE_CHECKING = False
@@ -45,6 +46,17 @@ def environment(place: str) -> dict[str, str]:
         "TMPDIR": os.path.join(place, "tmp"),
         "PWD": os.path.join(place, "work"),
     }
+
+
+def remove(place: str) -> None:
+    """Remove a directory, and what a node has locked in it."""
+    shutil.rmtree(place, ignore_errors=True)
+    for folder, folders, _ in os.walk(place):
+        for name in folders:
+            path = os.path.join(folder, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def snapshot(place: str) -> dict[str, str]:

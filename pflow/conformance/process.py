@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+from pflow.conformance.strays import end_strays, strays_of
 from pflow.held import HeldSignals
 from pflow.session import running_groups, signal_session
 
@@ -23,16 +24,39 @@ ALL, GONE, EARLY = None, 0, 1
 
 _CANNOT_START = 126
 _PART = 1 << 20
+_MOST = 1 << 28
+"""Bytes of stdout: a node that writes more never stops."""
+
+_LARGEST_FILE = 1 << 30
+_MOST_SAID = 1 << 20
+
+LATE = "it did not end in time (--timeout gives it longer)"
+ENDLESS = f"it did not end, and wrote more than {_MOST >> 20} MB"
+HELD = "it ended, but what it started keeps its stdout open: whoever reads that waits for ever"
 
 
 class Ended:
-    """How a run ended: its exit code (-n for signal n, None when its time ran out), what it wrote and left behind."""
+    """How a run ended: its exit code (-n for signal n; None when it did not, which `unended` words), what it wrote and
+    left behind.
+    """
 
-    def __init__(self, code: int | None, stdout: bytes, stderr: bytes, *, left_running: bool = False) -> None:
+    def __init__(
+        self, code: int | None, stdout: bytes, stderr: bytes, *, left_running: bool = False, unended: str = LATE
+    ) -> None:
         self.code = code
+        self.unended = unended
         self.stdout = stdout
         self.stderr = stderr
         self.left_running = left_running
+
+
+def limit_files() -> None:
+    """Let no file grow for ever, of ours or of what we start: a program that never stops would fill the disk."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    soft = _LARGEST_FILE if most == resource.RLIM_INFINITY else min(most, _LARGEST_FILE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
 
 
 def run_process(
@@ -69,15 +93,21 @@ def run_process(
         return Ended(_CANNOT_START, b"", f"cannot start it: {getattr(error, 'strerror', error)}".encode())
     finally:
         os.close(theirs)
+    feeder = threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)
+    home = environment.get("HOME", "")
     try:
         held.release()
-        code, stdout, left = _talk(process, stdin, ours, reader, time.monotonic() + timeout, grace)
-        with open(stderr, "rb") as said:
-            return Ended(code, stdout, said.read(), left_running=left)
+        feeder.start()
+        code, stdout, unended = _talk(process, ours, reader, time.monotonic() + timeout)
+        left = grace is not None and not _is_alone(process.pid, home, grace)
+        return Ended(code, stdout, _said(stderr), left_running=left, unended=unended)
     finally:
         signal_session(process.pid, 9)
+        end_strays(home)
         process.wait()
         ours.close()
+        if feeder.ident is not None:
+            feeder.join(1)  # nothing is left that could keep it waiting, but what hides from us
 
 
 def _pipe(reader: int | None) -> tuple[BinaryIO, int]:
@@ -90,38 +120,28 @@ def _pipe(reader: int | None) -> tuple[BinaryIO, int]:
 
 
 def _talk(
-    process: subprocess.Popen[bytes],
-    stdin: bytes | None,
-    ours: BinaryIO,
-    reader: int | None,
-    end: float,
-    grace: float | None,
-) -> tuple[int | None, bytes, bool]:
-    """Feed it, hear it, wait for it: its exit code (None when it did not end in time), what was heard, what is left."""
-    feeder = None
-    if stdin is not NOTHING:
-        feeder = threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)
-        feeder.start()
+    process: subprocess.Popen[bytes], ours: BinaryIO, reader: int | None, end: float
+) -> tuple[int | None, bytes, str]:
+    """Hear it and wait for it: its exit code (None when it did not end), what was heard, why it did not end."""
     try:
         stdout = _hear(ours, reader, end)
-        code = process.wait(max(0.0, end - time.monotonic()))
-        return code, stdout, grace is not None and not _is_alone(process.pid, grace)
+        if len(stdout) > _MOST:
+            return None, b"", ENDLESS
+        return process.wait(max(0.0, end - time.monotonic())), stdout, ""
     except subprocess.TimeoutExpired:
-        return None, b"", True
-    finally:
-        _kill_group(process.pid)  # or what it left behind could keep the feeder waiting
-        if feeder is not None:
-            feeder.join()
+        return None, b"", LATE if process.poll() is None else HELD
 
 
-def _kill_group(group: int) -> None:
-    try:
-        os.killpg(group, 9)
-    except (ProcessLookupError, PermissionError):
+def _said(stderr: str) -> bytes:
+    """The last of what it said."""
+    with open(stderr, "rb") as file:
+        file.seek(max(0, os.path.getsize(stderr) - _MOST_SAID))
+        return file.read()
+
+
+def _feed(pipe: Any, data: bytes | None) -> None:
+    if data is None:
         return
-
-
-def _feed(pipe: Any, data: bytes) -> None:
     try:
         with pipe:
             pipe.write(data)
@@ -130,25 +150,25 @@ def _feed(pipe: Any, data: bytes) -> None:
 
 
 def _hear(ours: BinaryIO, reader: int | None, end: float) -> bytes:
-    """What comes until the pipe ends, or nobody reads it any more. Raises TimeoutExpired."""
+    """What comes until the pipe ends, nobody reads it any more, or it is too much. Raises TimeoutExpired."""
     import select
 
-    parts: list[bytes] = []
-    while not ours.closed:
+    heard = bytearray()
+    while not ours.closed and len(heard) <= _MOST:
         ready, _, _ = select.select([ours], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             raise subprocess.TimeoutExpired("", 0)
         part = ours.read(_PART if reader is ALL else reader)
-        parts.append(part)
+        heard += part
         if not part or reader is not ALL:
             ours.close()
-    return b"".join(parts)
+    return bytes(heard)
 
 
-def _is_alone(session: int, grace: float) -> bool:
-    """Whether nothing of a session runs any more, at once or soon."""
+def _is_alone(session: int, home: str, grace: float) -> bool:
+    """Whether nothing of a run runs any more, at once or soon."""
     end = time.monotonic() + grace
-    while running_groups(session):
+    while running_groups(session) or strays_of(home):
         if time.monotonic() > end:
             return False
         time.sleep(0.01)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 
 from pflow.conformance.conduct import FAILED, OK, SKIPPED
 from pflow.conformance.process import EARLY, GONE
-from pflow.conformance.trial import NO_INTERFACE, UNTIL_IT_RUNS
+from pflow.conformance.samples import FILES
+from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS
 from pflow.flow.explaining.columns import clean
 from pflow.stage.failure import sayable
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 16
 _LONGEST = 400
-_WAITING = (NO_INTERFACE, UNTIL_IT_RUNS)
+_WAITING = (NO_INTERFACE, UNTIL_IT_RUNS, NEVER_ENDS)
 _WORDS = {OK: "ok", FAILED: "FAILED", SKIPPED: "skipped"}
 
 
@@ -46,7 +49,7 @@ def verdict_lines(verdict: Verdict, target: Target, colour: Colour, *, verbose: 
 
 
 def _failure(failed: Failed, target: Target) -> list[str]:
-    rows = [("sent", command_of(failed.run, target) if failed.run else "")]
+    rows = [("beside", _beside(failed.run)), ("sent", command_of(failed.run, target))] if failed.run else []
     rows += [("came", _cut(failed.came)), ("expected", failed.expected), ("change", failed.change)]
     return [f"{name:10}{text}" for name, text in rows if text]
 
@@ -94,12 +97,14 @@ def _entry(verdict: Verdict, target: Target) -> dict[str, Any]:
     if verdict.failed:
         failed = verdict.failed
         entry |= {"came": sayable(_cut(failed.came)), "expected": sayable(failed.expected), "change": failed.change}
-        entry["sent"] = command_of(failed.run, target) if failed.run else ""
+        entry |= {"beside": "", "sent": ""}
+        if failed.run:
+            entry |= {"beside": _beside(failed.run), "sent": command_of(failed.run, target)}
     return {**entry, "runs": [command_of(run, target) for run in verdict.runs]}
 
 
 def command_of(run: Run, target: Target) -> str:
-    """A line that a person can type to repeat a run, in a directory with the sample files; a long stdin is told."""
+    """A line that a person can type to repeat a run, in a directory with the files that `_beside` makes."""
     names = {**target.environment, **run.sent.environment}
     settings = [f"{name}={shlex.quote(value)}" for name, value in names.items()]
     words = " ".join([*settings, *map(_word, [*target.argv, *run.sent.words])])
@@ -119,9 +124,21 @@ def _fed(stdin: bytes | None, words: str) -> str:
         return f"{words} </dev/null"
     if not stdin:
         return f": | {words}"
-    if len(stdin) > _LONGEST * 3:
-        return f"… {len(stdin):,} bytes, {_format(stdin[:60])}… | {words}"
-    return f"printf {_format(stdin)} | {words}"
+    found = re.search(rb"([^\n\\%]{1,6}?)\1{999,}", stdin)
+    if found is None:
+        return f"printf {_format(stdin)} | {words}"
+    begin, end = found.span()
+    many = f"yes {_format(found[1])} | tr -d '\\n' | head -c {end - begin}"
+    return f"{{ printf {_format(stdin[:begin])}; {many}; printf {_format(stdin[end:])}; }} | {words}"
+
+
+def _beside(run: Run) -> str:
+    """What makes the files that a run may look at, where its words or its store name one."""
+    named = " ".join(run.sent.words).encode() + (run.sent.stdin or b"")
+    files = {name: text for name, text in FILES.items() if name.split("/")[0].encode() in named} | {**run.sent.files}
+    folders = sorted({os.path.dirname(name) for name in files} - {""})
+    made = [f"mkdir -p {folder}" for folder in folders]
+    return "; ".join([*made, *(f"printf {_format(text.encode())} >{name}" for name, text in files.items())])
 
 
 def _format(data: bytes) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Target:
     """A node's name, its file, the command that starts it (`argv`), and what the environment must have for that.
 
-    `fault` says why its interface cannot be read; then `interface` is an open one.
+    `fault` says why its interface cannot be read; then `interface` is an open one. `typed` is what stood for it.
     """
 
     def __init__(self, name: str, file: str, argv: list[str], environment: dict[str, str] | None = None) -> None:
@@ -27,6 +27,7 @@ class Target:
         self.interface = Interface()
         self.version = ""
         self.fault = ""
+        self.typed = name
         self._read()
 
     @property
@@ -66,6 +67,12 @@ def find_target(path: str) -> Target:
     Raises PflowError: 66 where there is no such file, 77 where it cannot be run, 65 where it is no node, 127 for a name
     that no node has.
     """
+    target = _target_of(path)
+    target.typed = path
+    return target
+
+
+def _target_of(path: str) -> Target:
     is_path = "/" in path or (os.path.isfile(path) and (path.endswith(".py") or path.startswith("pflow-")))
     if is_path:
         return _of_file(os.path.abspath(path), path)

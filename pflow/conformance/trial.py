@@ -6,9 +6,10 @@ import os
 import time
 
 from pflow.conformance.documents import Answer, document, read_answer, same
-from pflow.conformance.place import environment, furnish, snapshot
+from pflow.conformance.place import environment, furnish, remove, snapshot
 from pflow.conformance.process import ALL, run_process
 from pflow.conformance.samples import FILES, Samples
+from pflow.errors import CANNOT_WRITE, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from pflow.conformance.target import Target
 
 PATIENCE = 2
-"""After so many runs that did not end in time, nothing more is tried."""
+"""After so many runs that did not end by themselves, nothing more is tried."""
 
 NO_INTERFACE, UNTIL_IT_RUNS = "there is no interface to go by (see interface)", "it does not run (see runs)"
+NEVER_ENDS = f"{PATIENCE} runs did not end by themselves"
 """Why most checks have nothing to look at then."""
 
 ALIENS: dict[str, Any] = {
@@ -42,6 +44,7 @@ class Run:
     def __init__(self, sent: Sent, ended: Ended, changed: list[str]) -> None:
         self.sent = sent
         self.code = ended.code
+        self.unended = ended.unended
         self.stdout = ended.stdout
         self.stderr = ended.stderr.decode("utf-8", "replace")
         self.left_running = ended.left_running
@@ -116,7 +119,7 @@ class Trial:
     def run(self, words: list[str], stdin: bytes | None, **more: Any) -> Run:
         """Run the node in a new directory; `more` as Sent has it. Raises Skipped when it never ends."""
         if self._late >= PATIENCE:
-            raise Skipped(f"{PATIENCE} runs had not ended after {self.timeout:g} s")
+            raise Skipped(NEVER_ENDS)
         run = self._run(Sent(words, stdin, **more), self.target.argv)
         self._late += run.code is None
         self.begun.append(run)
@@ -135,7 +138,10 @@ class Trial:
 
     def _run(self, sent: Sent, argv: list[str]) -> Run:
         place = os.path.join(self.place, str(len(self.begun)))
-        furnish(place, {**FILES, **sent.files})
+        try:
+            furnish(place, {**FILES, **sent.files})
+        except OSError as error:
+            raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
         before = snapshot(place)
         ended = run_process(
             [*argv, *sent.words],
@@ -148,6 +154,7 @@ class Trial:
             grace=sent.grace,
         )
         after = snapshot(place)
+        remove(place)
         changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
         return Run(sent, ended, changed)
 

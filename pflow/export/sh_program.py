@@ -6,6 +6,7 @@ import os
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.kinds import BUNDLED, PROGRAM
+from pflow.registry import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def program_of(wired: Wired) -> str:
     on_path = os.environ.get("PATH", "").split(os.pathsep)
     if kind.origin == BUNDLED or (is_bare(wired) and os.path.dirname(kind.file) in on_path):
         return f"pflow-{kind.name}"
-    return f"pflow {kind.name}"
+    is_taken = kind.name in ("help", *names_in("commands"))  # there `pflow NAME` is the command
+    return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"
 
 
 def is_bare(wired: Wired) -> bool:

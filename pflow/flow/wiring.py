@@ -98,9 +98,16 @@ class _Wiring:
                 wired.over = source
                 wired.over_type = self.plan.type_of(self.plan.references[-1]) if part.paths else Type("any")
                 wired.item_type = wired.over_type.items or Type("any")
+                self._take_list(part)
         for key, item in wired.interface.reads.items():
             if key not in wired.sources:
                 self._set_by_name(wired, key, item)
+
+    def _take_list(self, part: Part) -> None:
+        """An input that a batch runs over has the flag of a list, where nothing else says what it is."""
+        needed = self.plan.inputs.get(str(part.paths[0][0])) if part.paths and len(part.paths[0]) == 1 else None
+        if needed is not None and not needed.declared and needed.type.name == "any":
+            needed.type = Type("list")
 
     def _source(self, part: Part, wired: Wired | None) -> Source:
         """The source that a part stands for, its references settled."""

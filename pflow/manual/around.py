@@ -30,9 +30,11 @@ ENVIRONMENT = (
     ("NO_COLOR", "if it is not empty, nothing is coloured", (EVERYBODY,)),
     ("CLICOLOR_FORCE", "if it is neither empty nor 0, everything is coloured, not on a terminal alone", (EVERYBODY,)),
     ("TERM", "dumb, or unset, is a terminal without colour and without progress", (EVERYBODY,)),
-    ("MANPATH, FPATH, XDG_DATA_DIRS", "where man and the shells look: what is missing there is said", ("setup",)),
+    ("MANPATH, FPATH, XDG_DATA_DIRS, BASH_COMPLETION_USER_DIR",
+     "where man and the shells look: what is missing there is said", ("setup",)),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory", ("setup",)),
-    ("XDG_CACHE_HOME", "where what TAB offers is kept, instead of ~/.cache", ("run", "nodes", "setup")),
+    ("XDG_CACHE_HOME", "where what TAB offers is kept, instead of ~/.cache", ("run", "nodes", "setup", ASKING)),
+    ("XDG_CONFIG_HOME", "where the settings of llm and of fish are, instead of ~/.config", ("setup", ASKING)),
     ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share",
      (*_NODES, "pflow", "new-node")),
     ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state", ("run", "runs", "trace")),
@@ -50,7 +52,8 @@ FILES = (
     ("~/.zshrc", "is given a block of lines by --zshrc, and only then", ("setup",)),
     ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json", (*_FLOWS, "nodes", "pflow")),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace", ("run", "runs", "trace")),
-    ("~/.cache/pflow/completion/", "what TAB offers", ("run", "nodes", "setup")),
+    ("~/.cache/pflow/completion/", "what TAB offers", ("run", "nodes", "setup", ASKING)),
+    ("~/.cache/pflow/nodes.json", "what was read of the files of nodes", ("nodes", "setup")),
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library", (ASKING,)),
 )  # fmt: skip
 

@@ -24,14 +24,23 @@ _ABOUT = {
 }
 
 _SEE = {
-    "pflow": "pflow-flow(5), pflow-exit(7), pflow-intro(7), pflow-node(7), pflow-store(7)",
-    "pflow setup": "man(1), pflow(1), pflow-exit(7), pflow-intro(7)",
-    "pflow nodes": "pflow(1), pflow-new-node(1), pflow-test-node(1), pflow-node(7)",
-    "pflow new-node": "pflow(1), pflow-nodes(1), pflow-test-node(1), pflow-node(7)",
+    "pflow": "pflow-nodes(1), pflow-run(1), pflow-setup(1), pflow-flow(5), pflow-exit(7), pflow-intro(7), "
+    "pflow-node(7), pflow-store(7)",
+    "pflow check": "pflow(1), pflow-explain(1), pflow-run(1), pflow-flow(5), pflow-exit(7)",
+    "pflow explain": "pflow(1), pflow-check(1), pflow-run(1), pflow-flow(5), pflow-exit(7)",
+    "pflow export": "pflow(1), pflow-import(1), pflow-flow(5), pflow-exit(7)",
+    "pflow import": "pflow(1), pflow-export(1), pflow-flow(5), pflow-exit(7), pflow-node(7)",
+    "pflow new-node": "pflow(1), pflow-nodes(1), pflow-test-node(1), pflow-exit(7), pflow-node(7)",
+    "pflow nodes": "pflow(1), pflow-new-node(1), pflow-setup(1), pflow-test-node(1), pflow-exit(7), pflow-node(7)",
+    "pflow run": "pflow(1), pflow-check(1), pflow-explain(1), pflow-runs(1), pflow-trace(1), pflow-flow(5), "
+    "pflow-exit(7), pflow-intro(7)",
+    "pflow runs": "pflow(1), pflow-run(1), pflow-trace(1), pflow-exit(7)",
+    "pflow setup": "man(1), pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-intro(7)",
     "pflow test-node": "pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-node(7), pflow-store(7)",
+    "pflow trace": "pflow(1), pflow-run(1), pflow-runs(1), pflow-exit(7), pflow-store(7)",
     "command": "pflow(1), pflow-flow(5), pflow-exit(7), pflow-intro(7)",
-    "node": "pflow(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
-    "tool": "pflow(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
+    "node": "pflow(1), pflow-nodes(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
+    "tool": "pflow(1), pflow-catch(1), pflow-get(1), pflow-set(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
 }
 """Other pages, as text: of an Xr, mandoc says that it finds no such page until pflow's are installed for all."""
 
@@ -150,7 +159,8 @@ def _examples(usage: Usage) -> list[str]:
 
 
 def _see_also(usage: Usage) -> list[str]:
-    return mdoc.lines(_SEE.get(usage.name) or _SEE[_kind(usage)])
+    pages = (_SEE.get(usage.name) or _SEE[_kind(usage)]).split(", ")
+    return mdoc.lines(", ".join(page for page in pages if page != f"{_page_name(usage)}(1)"))
 
 
 def _kind(usage: Usage) -> str:

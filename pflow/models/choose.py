@@ -73,6 +73,11 @@ def _settings() -> Path:
         return Path(user_dir())
 
 
+def has_settings() -> bool:
+    """Whether llm has been used here: its directory of settings is named or there."""
+    return bool(os.environ.get("LLM_USER_PATH")) or os.path.isdir(os.path.join(_config_home(), "io.datasette.llm"))
+
+
 def _config_home() -> str:
     return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
 

@@ -43,11 +43,11 @@ class Tool:
         closed = secure_standard_files()
         try:
             catch_signals()
+            if 1 in closed:
+                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
             asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
             if asked:
                 return self._tell(asked[0])
-            if 1 in closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
             return self.work(words)
         except ClosedPipe:
             die_of_closed_pipe()

@@ -49,6 +49,8 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import run_help
 
+            if self.output.is_closed:
+                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
             self.output.write([run_help(split(words)[0]).encode()])
             return 0
         flow_words, flag_words = split(words)

@@ -8,7 +8,7 @@ from pflow.jsontext import encode
 from pflow.run.flags import is_secret
 from pflow.run.words import TAKEN, own_items
 from pflow.usage import usage as kinds
-from pflow.usage.of_node import common_flag, flag_of
+from pflow.usage.of_node import common_flag, flag_of, metavar
 from pflow.usage.text import help_text
 from pflow.usage.usage import Argument, Flag, Usage
 
@@ -68,7 +68,13 @@ def run_help(words: list[str]) -> str:
 
 def _flow_flags(plan: Plan) -> list[Flag]:
     params = [
-        Flag((f"--{wired.id}.{name}".replace("_", "-"),), item.doc, group=kinds.PARAMS, notes=_default(item.default))
+        Flag(
+            (f"--{wired.id}.{name}".replace("_", "-"),),
+            item.doc,
+            group=kinds.PARAMS,
+            metavar=metavar(item.type),
+            notes=_default(item.default),
+        )
         for wired in plan.steps.values()
         for name, item in wired.interface.params.items()
         if "secret" not in item.marks
@@ -84,7 +90,8 @@ def _input_flag(plan: Plan, given: PlanInput) -> Flag:
         is_required = given.required and not given.has_default
         notes = ("required",) if is_required else _default(_default_of(plan, given))
     name = given.name if secret else given.flag
-    return Flag((name,), given.doc, group=kinds.INPUTS, notes=notes, is_typed=not secret)
+    value = "" if secret else metavar(given.type)
+    return Flag((name,), given.doc, group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
 
 
 def _default_of(plan: Plan, given: PlanInput) -> Any:

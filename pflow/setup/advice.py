@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pflow.setup.places import Places
 
     Advice = tuple[str, list[str]]
-    """Where to write something, and its lines."""
+    """What to do, and the lines for it."""
 
 _SYSTEM = ("/usr/local/share", "/usr/share")
 _BASH_COMPLETION = ("/usr/share", "/usr/local/share", "/opt/homebrew/share", "/etc")
@@ -28,16 +28,17 @@ def advise(places: Places) -> list[tuple[str, Advice | None]]:
 
 def _man(places: Places) -> Advice | None:
     pages = places.folder("man")
+    if ":" in pages:
+        return "take another --prefix: a ':' ends the name of a directory in MANPATH.", []
     listed = os.environ.get("MANPATH", "")
     if pages in listed.split(":"):
         return None
     is_extended = "" in listed.split(":")
-    beside = os.path.join(os.path.dirname(places.share), "bin")
-    if is_extended and shutil.which("manpath") and _is_on_path(beside):
+    if is_extended and shutil.which("manpath") and _is_beside_path(places.share):
         return None
     if is_extended and places.share in _SYSTEM:
         return None
-    return "your shell's profile", [f"export MANPATH={shlex.quote(f'{pages}:{listed}')}"]
+    return "add to your shell's profile:", [f"export MANPATH={shlex.quote(f'{pages}:{listed}')}"]
 
 
 def _bash(places: Places) -> Advice | None:
@@ -46,10 +47,12 @@ def _bash(places: Places) -> Advice | None:
     if not is_listable or not any(
         os.path.isfile(f"{each}/bash-completion/bash_completion") for each in _BASH_COMPLETION
     ):
-        return "~/.bashrc", [f'for each in {shlex.quote(folder)}/pflow*; do . "$each"; done']
-    if places.is_users or places.share in _data_directories():
+        return "add to ~/.bashrc:", [f'for each in {shlex.quote(folder)}/pflow*; do . "$each"; done']
+    is_searched = places.is_users and not os.environ.get("BASH_COMPLETION_USER_DIR")
+    if is_searched or places.share in _data_directories():
         return None
-    return "~/.bashrc", [f'export XDG_DATA_DIRS={shlex.quote(places.share)}:"${{XDG_DATA_DIRS:-{":".join(_SYSTEM)}}}"']
+    others = f'"${{XDG_DATA_DIRS:-{":".join(_SYSTEM)}}}"'
+    return "add to ~/.bashrc:", [f"export XDG_DATA_DIRS={shlex.quote(places.share)}:{others}"]
 
 
 def _zsh(places: Places) -> Advice | None:
@@ -60,8 +63,8 @@ def _zsh(places: Places) -> Advice | None:
     if fpath_line(places) in text:
         return None
     if starts_completion(text):
-        return "~/.zshrc, before compinit", [fpath_line(places)]
-    return "~/.zshrc", [fpath_line(places), "autoload -Uz compinit && compinit"]
+        return f"add to {_zshrc_name()}, before compinit:", [fpath_line(places)]
+    return f"add to {_zshrc_name()}:", [fpath_line(places), "autoload -Uz compinit && compinit"]
 
 
 def _fish(places: Places) -> Advice | None:
@@ -71,7 +74,8 @@ def _fish(places: Places) -> Advice | None:
         return None
     from pflow.completion.fish import quote
 
-    return "~/.config/fish/config.fish", [f"set -p fish_complete_path {quote(places.folder('fish'))}"]
+    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return f"add to {config}/fish/config.fish:", [f"set -p fish_complete_path {quote(places.folder('fish'))}"]
 
 
 _FINDERS: dict[str, Callable[[Places], Advice | None]] = {"man": _man, "bash": _bash, "zsh": _zsh, "fish": _fish}
@@ -83,8 +87,17 @@ def _data_directories() -> list[str]:
     return [os.path.normpath(each) for each in listed] or list(_SYSTEM)
 
 
-def _is_on_path(directory: str) -> bool:
-    return directory in [os.path.normpath(each) for each in os.environ.get("PATH", "").split(":") if each]
+def _is_beside_path(share: str) -> bool:
+    """Whether the bin/ beside it is on PATH, letter for letter: man-db looks into the share/man beside such a one."""
+    prefix, name = os.path.split(share)
+    if prefix == "/opt":
+        return False  # its own table names another place for that
+    return name == "share" and os.path.join(prefix, "bin") in os.environ.get("PATH", "").split(":")
+
+
+def _zshrc_name() -> str:
+    directory = os.environ.get("ZDOTDIR") or "~"
+    return f"{directory}/.zshrc"
 
 
 def _zshrc() -> str:

@@ -43,13 +43,14 @@ def find_places(prefix: str | None) -> Places:
     home = os.environ.get("HOME", "")
     data = os.environ.get("XDG_DATA_HOME", "")
     users = data if os.path.isabs(data) else os.path.join(home, ".local", "share") if os.path.isabs(home) else ""
+    is_found = users == data or not data  # XDG says that a relative one counts for nothing; bash and fish follow it
     if prefix is None:
         if not users:
             raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
         local = os.path.join(home, ".local") if os.path.isabs(home) else os.path.dirname(users)
-        return Places(os.path.normpath(local), os.path.normpath(users), is_users=True)
+        return Places(os.path.normpath(local), os.path.normpath(users), is_users=is_found)
     if not prefix:
         raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
     prefix = os.path.abspath(os.path.expanduser(prefix))
     share = os.path.join(prefix, "share")
-    return Places(prefix, share, is_users=bool(users) and share == os.path.normpath(users))
+    return Places(prefix, share, is_users=is_found and bool(users) and share == os.path.normpath(users))

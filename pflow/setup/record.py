@@ -17,13 +17,14 @@ class Record:
     """`files` are names below share/, each with the digests of what setup put there: the newest first.
 
     `directories` are those that setup made, relative to share/ too: `..` is the prefix. `zshrc` is what was added to a
-    start-up file: its path, the block, and whether the file was made for it.
+    start-up file: its path, the block, whether the file was made for it. `lists` is what of TAB's lists was not there.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, list[str]] = {}
         self.directories: list[str] = []
         self.zshrc: dict[str, Any] = {}
+        self.lists: list[str] = []
 
 
 def read_record(path: str) -> Record | None:
@@ -42,7 +43,7 @@ def read_record(path: str) -> Record | None:
 
 def record_bytes(record: Record) -> bytes:
     about = {"by": f"pflow-shell {__version__}", "files": record.files, "directories": record.directories}
-    return encode({**about, "zshrc": record.zshrc}) + b"\n"
+    return encode({**about, "zshrc": record.zshrc, "lists": record.lists}) + b"\n"
 
 
 def _checked(value: Any) -> Record:
@@ -51,6 +52,7 @@ def _checked(value: Any) -> Record:
     record.files = {_inside(name): [str(digest) for digest in digests] for name, digests in value["files"].items()}
     record.directories = [name if _is_above(name) else _inside(name) for name in value["directories"]]
     record.zshrc = dict(value["zshrc"])
+    record.lists = list(map(str, value["lists"]))
     if record.zshrc and not (isinstance(record.zshrc["path"], str) and isinstance(record.zshrc["block"], str)):
         raise TypeError
     return record

@@ -6,7 +6,7 @@ import os
 import shlex
 
 from pflow.atomic import replace
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +41,25 @@ def find_change(places: Places, record: Record, path: str | None) -> str:
     if path is None:
         return ""
     if not record.zshrc:
-        return KEEP if fpath_line(places) in _read(path) else ADD
+        return KEEP if fpath_line(places) in _read(path) else _addable(path)
     path = record.zshrc["path"]
     if record.zshrc["block"] in _read(path):
         return KEEP
-    return CHANGED if _BEGIN in _read(path) else ADD
+    return CHANGED if _BEGIN in _read(path) else _addable(path)
 
 
-def plan(places: Places, record: Record, path: str | None) -> None:
+def _addable(path: str) -> str:
+    """ADD. Raises PflowError (73) where the file's directory is not there, for --undo does not know of one."""
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise PflowError(f"cannot write '{path}': its directory is not there", exit=CANNOT_WRITE)
+    return ADD
+
+
+def plan(places: Places, record: Record, path: str) -> None:
     """Note in the record what is about to be added."""
-    path = record.zshrc.get("path") or path or zshrc_path()
     start = "" if starts_completion(_read(path)) else "autoload -Uz compinit && compinit\n"
     block = f"{_BEGIN}{fpath_line(places)}\n{start}{_END}"
-    record.zshrc = {"path": path, "block": block, "made": not os.path.lexists(path)}
+    record.zshrc = {"path": path, "block": block, "made": not os.path.exists(path)}
 
 
 def add(record: Record) -> None:
@@ -78,7 +84,7 @@ def remove(record: Record) -> None:
     if rest or not record.zshrc.get("made"):
         _write(path, rest)
     else:
-        os.unlink(path)
+        os.unlink(os.path.realpath(path))
 
 
 def _read(path: str) -> str:

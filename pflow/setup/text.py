@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.run.trace.store import plain
 from pflow.setup import changes as kinds
 from pflow.setup import startup
 from pflow.setup.places import FOLDERS
@@ -30,7 +31,7 @@ _ZSHRC = {
 def file_lines(places: Places, report: Report, *, is_dry: bool) -> list[str]:
     """A line a file."""
     words = _WOULD if is_dry else _DONE
-    return [f"{words[kind]} {_shown(places.path(name))}" for name, kind in report.files.items()]
+    return [f"{words[kind]} {plain(places.path(name))}" for name, kind in report.files.items()]
 
 
 def summary(places: Places, report: Report, *, is_dry: bool) -> list[str]:
@@ -41,12 +42,12 @@ def summary(places: Places, report: Report, *, is_dry: bool) -> list[str]:
         found = [kind for name, kind in report.files.items() if name.startswith(f"{folder}/")]
         counts = [f"{words[kind]} {found.count(kind)}" for kind in words if kind in found]
         if counts:
-            lines.append(f"{program:5} {', '.join(counts)} in {_shown(places.folder(program))}")
+            lines.append(f"{program:5} {', '.join(counts)} in {plain(places.folder(program))}")
     return lines
 
 
 def zshrc_line(report: Report, *, is_dry: bool) -> list[str]:
-    return [f"zsh   {_ZSHRC[report.zshrc][is_dry]} {_shown(report.zshrc_path)}"] if report.zshrc in _ZSHRC else []
+    return [f"zsh   {_ZSHRC[report.zshrc][is_dry]} {plain(report.zshrc_path)}"] if report.zshrc in _ZSHRC else []
 
 
 def advice_lines(advice: list[tuple[str, Advice | None]]) -> list[str]:
@@ -54,10 +55,6 @@ def advice_lines(advice: list[tuple[str, Advice | None]]) -> list[str]:
     needed = [(program, each) for program, each in advice if each]
     done = [program for program, each in advice if not each]
     lines = ["", f"New shells find this by themselves: {', '.join(done)}."] if done else []
-    for program, (where, text) in needed:
-        lines += ["", f"For {program}, add to {where}:", *[f"  {line}" for line in text]]
+    for program, (what, text) in needed:
+        lines += ["", f"For {program}, {plain(what)}", *[f"  {line}" for line in text]]
     return lines
-
-
-def _shown(path: str) -> str:
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in path)

@@ -89,5 +89,4 @@ def _files_of(usage: Usage) -> dict[str, bytes]:
         f"{folder}/{name}": text.encode("utf-8", "replace")
         for folder, files in made.items()
         for name, text in files.items()
-        if usage.name in name and name == os.path.basename(name)
     }

@@ -8,14 +8,16 @@ from pflow.atomic import replace
 from pflow.errors import CANNOT_WRITE, DENIED, PflowError, exit_code
 from pflow.setup import changes as kinds
 from pflow.setup import startup
-from pflow.setup.changes import Changes, check_prefix, digest, find_changes, find_removals
+from pflow.setup.changes import check_prefix, digest, find_changes, find_removals
 from pflow.setup.drafts import sweep
 from pflow.setup.held import held, remove_held
+from pflow.setup.lists import absent, forget
 from pflow.setup.places import RECORD
 from pflow.setup.record import Record, read_record, record_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pflow.setup.changes import Changes
     from pflow.setup.places import Places
 
 _AGAIN = "pflow setup goes on where this ended, pflow setup --undo takes it back"
@@ -60,21 +62,32 @@ def _put(places: Places, wanted: dict[str, bytes], zshrc: str | None, record: Re
     for name in ours:
         record.files[name] = list(dict.fromkeys([digest(wanted[name]), *record.files.get(name, [])]))
     record.directories += [name for name in changes.directories if name not in record.directories]
+    record.lists += [path for path in absent() if path not in record.lists]
     if told == startup.ADD:
-        startup.plan(places, record, zshrc)
+        startup.plan(places, record, _zshrc_path(record, zshrc))
     _save(places, record)
     for name in changes.directories:
         if not os.path.isdir(places.path(name)):
-            os.mkdir(places.path(name))
-    for name in changes.of(kinds.WRITE, kinds.UPDATE):
-        replace(places.path(name), wanted[name], mode=0o644, overwrite=changes.files[name] == kinds.UPDATE)
+            os.mkdir(places.path(name), 0o755)  # zsh asks before it trusts one that others may write
+    _write(places, wanted, changes)
     if told == startup.ADD:
         startup.add(record)
-    _remove(places, changes, record)
+    _remove(places, changes.files, record)
     for name in ours:
         del record.files[name][1:]
     _save(places, record)
     return Report(changes.files, told, _zshrc_path(record, zshrc))
+
+
+def _write(places: Places, wanted: dict[str, bytes], changes: Changes) -> None:
+    """Write the files, many at a time: a disk is done with all that wait for it as soon as with one."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def write(name: str) -> None:
+        replace(places.path(name), wanted[name], mode=0o644, overwrite=changes.files[name] == kinds.UPDATE)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(write, changes.of(kinds.WRITE, kinds.UPDATE)))
 
 
 def _zshrc_path(record: Record, zshrc: str | None) -> str:
@@ -84,6 +97,7 @@ def _zshrc_path(record: Record, zshrc: str | None) -> str:
 def take_away(places: Places, *, is_dry: bool = False) -> Report | None:
     """Take away what setup put below a prefix; None where that is nothing. Raises PflowError."""
     try:
+        _check_removable(places)
         if is_dry:
             record = read_record(places.path(RECORD))
             return _would_go(places, record) if record else None
@@ -96,6 +110,13 @@ def take_away(places: Places, *, is_dry: bool = False) -> Report | None:
         raise _in_words(error) from None
 
 
+def _check_removable(places: Places) -> None:
+    """Raise PflowError (73, 77) where the record cannot be taken away, or may not be looked for."""
+    is_closed = os.path.isdir(places.home) and not os.access(places.home, os.X_OK)
+    if is_closed or os.path.lexists(places.path(RECORD)):
+        check_prefix(places)
+
+
 def _would_go(places: Places, record: Record) -> Report:
     return Report(find_removals(places, record.files), startup.find_removal(record), _zshrc_path(record, None))
 
@@ -103,20 +124,20 @@ def _would_go(places: Places, record: Record) -> Report:
 def _take_away(places: Places, record: Record) -> Report:
     sweep(places, record)
     report = _would_go(places, record)
-    changes = Changes()
-    changes.files = report.files
     if report.zshrc == startup.REMOVE:
         startup.remove(record)
-    _remove(places, changes, record)
+    _remove(places, report.files, record)
+    forget(record.lists)
     remove_held(places, record)
     return report
 
 
-def _remove(places: Places, changes: Changes, record: Record) -> None:
+def _remove(places: Places, files: dict[str, str], record: Record) -> None:
     """Remove files and then the directories that setup made for them, as far as they are empty."""
-    for name in changes.of(kinds.REMOVE):
-        os.unlink(places.path(name))
-    for name in record.files.keys() - {name for name, kind in changes.files.items() if kind != kinds.REMOVE}:
+    for name, kind in files.items():
+        if kind == kinds.REMOVE:
+            os.unlink(places.path(name))
+    for name in record.files.keys() - {name for name, kind in files.items() if kind != kinds.REMOVE}:
         del record.files[name]
     above = {".", os.path.dirname(RECORD)}
     for name in sorted(record.directories, key=len, reverse=True):

@@ -191,6 +191,8 @@ _SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict
 def _check_header(header: dict[str, Any]) -> None:
     """Refuse, before anything uses it, a header that is not ours to read or that nobody could write on."""
     version = header.get("v")
+    if "v" not in header:
+        raise _unreadable(f"its header has no version, 'v'; this is {WRITER}, which reads version {VERSION}")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
         by = header.get("by", "an unknown program")
         raise _unreadable(

@@ -50,7 +50,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         answer = self._read(heard, code)
         error = answer.header.get("error")
         if error:
-            raise PflowError(str(error.get("message", f"{self.name} failed")), exit=int(error["exit"]))
+            raise PflowError(str(error.get("message") or f"{self.name} failed"), exit=int(error["exit"]))
         if code:
             raise heard.ended(code)
         return answer
@@ -114,8 +114,8 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             may_be_rounded = key not in self.interface.writes and not self.interface.open
             if key not in sent or not _is_same(sent.get(key), value, float if may_be_rounded else _itself):
                 shared[key] = value
-        steps = answer.header.get("steps", [])
-        action = steps[-1].get("action") if steps and isinstance(steps[-1], dict) else answer.header.get("action")
+        last = (answer.header.get("steps") or [None])[-1]
+        action = answer.header.get("action", last.get("action") if isinstance(last, dict) else None)
         return action if isinstance(action, str) else None
 
     def _value_of(self, answer: Document, key: str) -> Any:

@@ -60,10 +60,10 @@ class Stage:
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         self.debug = flags.debug
         self._note_carried(interface.pipe_write, flags)
-        if flags.help or flags.describe or flags.version:
-            return self._tell(interface, node_class, flags)
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        if flags.help or flags.describe or flags.version:
+            return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
             failure.say(self.program, f"warning: {warning}, and stays as it is")
         if interface.fault:

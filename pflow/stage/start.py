@@ -20,6 +20,9 @@ NODE = "PFLOW_NODE"
 `[ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"; unset PFLOW_NODE`, its guard.
 """
 
+_LARGEST = 1 << 26
+"""Bytes of a program in which its guard is looked for."""
+
 
 def start_program(file: str, start: Callable[[list[str]], T]) -> T:
     """Call `start` with the words that run a file: itself, or /bin/sh and it where it is a script without a #!.
@@ -44,7 +47,7 @@ def mentions_interface(file: str) -> bool:
 
 def pass_guard(file: str, name: str) -> None:
     """Let a program without an interface pass its guard, which would send it back to us without end."""
-    if NODE.encode() in _beginning(file, 4096):
+    if NODE.encode() in _beginning(file, _LARGEST):  # in a compiled one it stands anywhere
         refuse_itself(name)
         os.environ[NODE] = name
 

@@ -10,8 +10,9 @@ from pflow.usage.usage import Flag, Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.interface import Interface, Item
+    from pflow.types import Type
 
-_METAVARS = {"path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
+_METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
 _OPEN = "It declares no interface: any other flag is data and param at once, and it may read and write any key."
 
@@ -24,7 +25,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.flags += [flag_of(item, kinds.PARAMS) for item in interface.params.values()]
     usage.flags += [common_flag(each) for each in COMMON_FLAGS]
     usage.writes = [(item.name, _text(item.doc, _notes(item))) for item in interface.writes.values()]
-    if interface.actions != ("default",):
+    if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
     usage.effects = None if interface.open else interface.effects
     usage.notes = (_OPEN,) * interface.open
@@ -50,13 +51,12 @@ def common_flag(name: str) -> Flag:
 def flag_of(item: Item, group: str) -> Flag:
     """A read or a param as a flag."""
     names = tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
-    is_switch = item.type.name == "bool"
     return Flag(
         names,
         item.doc,
         group=group,
-        metavar="" if is_switch else _metavar(item),
-        values=kinds.SWITCH if is_switch else _values(item),
+        metavar=metavar(item.type),
+        values=kinds.SWITCH if item.type.name == "bool" else _values(item),
         choices=item.type.choices,
         repeats=item.type.name == "list",
         notes=_notes(item),
@@ -65,10 +65,9 @@ def flag_of(item: Item, group: str) -> Flag:
     )
 
 
-def _metavar(item: Item) -> str:
-    if item.type.choices:
-        return "|".join(item.type.choices)
-    return _METAVARS.get(item.type.name, "TEXT")
+def metavar(type: Type) -> str:
+    """What stands for the value of a flag of this type; nothing for a switch."""
+    return "|".join(type.choices) or _METAVARS.get(type.name, "TEXT")
 
 
 def _values(item: Item) -> str:
@@ -92,7 +91,7 @@ def _notes(item: Item) -> tuple[str, ...]:
         notes.append("what the pipe carries on" if item.kind == "write" else "from the pipe")
     if item.env:
         notes.append(f"or {item.env}")
-    if item.type.name == "list":
+    if item.type.name == "list" and item.kind != "write":
         notes.append("may be repeated, or a JSON list")
     return tuple(notes)
 

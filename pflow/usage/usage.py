@@ -63,6 +63,11 @@ class Flag:
         """What it does, and the notes."""
         return f"{self.doc} [{'; '.join(self.notes)}]".lstrip() if self.notes else self.doc
 
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is a switch that may be off: --no-x says so, and =true or =false may follow."""
+        return self.values == SWITCH and self.group in (DATA, INPUTS, PARAMS)
+
 
 class Argument:
     """A word that is no flag: its name as the synopsis has it, its kind, whether several may stand there."""

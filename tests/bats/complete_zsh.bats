@@ -182,9 +182,9 @@ Params (how it works)
 
 @test "pflow is followed by commands, nodes, tools and saved flows" {
     odd_node
-    touch data/pflow/flows/fix-issue.pflow.json data/pflow/nodes/{my_own,_none}.py
+    touch data/pflow/flows/fix-issue.pflow.json data/pflow/nodes/{my_own,_none,pflow-none}.py
     printf 'odd\tOdd: `it` is [so]\n' >cache/pflow/completion/nodes
-    for name in pflow-odd 'pflow-$(touch ran)' 'pflow-a b' pflow-odd.interface pflow-get; do program "$name"; done
+    for name in pflow-odd 'pflow-$(touch ran)' 'pflow-a b' pflow-odd.interface pflow-none.sh pflow-get; do program "$name"; done
     PFLOW_NODES=$HOME/nodes in_zsh
     tab 'pflow '
     shows 'Saved flows'
@@ -205,6 +205,13 @@ Params (how it works)
     becomes '> pflow get --null x'
     tab 'pflow my-own --' x
     becomes '> pflow my-own --x'
+    program pflow-its_own
+    set_up rehash
+    for listed in '' $'gone\tno more\n'; do
+        printf 'its_own\tIts\nmy-own\tMine\n%sodd\tOdd\n' "$listed" >cache/pflow/completion/nodes
+        tab 'pflow nodes '
+        becomes $'> pflow nodes\nits_own -- Its\nmy-own  -- Mine\nodd     -- Odd'
+    done
     [ ! -e ran ]
 }
 

@@ -14,6 +14,19 @@ setup() {
     words=("PROMPT=Shorten in test $BATS_TEST_NUMBER:" LLM_FLAGS=)
 }
 
+# From here on a program in the place of pflow-llm, which costs next to nothing, answers with the model and what it was given.
+stand_in() {
+    mkdir -p bin
+    cat >bin/pflow-llm <<'END'
+#!/bin/sh
+echo "$1" >>"$PEER/requests.jsonl"
+exec pflow-shell --verbatim --args="$1" --command='echo "$PFLOW_MODEL $1"; cat
+    [ "$PFLOW_MODEL" != slow-stream ] || until [ -e "$PEER/go" ]; do sleep 0.02; done'
+END
+    chmod +x bin/pflow-llm
+    PATH=$PWD/bin:$PATH
+}
+
 build() { run --separate-stderr timeout 100 make "${words[@]}" "$@"; }
 
 # How often this test has asked about a note.
@@ -37,6 +50,7 @@ built() {
 }
 
 @test "only what changed is asked again: a note, a new one, the prompt, the model" {
+    stand_in
     build
     built 0 3
     touch notes/bread.md
@@ -53,17 +67,40 @@ built() {
     built 0 4
     PFLOW_MODEL=reply build "${words[0]} please"
     built 0 4
-    grep -q 'Oak, ash and elm' summaries/index.md
+    [ "$(grep -c '^reply .*please' summaries/index.md)" -eq 4 ]
+    mkdir diary && echo 'Coffee at nine.' >diary/bread.md && touch -d yesterday diary/bread.md
+    PFLOW_MODEL=reply build "${words[0]} please" NOTES=diary
+    built 0 1
+    [ "$(grep -c '^## ' summaries/index.md)" -eq 1 ] && grep -q 'Coffee at nine' summaries/index.md
+}
+
+@test "a note that is changed while its summary is made is asked about again, once" {
+    stand_in
+    rm -f "$PEER/go"
+    PFLOW_MODEL=slow-stream make "${words[@]}" -j4 >out 2>err 3>&- &
+    until_asked 3
+    until_true eval '[ "$(stages /pflow-read-file)" = "" ]'
+    echo 'The saddle too.' >>notes/bicycle.txt
+    : >"$PEER/go"
+    wait $!
+    before=3
+    PFLOW_MODEL=slow-stream build
+    built 0 1
+    grep -q 'The saddle too' summaries/index.md
+    PFLOW_MODEL=slow-stream build
+    built 0 0
+    rm "$PEER/go"
 }
 
 @test "the summary of a note that was removed goes, and the index with it" {
+    stand_in
     build
     rm 'notes/night ferry.txt' notes/bread.md
     built 0 3
     echo mine >summaries/of.mine.md
     build
     built 0 0
-    [ "$(ls summaries)" = $'bicycle.txt.summary.md\nindex.md\nof.mine.md\nrules.mk\nsettings' ]
+    [ "$(ls summaries)" = $'bicycle.txt.summary.md\nindex.md\nof.mine.md\nrules.mk\nsettings\nstarted' ]
     [ "$(grep -c '^## ' summaries/index.md)" -eq 1 ]
     rm notes/*
     build
@@ -72,19 +109,21 @@ built() {
 }
 
 @test "a server that fails ends the build, and no target is there; -k makes the others" {
+    rm 'notes/night ferry.txt'
     PFLOW_MODEL=rate-limited build
     expect 2 - 'Error 75'
     PFLOW_MODEL=refused build -k -j4
     expect 2 - 'Error 69'
     PFLOW_MODEL=cut build -j2
     expect 2 - 'Error 75'
-    [ "$(ls summaries)" = $'rules.mk\nsettings' ]
+    [ "$(ls summaries)" = $'rules.mk\nsettings\nstarted' ]
+    stand_in
     before=$(asked)
     chmod 000 notes/bread.md
     as_mortal "timeout 60 make '${words[0]}' LLM_FLAGS= -k -j2" >out 2>err && return 1
     grep -q 'Error 77' err
     [ "$(asked)" -eq $((before + 2)) ]
-    [ ! -e summaries/bread.md.summary.md ] && [ ! -e summaries/index.md ] && [ -s 'summaries/night ferry.txt.summary.md' ]
+    [ ! -e summaries/bread.md.summary.md ] && [ ! -e summaries/index.md ] && [ -s summaries/bicycle.txt.summary.md ]
 }
 
 until_asked() { until_true eval '[ "$(asked)" -eq '"$1"' ]'; }
@@ -99,45 +138,49 @@ stages() {
 
 @test "kill -9 of make, and of all that it runs, leaves nothing half made" {
     need pgrep
-    rm -f "$PEER/go"
+    rm -f "$PEER/go" notes/bread.md
     PFLOW_MODEL=slow-stream setsid make "${words[@]}" -j4 >out 2>err 3>&- &
-    until_asked 3
+    until_asked 2
     mapfile -t all < <(pgrep -s $!)
     kill -KILL "${all[@]}"
     wait $! || true
-    [ "$(ls -A summaries)" = $'rules.mk\nsettings' ]
+    [ "$(ls -A summaries)" = $'rules.mk\nsettings\nstarted' ]
+    stand_in
     : >"$PEER/go"
-    before=3
+    before=2
     PFLOW_MODEL=slow-stream build -j4
-    built 0 3
-    [ "$(grep -c 'Oak, ash and elm' summaries/index.md)" -eq 3 ]
+    built 0 2
+    [ "$(grep -c '^slow-stream' summaries/index.md)" -eq 2 ]
     rm "$PEER/go"
 }
 
 @test "kill -9 of one stage fails its target alone" {
     need pgrep
+    rm notes/bread.md
     for stage in pflow-llm pflow-write-file; do
         rm -rf summaries "$PEER/go"
         before=$(asked)
         PFLOW_MODEL=slow-stream make "${words[@]}" -k -j4 >out 2>err 3>&- &
         local make=$!
-        until_asked $((before + 3))
+        until_asked $((before + 2))
         kill -KILL "$(stages "/$stage" | head -n 1)"
         : >"$PEER/go"
         local code=0
         wait $make || code=$?
         [ "$code" -eq 2 ]
-        [ "$(find summaries -name '*.summary.md' -size +0 | wc -l)" -eq 2 ]
+        [ "$(find summaries -name '*.summary.md' -size +0 | wc -l)" -eq 1 ]
         [ ! -e summaries/index.md ] || return 1
+        stand_in
         before=$(asked)
         PFLOW_MODEL=slow-stream build
         built 0 1
-        [ "$(grep -c 'Oak, ash and elm' summaries/index.md)" -eq 3 ]
+        [ "$(grep -c '^## ' summaries/index.md)" -eq 2 ]
     done
     rm "$PEER/go"
 }
 
 @test "a half written index is never there: what is missing in it is heard" {
+    stand_in
     build
     rm summaries/index.md
     chmod 000 summaries/bread.md.summary.md
@@ -146,25 +189,27 @@ stages() {
 }
 
 @test "names of notes may hold spaces, quotes and signs of make and sh; what make cannot take, it refuses" {
+    stand_in
     rm notes/*
-    for name in "it's.txt" '100% $HOME.txt' '$(touch x).md' '#1 a: b.txt' '`touch x`.md' '"q" & <r>.txt' '~é, (1).md'; do
+    for name in "it's.txt" '-n.txt' '100% $HOME.txt' '$(touch x).md' '#1 a: b.txt' '`touch x`.md' '"q" & <r>.txt' '~é, (1).md'; do
         echo "about $name" >"notes/$name"
     done
     build -j4
-    built 0 7
-    [ "$(grep -c '^about ' summaries/index.md)" -eq 7 ]
+    built 0 8
+    [ "$(grep -c '^about ' summaries/index.md)" -eq 8 ]
     [ ! -e x ] && [ ! -e summaries/x ]
     build
     built 0 0
-    for name in 'a=b.txt' 'a;b.md' 'a|b.txt' 'a[b.txt'; do
+    for name in 'a=b.txt' 'a;b.md' 'a|b.txt' 'a[b.txt' 'a*.txt' 'a\b.md' $'a\tb.txt' $'a\nb.txt'; do
         : >"notes/$name"
         build
-        expect 2 - 'make cannot take these names'
+        expect 2 - "make cannot take the name $name"
         rm "notes/$name"
     done
 }
 
 @test "make's own jobs, terminal and stdin are left alone, and -n runs nothing" {
+    stand_in
     build -n
     [[ $status -eq 0 && $output == *'pflow-llm'* ]]
     built 0 0
@@ -172,8 +217,17 @@ stages() {
     yes | timeout 60 make "${words[@]}" -j2 >out 2>err
     status=${PIPESTATUS[1]} output= stderr=
     built 0 3
-    run make clean
+    echo mine >summaries/mine.md
+    build clean
+    [ "$(ls summaries)" = mine.md ]
+    rm summaries/mine.md
+    build clean
+    expect 0
     [ ! -e summaries ]
     build NOTES=nowhere
     expect 2 - 'there is no directory nowhere'
+    for place in 'OUT=notes' 'NOTES=my notes'; do
+        build "$place"
+        expect 2 - 'are two directories, and have no spaces'
+    done
 }

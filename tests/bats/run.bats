@@ -398,11 +398,12 @@ pflow run: say writes said to said'
 @test "help names the flags of a flow, and a step that is not there" {
     in_shells 'pflow run github-get-issue --help | sed -n "/^Inputs/,/^Common/p"; pflow run locked -h | grep "key  "; pflow run nosuch --help >o; echo $?'
     expect 0 'Inputs:
-  --issue                     issue number [required]
-  --repo                      whose [default "here"]
+  --issue N                   issue number [required]
+  --repo TEXT                 whose [default "here"]
 
-Params:
-  --github-get-issue.limit    how many [default 10]
+Params (how it works):
+  --github-get-issue.limit N
+                              how many [default 10]
 
 Common:
   key                         a key [a secret, from the store]

@@ -33,6 +33,24 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     tree p | diff before -
 }
 
+@test "a home that had nothing has nothing after --undo: no lists for TAB, no settings of llm" {
+    mkdir home
+    tree home >before
+    env -u LLM_USER_PATH -u XDG_CACHE_HOME HOME="$PWD/home" pflow setup >/dev/null
+    [ -s home/.cache/pflow/completion/models ]
+    env -u LLM_USER_PATH -u XDG_CACHE_HOME HOME="$PWD/home" pflow setup --undo >/dev/null
+    tree home | diff before -
+}
+
+@test "lists for TAB that were there before a setup stay" {
+    mkdir -p .cache/pflow/completion
+    printf 'mine\ta model\n' >.cache/pflow/completion/models
+    pflow setup >/dev/null
+    pflow setup --undo >/dev/null
+    [ "$(ls -A .cache/pflow/completion)" = models ]
+    [ "$(cat .cache/pflow/completion/models)" = $'mine\ta model' ]
+}
+
 @test "a dry run says every file and touches nothing" {
     tree .local >before
     run --separate-stderr pflow setup --dry-run
@@ -81,6 +99,13 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     expect 77 '' 'permission denied'
     run --separate-stderr as_mortal 'pflow setup --prefix closed --undo'
     expect 0 '' 'nothing to undo'
+    mkdir -p other/share/pflow
+    echo '{}' >other/share/pflow/setup.json
+    chmod 555 other/share/pflow
+    for how in '' --dry-run; do
+        run --separate-stderr as_mortal "pflow setup --prefix other --undo $how"
+        expect 77 '' "cannot write below '$HOME/other/share/pflow': permission denied"
+    done
     run --separate-stderr pflow setup --prefix ''
     expect 2 '' 'it is empty'
     run --separate-stderr env -u HOME pflow setup
@@ -118,6 +143,9 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     pflow setup >/dev/null
     grep -P '^word-stats\tDo word_stats' .cache/pflow/completion/nodes
     [ -s .cache/pflow/completion/models ]
+    printf 'known\tby a run\n' >.cache/pflow/completion/models
+    pflow setup >/dev/null
+    [ "$(cat .cache/pflow/completion/models)" = $'known\tby a run' ]
 }
 
 @test "man-db and mandoc find the pages with what setup said" {

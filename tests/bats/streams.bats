@@ -153,6 +153,8 @@ N
     expect 0 73 closed
     in_shells 'pflow-shell -n --command="touch ran" -q >&- && ls; pflow-set -n a=1 >&-; echo $?; pflow --version >&-; echo $?'
     expect 0 $'ran\n73\n73'
+    in_shells 'for command in pflow-llm pflow-get "pflow run" "pflow runs" pflow; do $command --help >&-; echo $?; done'
+    expect 0 $'73\n73\n73\n73\n73' closed
 }
 
 @test "no file that a stage opens takes the place of a closed stdin, stdout or stderr" {

@@ -2,7 +2,7 @@
 # What one TAB costs in zsh: CPU milliseconds of the shell (user and system), as lines NAME<TAB>MS.
 #
 # An interactive zsh in a pseudo-terminal lists the completions of each line many times; its `times` before and after,
-# divided. So zsh's own part of a TAB counts too; `:` is that part alone, on a command that has nothing to complete.
+# divided; the median of five rounds. So zsh's own part of a TAB counts too; `:` is that part alone, on a command that has nothing to complete.
 # "first" loads our functions anew each time, as the first TAB of a session does.
 #
 #   zsh tests/bench/tab.zsh
@@ -13,15 +13,16 @@ root=${0:A:h:h:h} scratch=$(mktemp -d) || exit
 trap 'rm -rf $scratch' EXIT
 
 mkdir -p $scratch/{bin,cache/pflow/completion,state/pflow/runs}
-for n in {001..500}; do
-  print '#!/bin/sh' >$scratch/bin/pflow-x$n
+nodes=(list-files llm read-file shell write-file x{001..500})
+for n in $nodes; do
+  print '#!/bin/sh' >$scratch/bin/pflow-$n
 done
 chmod +x $scratch/bin/*
 for n in {001..200}; do
   print "model-$n\tA model: number '$n' of \$many [of 200]"
 done >$scratch/cache/pflow/completion/models
-for n in {001..500}; do
-  print "x$n\tWhat node $n does, in some words."
+for n in $nodes; do
+  print "$n\tWhat node $n does, in some words."
 done >$scratch/cache/pflow/completion/nodes
 for n in {001..200}; do
   mkdir $scratch/state/pflow/runs/01JDAAAAAAAAAAAAAAAAAAA$n
@@ -52,24 +53,29 @@ seconds() {
 
 measure() {
   local -F before
-  local reply line=$1 forget=$2 times=${3:-50}
+  local -a costs
+  local reply line=$1 forget=$2 times=20
   BUFFER=$line CURSOR=$#line
   zle list-choices
   calls=0 compprefuncs=(count)
-  seconds; before=$reply
-  repeat $times; do
-    if [[ -n $forget ]]; then
-      for name in ${(k)functions[(I)_pflow*]}; do
-        unfunction $name
-        autoload -Uz $name
-      done
-    fi
-    BUFFER=$line CURSOR=$#line
-    zle list-choices
+  repeat 5; do
+    seconds; before=$reply
+    repeat $times; do
+      if [[ -n $forget ]]; then
+        for name in ${(k)functions[(I)_pflow*]}; do
+          unfunction $name
+          autoload -Uz $name
+        done
+      fi
+      BUFFER=$line CURSOR=$#line
+      zle list-choices
+    done
+    seconds
+    costs+=($(( (reply - before) * 1000 / times )))
   done
-  seconds
-  (( calls == times )) || print -r -- "${line}: $calls of $times completed" >>$SCRATCH/result
-  printf '%s%s\t%.1f\n' "$line" "$forget" $(( (reply - before) * 1000 / times )) >>$SCRATCH/result
+  (( calls == 5 * times )) || print -r -- "${line}: $calls of $(( 5 * times )) completed" >>$SCRATCH/result
+  costs=(${(n)costs})
+  printf '%s%s\t%.1f\n' "$line" "$forget" $costs[3] >>$SCRATCH/result
 }
 
 all() {

@@ -179,6 +179,7 @@ def test_the_document_of_some_nodes_has_those_alone(nodes):
         ("broken", lambda file: file.write_text("class (")),
         ("nul", lambda file: file.write_bytes(b"\0")),
         ("deep", lambda file: file.write_text("(" * 5000)),
+        ("steep", lambda file: file.write_text("-" * 200_000 + "1")),
         ("impure", lambda file: file.write_text(PURE_WITH_EFFECTS)),
     ],
 )
@@ -315,6 +316,24 @@ def test_a_path_tells_of_a_node_that_another_is_before(nodes, own, monkeypatch):
     assert nodes("late/pflow-count-words").startswith("count-words 1.0.0: Late.")
 
 
+@pytest.mark.parametrize(("file", "name"), [("pflow-far-off", "far-off"), ("far_off.py", "far-off")])
+def test_a_path_tells_of_a_node_that_no_name_finds(nodes, own, monkeypatch, file, name):
+    text = OWN.format(marker=str(own / "ran")) if file.endswith(".py") else PROGRAM.format(marker=own / "ran")
+    put_program(own / "elsewhere" / file, text)
+    monkeypatch.chdir(own)
+    assert nodes(f"./elsewhere/{file}").startswith(f"{name} ")
+    assert entries(nodes, f"elsewhere/{file}")[name]["file"] == f"{own}/elsewhere/{file}"
+    assert not (own / "ran").exists()
+
+
+def test_a_path_in_a_working_directory_that_is_gone_is_no_node(nodes, own, monkeypatch):
+    (own / "gone").mkdir()
+    monkeypatch.chdir(own / "gone")
+    (own / "gone").rmdir()
+    with pytest.raises(PflowError, match=r"cannot find the node '\./pflow-x'"):
+        nodes("./pflow-x")
+
+
 def test_an_interpreter_that_is_not_there_is_told(nodes, own):
     put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n# Odd.\n")
     why = "its interpreter '/nonexistent/sh' is not there"
@@ -421,6 +440,13 @@ def test_a_file_that_changed_is_read_anew(nodes, own, change):
     change(file)
     assert "Ask what" in nodes()
     assert "Say what" not in nodes()
+
+
+def test_an_interface_beside_that_is_a_link_to_nowhere_is_none(nodes, own):
+    (own / "bin" / "pflow-what-time.interface").symlink_to("nowhere")
+    assert "what-time  1.2.0" in nodes()
+    (own / "bin" / "nowhere").write_text("Ask what the time is.\n")
+    assert "Ask what" in nodes()
 
 
 def test_an_interface_beside_that_went_is_forgotten(nodes, own):

@@ -1,10 +1,17 @@
 """pflow test-node: which node is meant, the values that it is tried with, and what the report says."""
 
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
+from pflow.conformance.check import how_it_ended
 from pflow.conformance.checks import CHECKS
 from pflow.conformance.conduct import choose_checks
 from pflow.conformance.documents import Answer, document, laid_out_otherwise, read_answer, same
+from pflow.conformance.process import HELD, run_process
+from pflow.conformance.report import command_of
 from pflow.conformance.samples import Samples, misfit_of, value_of
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
@@ -115,6 +122,7 @@ def test_the_action_is_read_as_the_driver_reads_it():
     assert action(action="right") == "right"
     assert action(steps=[before]) == "default"
     assert action(steps=[before, {"id": "it", "action": "up"}]) == "up"
+    assert action(steps=[{"id": "it", "action": "up"}]) == "up"
 
 
 def test_a_document_laid_out_otherwise_is_the_same():
@@ -141,3 +149,43 @@ def test_checks_are_chosen_by_their_id_or_a_part_of_it():
     with pytest.raises(PflowError) as refused:
         choose_checks(["row"])
     assert refused.value.exit == 2
+
+
+@pytest.mark.parametrize(
+    ("stderr", "telling"),
+    [
+        ("pflow-it: the node wrote 'more'\nhello\n", "pflow-it: the node wrote 'more'"),
+        ("  at x.js:1\n\nSyntaxError: no JSON\n\nNode.js v20\n", "SyntaxError: no JSON"),
+        ("json.decoder.JSONDecodeError: no JSON\n", "json.decoder.JSONDecodeError: no JSON"),
+        ("one\ntwo\n", "two"),
+    ],
+)
+def test_of_what_a_node_said_the_line_is_shown_that_tells_why(stderr, telling):
+    assert how_it_ended(SimpleNamespace(code=1, stderr=stderr)) == f"exit code 1: {telling}"
+
+
+DAEMON = "import subprocess as s; s.Popen(['sleep', '60'], start_new_session=True, %s)"
+
+
+def run_daemon(kept, tmp_path, **more):
+    argv = [sys.executable, "-c", DAEMON % f"{kept}=s.DEVNULL, stderr=s.DEVNULL"]
+    home = {"HOME": str(tmp_path)}
+    return run_process(argv, environment=home, directory=str(tmp_path), stderr=str(tmp_path / "said"), **more)
+
+
+def test_a_daemon_that_keeps_stdin_is_found_and_ended_and_nobody_waits_for_it(tmp_path):
+    ended = run_daemon("stdout", tmp_path, stdin=b"x" * 1_000_000, timeout=50, grace=0.1)
+    assert (ended.code, ended.left_running) == (0, True)
+
+
+def test_a_daemon_that_keeps_stdout_is_said(tmp_path):
+    ended = run_daemon("stdin", tmp_path, stdin=None, timeout=1)
+    assert (ended.code, ended.unended) == (None, HELD)
+
+
+@pytest.mark.parametrize("unit", ["é", "word ", "'x"])
+def test_a_long_stdin_is_shown_as_a_command_that_makes_it(unit):
+    sent = SimpleNamespace(words=[], stdin=f"a%\n{unit * 100_000}\n\\b".encode(), environment={}, reader=None)
+    command = command_of(SimpleNamespace(sent=sent), SimpleNamespace(argv=["cat"], environment={}))
+    assert len(command) < 200
+    assert subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, check=True).stdout == sent.stdin

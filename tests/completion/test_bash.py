@@ -68,9 +68,18 @@ def _commands() -> list[Usage]:
     return [*made, Usage("pflow-get", "get it")]
 
 
-def ask(line: str, *, listing: bool = False, breaks: str | None = None) -> list[str]:
-    """What bash is told for a TAB at the end of a line, or for a listing."""
-    words = ["bash", "--norc", "-c", ASK, "ask", line, "63" if listing else "9", *([] if breaks is None else [breaks])]
+def ask(line: str, *, listing: bool = False, breaks: str | None = None, before: str = "") -> list[str]:
+    """What bash is told for a TAB at the end of a line, or for a listing; before, it does what else it is told."""
+    words = [
+        "bash",
+        "--norc",
+        "-c",
+        before + ASK,
+        "ask",
+        line,
+        "63" if listing else "9",
+        *([] if breaks is None else [breaks]),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == ""
     assert not Path("hit").exists()
@@ -256,6 +265,42 @@ def test_nodes_on_the_path_are_offered_once_each_and_never_run():
     assert ask("pflow 'x => pflow-") == ["x => pflow-b", "x => pflow-a"]
     assert ask("pflow a") == ["a"]
     assert ask("pflow a --") == []
+
+
+def test_many_nodes_are_offered_without_what_is_none():
+    for folder, letter in (("bin", "y"), ("more", "x")):
+        Path(folder).mkdir()
+        for name in (*(f"{letter}{n:03}" for n in range(150)), "get", "z.interface", "c d", "$(touch hit)", ""):
+            Path(folder, f"pflow-{name}").touch(0o755)
+    assert ask("pflow nodes ") == [f"{letter}{n:03}" for letter in "yx" for n in range(150)]
+    assert ask("pflow 'x => pflow-x") == [f"x => pflow-x{n:03}" for n in range(150)]
+    assert ask("pflow x14") == [f"x14{n}" for n in range(10)]
+
+
+def test_a_list_with_any_names_in_it_says_what_it_says():
+    offer("nodes", "", "\tno name", "@\tat", "*\tstar", "]\tbracket", "a[$(touch hit)]\tx", "mine\tmy own")
+    Path("bin").mkdir()
+    for name in ("mine", "other"):
+        Path("bin", f"pflow-{name}").touch(0o755)
+    assert [line.rstrip() for line in ask("pflow nodes ", listing=True)] == ["mine   my own", "other"]
+
+
+def test_a_model_of_many_is_listed_with_what_is_said_of_it():
+    offer("models", *(f"m{n:03}\tmodel {n}" for n in range(150)))
+    assert [line.rstrip() for line in ask("pflow-odd --model=m14", listing=True)] == [
+        f"m14{n}  model 14{n}" for n in range(10)
+    ]
+
+
+@pytest.mark.parametrize("options", ["", "-s nullglob"])
+@pytest.mark.parametrize(
+    "line", ["pflow ", "pflow nodes ", "pflow trace ", "pflow 'x => odd --path=", "pflow 'x => no/"]
+)
+def test_a_pattern_that_nothing_matches_offers_nothing_and_no_option_is_changed_meanwhile(line: str, options: str):
+    look = f'shopt {options}; before=$(shopt); compopt() {{ [[ $(shopt) == "$before" ]] || echo changed; }}\n'
+    for name in ("bin", "more", ".local/share/pflow/nodes", ".local/share/pflow/flows", ".local/state/pflow/runs"):
+        Path(name).mkdir(parents=True)
+    assert [word for word in ask(line, before=look) if "*" in word or word == "changed"] == []
 
 
 def test_more_names_than_fit_a_screen_are_listed_without_what_is_said_of_them():

@@ -89,6 +89,7 @@ def test_flags_are_offered_in_their_groups_data_first(home):
         ["--zeta=", f"[data] {HOSTILE}"],
         ["--zed=", f"[data] {HOSTILE}"],
         ["--alpha", "[params] a switch"],
+        ["--no-alpha", "[params] not: a switch"],
         ["--model=", "[params] which model"],
         ["--hue=", "[params] which"],
         ["--file=", "[params] which file"],
@@ -104,6 +105,8 @@ VALUES = {
     "pflow-odd --hue=": ["--hue=re'd", "--hue=$blue", "--hue=(green)"],
     "pflow-odd --hue=\\$b": ["--hue=$blue"],
     "pflow-odd --zeta=": [],
+    "pflow-odd --alpha=t": ["--alpha=true"],
+    "pflow-odd --alpha t": [],
     "pflow-odd --zeta --al": [],
     "pflow-odd --zeta x --al": ["--alpha"],
     "pflow-odd --file=do": ["--file=docs/"],
@@ -167,6 +170,27 @@ def test_every_first_word_says_what_it_is(home):
     assert about["odd"] == about["trap"] == "[node] "
     assert about["fix-issue"] == "[flow] "
     assert about.keys().isdisjoint({"gone", "plain", "x.interface", "x", "_shared", "-shared"})
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_list_from_another_day_hides_nothing_and_adds_nothing(home, count: int):
+    for number in range(count):
+        (home / "bin" / f"pflow-new{number}").write_text("")
+        (home / "bin" / f"pflow-new{number}").chmod(0o755)
+        (home / "bin" / f"pflow-no{number}").write_text("")
+    gone = "".join(f"a-gone{number}\twas a node\nz{number}\talso\n" for number in range(count))
+    (home / ".cache" / "pflow" / "completion" / "nodes").write_text(f"{gone}llm\tAsk $1 \\1\nnew2\t2\n")
+    about = dict(offered("pflow nodes ", home))
+    named = {f"new{number}": "" for number in range(count)}
+    assert about == {
+        "llm": "Ask $1 \\1",
+        "odd": "",
+        "trap": "",
+        "word-stats": "",
+        "write-file": "",
+        **named,
+        "new2": "2",
+    }
 
 
 def test_runs_are_offered_newest_first_with_what_was_said_of_them_last(home):

@@ -12,6 +12,7 @@ from pflow.errors import PflowError
 from pflow.export import EXPORTERS
 from pflow.export.sh_state import NOTHING, State
 from pflow.export.sh_words import Unsayable, constant, quoted
+from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from pflow.interface import Item
@@ -53,6 +54,19 @@ def test_a_chain_is_a_pipe_of_its_nodes():
         "    pflow-llm --id=draft --temperature=0.5 --prompt='It'\\''s' --retries=2 --timeout=60 |\n"
         "    pflow-write-file --path=out.md"
     )
+
+
+def test_a_node_with_the_name_of_a_command_is_not_taken_for_it(tmp_path, monkeypatch):
+    interface = '# Interface:\n# - Reads: shared["text"]: str [pipe]\n# - Writes: shared["out"]: str [pipe]\n'
+    for name in ("check", "pick"):
+        (tmp_path / f"pflow-{name}").write_text(f"#!/bin/sh\n{interface}\njq '.out = .text + \"{name}\"'\n")
+        (tmp_path / f"pflow-{name}").chmod(0o755)
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    forget_kinds()
+    flow = chain(
+        node("check", "check", inputs={"text": "a"}), node("pick", "pick"), mappings=reads(pick={"text": "out"})
+    )
+    assert pipe(flow) == "pflow pflow-check -n --text=a |\n    pflow pick"
 
 
 def test_what_the_pipe_carries_needs_no_mapping_and_anything_else_one():

@@ -86,8 +86,9 @@ def test_an_interface_that_does_not_parse_is_told_where_it_stands():
     assert "odd.py:7" in finding
 
 
-def test_a_file_that_is_no_python_is_told():
-    assert "cannot read the node" in only(flow("bad"), {"bad.py": "class Bad(:\n"})
+@pytest.mark.parametrize("text", ["class Bad(:\n", "\0", "-" * 200_000 + "1", "a" + ".a" * 200_000])
+def test_a_file_that_is_no_python_is_told(text):
+    assert "cannot read the node" in only(flow("bad"), {"bad.py": text})
 
 
 @pytest.mark.parametrize(

@@ -352,6 +352,12 @@ def test_a_batch_has_the_type_of_what_it_runs_over():
     assert "prompt" not in found.inputs
 
 
+def test_an_input_that_a_batch_runs_over_has_the_flag_of_a_list():
+    found = plan(Step("each", "ask", batch=Batch("things", "prompt")))
+    assert str(found.inputs["things"].type) == "list"
+    assert str(found.steps["each"].over_type) == "any"
+
+
 def test_a_batchs_item_is_there_for_mappings_and_templates():
     found = plan(
         Step("s", "split"),

@@ -16,8 +16,8 @@ from tests.manual.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 
-ELSEWHERE = {"HOME", "LC_CTYPE", "XDG_CONFIG_HOME", "PFLOW_NODE"}
-"""Variables that stand in no table: of the home directory, of Python's own doing, of llm's, of pflow-node(7)."""
+ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_NODE"}
+"""Variables that stand in no table: of the home directory, of Python's own doing, of pflow-node(7)."""
 
 
 def page(name: str) -> str:

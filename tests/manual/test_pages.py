@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import usages
+from pflow.grammar import parse_interface
 from pflow.manual.pages import files
-from pflow.source import parse_interface
 from pflow.usage.of_node import usage_of_node
 from tests.manual.rendering import TERMINAL, lint, rendered, sections
 from tests.manual.source import plain
@@ -62,8 +62,7 @@ def test_a_page_names_only_pages_that_there_are(name):
 @pytest.mark.parametrize("each", [each for each in usages() if each.is_node], ids=lambda each: each.name)
 def test_a_node_s_page_has_its_groups(each):
     there = sections(rendered(PAGES[f"{each.name}.1"]))
-    assert {"DATA", "PARAMS", "COMMON", "EFFECTS", "ENVIRONMENT"} <= set(there)
-    assert ("ACTIONS" in there) == bool(each.actions)
+    assert {"DATA", "PARAMS", "COMMON", "ACTIONS", "EFFECTS", "ENVIRONMENT"} <= set(there)
 
 
 def test_a_variable_of_a_param_stands_in_environment():
@@ -73,6 +72,23 @@ def test_a_variable_of_a_param_stands_in_environment():
     shown = sections(rendered(page, width=200))
     assert "MY_KEY" in shown["ENVIRONMENT"]
     assert "--key" not in shown["PARAMS"]
+
+
+def test_a_list_that_is_written_is_nothing_that_may_be_repeated():
+    interface = parse_interface(
+        'Do it.\n\nInterface:\n- Reads: shared["given"]: list = []  # what comes\n'
+        '- Writes: shared["made"]: list [pipe]  # what goes\n'
+    )
+    (page,) = files([usage_of_node("mine", interface)]).values()
+    shown = sections(rendered(page, width=200))
+    assert "what comes [may be repeated, or a JSON list]" in shown["DATA"]
+    assert "what goes [what the pipe carries on]" in shown["WRITES"]
+
+
+@pytest.mark.parametrize("each", usages(), ids=lambda each: each.name)
+def test_no_page_names_itself_as_another(each):
+    name = each.name.replace(" ", "-")
+    assert f"{name}(1)" not in re.split(r",\s+", sections(rendered(PAGES[f"{name}.1"]))["SEE ALSO"].strip())
 
 
 def test_a_new_node_changes_no_page_but_its_own():

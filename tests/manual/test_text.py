@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pflow.grammar import parse_interface
 from pflow.manual.pages import files
-from pflow.source import parse_interface
 from pflow.usage.of_node import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 

@@ -60,6 +60,35 @@ def test_what_the_environment_says_already_is_not_said_again():
     assert advised("/p", MANPATH="/p/share/man:")["man"] is None
 
 
+def test_a_place_that_a_program_does_not_look_at_is_not_said_to_be_found(own_home):
+    beside = advised(None, XDG_DATA_HOME=f"{own_home}/data", PATH=f"{own_home}/bin")
+    assert beside["man"] == [f"export MANPATH={own_home}/data/man:"]
+    assert beside["fish"] is beside["bash"] is None
+    assert advised("/p", PATH="/p/bin/:/bin")["man"] == ["export MANPATH=/p/share/man:"]
+    assert advised("/opt", PATH="/opt/bin:/bin")["man"] == ["export MANPATH=/opt/share/man:"]
+    relative = advised(None, XDG_DATA_HOME="data")
+    assert relative["fish"] == [f"set -p fish_complete_path '{own_home}/.local/share/fish/vendor_completions.d'"]
+    assert relative["bash"] == advised(None, BASH_COMPLETION_USER_DIR="/other")["bash"]
+    assert f"XDG_DATA_DIRS={own_home}/.local/share:" in relative["bash"][0]
+
+
+def test_of_a_directory_that_man_cannot_be_told_no_line_is_given():
+    what, lines = dict(advise(find_places("/p:q")))["man"]
+    assert lines == []
+    assert what.startswith("take another --prefix")
+
+
+def test_the_start_up_files_are_those_that_the_shells_read():
+    def files(**environment):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            return [what for program, (what, _) in advise(find_places("/p")) if program in ("zsh", "fish")]
+
+    assert files() == ["add to ~/.zshrc:", "add to ~/.config/fish/config.fish:"]
+    assert files(ZDOTDIR="/z", XDG_CONFIG_HOME="/c") == ["add to /z/.zshrc:", "add to /c/fish/config.fish:"]
+
+
 def test_the_systems_own_prefix_needs_nothing():
     found = advised("/usr/local", PATH="/usr/local/bin:/bin")
     assert found["man"] is found["bash"] is found["zsh"] is None

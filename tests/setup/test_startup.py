@@ -1,7 +1,10 @@
 """The block in .zshrc: only where it was asked for, before completion starts, and taken out exactly."""
 
+import os
+
 import pytest
 
+from pflow.errors import PflowError
 from pflow.setup import startup
 from pflow.setup.startup import zshrc_path
 from pflow.setup.work import put, take_away
@@ -34,6 +37,24 @@ def test_a_file_that_was_made_goes_unless_something_was_added(places, own_home):
     zshrc.write_text(zshrc.read_text() + "bindkey -e\n")
     take_away(places)
     assert zshrc.read_text() == "bindkey -e\n"
+
+
+def test_what_a_link_leads_to_goes_when_it_was_made(places, own_home):
+    (own_home / ".zshrc").symlink_to("elsewhere")
+    put(places, WANTED, zshrc_path())
+    assert (own_home / "elsewhere").is_file()
+    take_away(places)
+    assert not (own_home / "elsewhere").exists()
+    assert (own_home / ".zshrc").is_symlink()
+
+
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_directory_that_is_not_there_is_not_made_for_it(places, own_home, monkeypatch, is_dry):
+    monkeypatch.setenv("ZDOTDIR", str(own_home / "zsh"))
+    with pytest.raises(PflowError, match=r"cannot write '.*/zsh/.zshrc': its directory is not there"):
+        put(places, WANTED, zshrc_path(), is_dry=is_dry)
+    assert list(own_home.iterdir()) == []
+    assert not os.path.exists(places.prefix)
 
 
 def test_a_block_that_was_edited_is_left(places, own_home):

@@ -1,6 +1,7 @@
 """Setup puts files below a prefix, and --undo leaves the tree as it was, whatever happened between the two."""
 
 import fcntl
+import itertools
 import os
 import signal
 import threading
@@ -201,13 +202,11 @@ def killed_at(moment: int, act) -> bool:
     """Run `act` in a child that is killed at its so many-th change of the file system; whether it was."""
     pid = os.fork()
     if pid == 0:
-        count = 0
+        moments = itertools.count(1)  # files are written by several threads: each gets its own number
 
         def die_at(function):
             def call(*words, **more):
-                nonlocal count
-                count += 1
-                if count == moment:
+                if next(moments) == moment:
                     os.kill(os.getpid(), signal.SIGKILL)
                 return function(*words, **more)
 
@@ -247,6 +246,16 @@ def test_killed_at_any_moment_it_leaves_what_can_be_finished(tmp_path, act, then
         take_away(places)
         assert listing(root) == before, f"killed at {moment}"
     assert moment > 8
+
+
+def test_nobody_else_may_write_where_zsh_reads(places):
+    mask = os.umask(0)
+    try:
+        put(places, WANTED, None)
+    finally:
+        os.umask(mask)
+    for path in Path(places.share, "zsh").rglob("*"):
+        assert path.stat().st_mode & 0o022 == 0
 
 
 def test_two_at_a_time_take_turns(tmp_path, places, monkeypatch):

@@ -239,7 +239,7 @@ def test_another_version_is_refused_and_both_and_the_writer_are_named(version):
 
 
 def test_a_header_without_a_version_is_refused():
-    with pytest.raises(PflowError, match="version None, written by an unknown program"):
+    with pytest.raises(PflowError, match="has no version, 'v'; this is pflow-shell"):
         read('{"$pflow":{}}')
 
 

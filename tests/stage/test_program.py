@@ -137,9 +137,27 @@ def test_a_secret_reaches_it_in_the_environment_alone():
     assert Path("seen").read_text() == "s3cret \n"
 
 
-def test_the_action_that_it_names_is_in_the_trace():
-    program('jq \'."$pflow".action = "left" | .out = 1\'')
+@pytest.mark.parametrize(
+    "header", ['.action = "left"', '.steps = [{}] | .action = "left"', '.steps = [{"action": "left"}]']
+)
+def test_the_action_that_it_names_is_in_the_trace(header):
+    program(f"jq '.\"$pflow\" |= ({header}) | .out = 1'")
     assert it().header["steps"][0]["action"] == "left"
+
+
+@pytest.mark.parametrize(
+    ("head", "needed", "spared"),
+    [
+        (INTERFACE, "pflow.children", {"signal", "enum", "threading", "json", "re", "typing", "ast", "click"}),
+        ("#!/bin/sh\n", "pflow.discovery", {"pflow.grammar", "pflow.header", "pflow.stage.stage", "signal"}),
+    ],
+)
+def test_the_driver_loads_no_more_for_it_than_it_needs(head, needed, spared):
+    program("jq '.out = 1'", head)
+    said = it(stdin="{}", env={"PYTHONPROFILEIMPORTTIME": "1"}).stderr
+    loaded = {line.rpartition("|")[2].strip() for line in said.splitlines()}
+    assert needed in loaded
+    assert loaded.isdisjoint(spared)
 
 
 def test_it_is_tried_as_often_as_retries_says():
@@ -174,6 +192,7 @@ def test_a_time_limit_ends_it_and_what_it_has_started():
         ('echo \'{"$pflow":{"v":1},"stdin":1}\'', 1, "the node wrote 'stdin'"),
         ("jq '.text = \"new\"'", 1, "the node wrote 'text'"),
         (f"cat >/dev/null; printf '{FAILED}'".replace("\n", ""), 9, "on purpose"),
+        ('echo \'{"$pflow":{"v":1,"error":{"exit":3,"message":null}}}\'', 3, "pflow-it: it failed"),
         ("kill -9 $$", 137, "cannot run it: it ended with 137"),
         ("kill -15 $$", 143, "cannot run it: it ended with 143"),
         ("no-such-command", 127, "cannot run it: it ended with 127: "),
@@ -259,8 +278,9 @@ def test_one_without_an_interface_takes_our_place():
 
 
 def test_a_guard_in_one_without_an_interface_ends_in_its_body():
-    program(GUARD + "cat", "#!/bin/sh\n")
-    assert Ran("pflow-it").stdout == "a b"
+    for far in ("", "#" * 10_000 + "\n"):  # in a compiled one its text stands anywhere
+        program(far + GUARD + "cat", "#!/bin/sh\n")
+        assert Ran("pflow-it").stdout == "a b"
 
 
 @pytest.mark.parametrize("head", [INTERFACE, "#!/bin/sh\n"])

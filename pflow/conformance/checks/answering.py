@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from pflow.conformance.check import Check, expect_answer, expect_exit, fail, how_it_ended, shown
 from pflow.conformance.documents import RUN, STEPS
 from pflow.conformance.trial import Skipped
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
 def it_runs(trial: Trial) -> None:
     good = trial.good
     if good.code != 0:
-        help = f"pflow test-node {trial.target.name} -- --FLAG=VALUE … gives it what it needs"
-        fail(good, how_it_ended(good), "exit code 0: it was given all that it reads", help)
+        needs = (
+            f"mend it; if it takes other values: pflow test-node {shlex.quote(trial.target.typed)} -- --FLAG=VALUE …"
+        )
+        fail(good, how_it_ended(good), "exit code 0: it was given all that it reads", needs)
     expect_answer(good, "write the document that came in, with your keys in it")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.discovery import BUNDLED, find_node, list_nodes
+from pflow.discovery import BUNDLED, find_node, node_at
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.explaining.catalogue_lines import cannot_read
 from pflow.flow.kinds import FLOW, Kind, find_kind, interpreter_fault_of, no_such_kind
@@ -40,11 +40,10 @@ def find(name: str) -> Kind:
 
 
 def _at_path(path: str) -> Kind | None:
-    """A node by its file, also one whose name is another's."""
-    if "/" not in path:
+    """A node by its file, also one that its name does not find."""
+    if "/" not in path or not os.path.lexists(path):
         return None
-    wanted = os.path.abspath(path)
-    found = next((each for each in list_nodes() if each.file == wanted), None)
+    found = node_at(os.path.abspath(path))
     if found is not None and found.fault:
         raise PflowError(f"cannot use the node '{path}': {found.fault}", exit=NOT_FOUND)
     return Kind(found.name, found.origin, found.file) if found else None

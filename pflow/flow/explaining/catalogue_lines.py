@@ -88,8 +88,7 @@ def _line(found: Found, remembered: Remembered) -> Line:
 def _read(found: Found, remembered: Remembered) -> _Read:
     """What is known of a file, or else in it. Raises OSError and what a hostile file of Python makes of a parser."""
     status = found.status or os.stat(found.file)
-    beside = os.stat(found.file + ".interface") if found.has_interface else None
-    mark = stamp(status, beside)
+    mark = stamp(status, _beside(found))
     texts = remembered.get(found.file, mark) if mark else None
     if texts is not None:
         return _Read(*texts)
@@ -103,6 +102,13 @@ def _read(found: Found, remembered: Remembered) -> _Read:
     if mark:
         remembered.put(found.file, mark, read.texts())
     return read
+
+
+def _beside(found: Found) -> os.stat_result | None:
+    try:
+        return os.stat(found.file + ".interface") if found.has_interface else None
+    except OSError:  # a link to nowhere, or gone by now
+        return None
 
 
 def _interface(found: Found) -> tuple[Interface, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow.colour import PLAIN, Colour
+from pflow.discovery import own_places
 from pflow.flow.explaining.catalogue import is_known
 from pflow.flow.explaining.columns import cells, clean, pad, table, wrap
 from pflow.flow.explaining.sayings import value_text
 from pflow.flow.kinds import BUNDLED, FLOW, PROGRAM
-from pflow.registry import own_directories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def list_text(listed: list[Line], width: int, colour: Colour = PLAIN, *, is_rank
 
     Then what is a node only by its look, and why: another has its name, or it has a fault.
     """
-    own = set(map(os.path.abspath, own_directories()))
+    own = set(own_places())
     groups: dict[str, list[Row]] = {}
     for line in listed:
         if line.is_there:
