@@ -43,16 +43,23 @@ def _man(places: Places) -> Advice | None:
 
 def _bash(places: Places) -> Advice | None:
     folder = places.folder("bash")
-    is_listable = ":" not in places.share
-    if not is_listable or not any(
-        os.path.isfile(f"{each}/bash-completion/bash_completion") for each in _BASH_COMPLETION
-    ):
+    loaders = [f"{each}/bash-completion/bash_completion" for each in _BASH_COMPLETION]
+    loader = next(filter(os.path.isfile, loaders), None)
+    if ":" in places.share or loader is None:
         return "add to ~/.bashrc:", [f'for each in {shlex.quote(folder)}/pflow*; do . "$each"; done']
+    lines = [] if _is_loaded_by_bash() else [f". {loader}"]
     is_searched = places.is_users and not os.environ.get("BASH_COMPLETION_USER_DIR")
-    if is_searched or places.share in _data_directories():
-        return None
-    others = f'"${{XDG_DATA_DIRS:-{":".join(_SYSTEM)}}}"'
-    return "add to ~/.bashrc:", [f"export XDG_DATA_DIRS={shlex.quote(places.share)}:{others}"]
+    if not is_searched and places.share not in _data_directories():
+        others = f'"${{XDG_DATA_DIRS:-{":".join(_SYSTEM)}}}"'
+        lines.append(f"export XDG_DATA_DIRS={shlex.quote(places.share)}:{others}")
+    return ("add to ~/.bashrc:", lines) if lines else None
+
+
+def _is_loaded_by_bash() -> bool:
+    """Whether a new bash loads bash-completion, as far as its start-up files name it."""
+    files = ["/etc/bash.bashrc", "/etc/bashrc", os.path.expanduser("~/.bashrc")]
+    lines = "\n".join(map(_text, files)).split("\n")
+    return any("bash_completion" in line.partition("#")[0] for line in lines)
 
 
 def _zsh(places: Places) -> Advice | None:
@@ -105,7 +112,15 @@ def _zshrc() -> str:
     from pflow.setup.startup import zshrc_path
 
     try:
-        with open(zshrc_path(), encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except (OSError, PflowError):
+        return _text(zshrc_path())
+    except PflowError:
+        return ""
+
+
+def _text(file: str) -> str:
+    """What a start-up file holds; nothing where it cannot be read."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as source:
+            return source.read()
+    except OSError:
         return ""

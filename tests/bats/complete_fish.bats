@@ -5,7 +5,6 @@
 load helper
 
 setup_file() {
-    need fish tmux
     mkdir -p "$BATS_FILE_TMPDIR/home"
     HOME=$BATS_FILE_TMPDIR/home pflow setup >/dev/null
 }

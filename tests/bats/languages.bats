@@ -5,7 +5,7 @@ setup_file() {
     export FOLDER=$BATS_FILE_TMPDIR/nodes
     mkdir "$FOLDER"
     cp "$BATS_TEST_DIRNAME"/../../examples/nodes/pflow-* "$FOLDER"
-    need cc || return 0
+    command -v cc >/dev/null || return 0
     cc -O2 -o "$FOLDER/pflow-measure" "$FOLDER/pflow-measure.c"
 }
 

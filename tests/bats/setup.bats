@@ -172,7 +172,7 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     need bash tmux
     [ -e /usr/share/bash-completion/bash_completion ] || missing 'bash-completion is not installed'
     pflow setup >said
-    { echo '. /usr/share/bash-completion/bash_completion' && said_for bash; } >.bashrc
+    said_for bash >.bashrc
     in_terminal bash
     until_true eval 'screen | grep -q .'
     "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
@@ -180,7 +180,7 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     teardown
     pflow setup --undo >/dev/null
     pflow setup --prefix other >said
-    { echo '. /usr/share/bash-completion/bash_completion' && said_for bash; } >.bashrc
+    said_for bash >>.bashrc
     in_terminal bash
     "${tmux[@]}" send-keys -l 'pflow-word-stats --te' \; send-keys Tab
     shows 'pflow-word-stats --text='

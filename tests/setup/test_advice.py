@@ -8,7 +8,8 @@ from pflow.setup.places import find_places
 
 
 @pytest.fixture(autouse=True)
-def all_shells(monkeypatch):
+def all_shells(monkeypatch, own_home):
+    (own_home / ".bashrc").write_text(". /usr/share/bash-completion/bash_completion\n")
     monkeypatch.setattr(advice.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(advice.os.path, "isfile", lambda path: "bash_completion" in path)
 
@@ -32,6 +33,15 @@ def test_where_a_users_own_things_are_only_zsh_needs_a_line(own_home):
     assert advised(None)["zsh"] == [f"fpath=({folder} $fpath)"]
     (own_home / ".zshrc").write_text(f"fpath=({folder} $fpath)\ncompinit\n")
     assert advised(None)["zsh"] is None
+
+
+def test_a_bash_that_does_not_load_bash_completion_is_told_how(monkeypatch):
+    monkeypatch.setattr(advice, "_text", lambda file: "# . bash_completion\n" if file.endswith("/.bashrc") else "")
+    assert advised(None)["bash"] == [". /usr/share/bash-completion/bash_completion"]
+    assert advised("/p")["bash"] == [
+        ". /usr/share/bash-completion/bash_completion",
+        'export XDG_DATA_DIRS=/p/share:"${XDG_DATA_DIRS:-/usr/local/share:/usr/share}"',
+    ]
 
 
 def test_any_other_prefix_needs_a_line_for_each(own_home):
