@@ -53,6 +53,21 @@ def offer_one(kind: str, value: str, about: str) -> None:
         pass
 
 
+def offer_only(kind: str, values: Iterable[str]) -> None:
+    """Let TAB offer no others than these any more."""
+    path = offered_file(kind)
+    old = read_cached(path) if path else None
+    if path is None or old is None:
+        return
+    kept = {value.encode("utf-8", "replace") for value in values}
+    data = b"".join([line for line in old.splitlines(keepends=True) if line.partition(b"\t")[0] in kept])
+    try:
+        if data != old:
+            _replace(path, data)
+    except OSError:
+        pass
+
+
 def offered_file(kind: str) -> str | None:
     """Where a list is kept; None where the environment names no place."""
     cache = cache_directory()

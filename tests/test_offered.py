@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pflow.offered import MODELS, RUNS, offer, offer_one, offered_file
+from pflow.offered import MODELS, RUNS, offer, offer_one, offer_only, offered_file
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,17 @@ def test_a_list_that_grows_large_keeps_its_newer_half():
     kept = [line.partition("\t")[0] for line in lines(RUNS)]
     assert kept == [str(number) for number in range(int(kept[0]), 700)]
     assert os.path.getsize(offered_file(RUNS)) <= 1 << 16
+
+
+def test_what_is_gone_is_no_longer_offered():
+    for value in ("first", "second", "first"):
+        offer_one(RUNS, value, "about it")
+    offer_only(RUNS, ["first", "unknown"])
+    assert lines(RUNS) == ["first\tabout it"] * 2
+    offer_only(RUNS, [])
+    assert lines(RUNS) == []
+    offer_only(MODELS, [])
+    assert not os.path.exists(offered_file(MODELS))
 
 
 @pytest.mark.parametrize("place", ["", "relative"])
