@@ -52,7 +52,7 @@ WORDS='# Count the words of a text.
     echo text >a
     export PFLOW_NODES=$HOME/own PATH="$HOME/bin:$PATH"
     in_shells 'pflow read-file --path=../a -r -n; pflow read_file --path=../a -r -n; pflow read-file --path=../a -n | pflow get content
-        pflow run "read_file --path=../a" -r; pflow nodes | grep -c "is behind"; ls ../ran'
+        pflow run "read_file --path=../a" -r; pflow nodes | grep "is behind" | grep -c "^ *[a-z_-]*  *$HOME/"; ls ../ran'
     expect 2 $'text\ntext\ntext\ntext\n6'
 }
 
