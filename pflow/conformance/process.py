@@ -77,16 +77,7 @@ def run_process(
     ours, theirs = _pipe(reader)
     held = HeldSignals()  # an exception before the process is known would leave it running
     try:
-        with open(stderr, "wb") as said:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL if stdin is NOTHING else subprocess.PIPE,
-                stdout=theirs,
-                stderr=said,
-                cwd=directory,
-                env=environment,
-                start_new_session=True,
-            )
+        process = _start(argv, stdin, theirs, stderr, directory, environment)
     except (OSError, ValueError) as error:
         ours.close()
         held.release()
@@ -108,6 +99,21 @@ def run_process(
         ours.close()
         if feeder.ident is not None:
             feeder.join(1)  # nothing is left that could keep it waiting, but what hides from us
+
+
+def _start(
+    argv: list[str], stdin: bytes | None, stdout: int, stderr: str, directory: str, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    with open(stderr, "wb") as said:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL if stdin is NOTHING else subprocess.PIPE,
+            stdout=stdout,
+            stderr=said,
+            cwd=directory,
+            env=environment,
+            start_new_session=True,
+        )
 
 
 def _pipe(reader: int | None) -> tuple[BinaryIO, int]:
