@@ -167,6 +167,8 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         rest = rest.lstrip()
     if rest and not rest.startswith("#"):
         _fail(f"'{rest}' is neither a default, a mark nor a comment")
+    if kind == "param" and "secret" in item.marks and not item.env:
+        _fail("a [secret] param has an [env NAME]: no flag and no flow may give it")
     item.doc = rest[1:].strip()
     return item
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pflow.interface import Interface
 
 _SIZE = 4096
-_SIGNS = ("#!", "#", "//", "/*", "*/", "*", "--", ";")
+_SIGNS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 """What begins a comment, in one language or another."""
 
 
@@ -63,10 +63,12 @@ def strip_comments(text: str) -> str:
 
 def _without_sign(line: str, sign: str) -> str:
     """A comment's text: its sign may stand there several times, but a dash may begin the text."""
+    if sign in ("", "/*", "*/", "*"):
+        line = line.removesuffix("*/")
     text = line.removeprefix(sign)
     if sign in ("#", "//", ";", "/*", "*"):
         text = text.lstrip(sign[-1])
-    return text.removesuffix("*/").strip()
+    return text.strip()
 
 
 def _is_unfinished(text: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow.xdg import pflow_directory
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,9 +78,7 @@ def offered_file(kind: str) -> str | None:
 
 def cache_directory() -> str | None:
     """pflow's directory under XDG_CACHE_HOME; None where the environment names no place."""
-    home = os.environ.get("HOME", "")
-    cache = os.environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if home else "")
-    return os.path.join(cache, "pflow") if os.path.isabs(cache) else None
+    return pflow_directory("XDG_CACHE_HOME", ".cache")
 
 
 def read_cached(path: str) -> bytes | None:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,9 +83,8 @@ def own_directories() -> list[str]:
 
 def data_directory(name: str) -> str | None:
     """A directory of pflow's under XDG_DATA_HOME; None where the environment names no place."""
-    home = os.environ.get("HOME", "")
-    data = os.environ.get("XDG_DATA_HOME") or (os.path.join(home, ".local", "share") if home else "")
-    return os.path.join(data, "pflow", name) if os.path.isabs(data) else None
+    data = pflow_directory("XDG_DATA_HOME", ".local/share")
+    return os.path.join(data, name) if data else None
 
 
 def bundled_names() -> list[str]:

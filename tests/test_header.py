@@ -23,11 +23,18 @@ def put(file, text):
         f"\ufeff#!/usr/bin/env node\n// Do.\n//\n// Interface:\n// - Reads: {ITEM}\nx()\n",
         f"/*\n * Do.\n *\n * Interface:\n * - Reads: {ITEM}\n */\nint main\n",
         f"-- Do.\n--\n-- Interface:\n-- - Reads: {ITEM}\nprint()\n",
+        f"//! Do.\n//!\n//! Interface:\n//! - Reads: {ITEM}\nfn main\n",
+        f"/*******\n * Do.\n *\n * Interface:\n * - Reads: {ITEM}\n *******/\nint main\n",
     ],
 )
 def test_an_interface_stands_in_the_leading_comments(tmp_path, text):
     interface, _ = program_interface(put(tmp_path / "pflow-x", text))
     assert (interface.summary, list(interface.reads), interface.open) == ("Do.", ["text"], False)
+
+
+def test_what_ends_a_comment_in_another_language_is_text(tmp_path):
+    text = '# Do.\n#\n# Interface:\n# - Reads: shared["a"]: str  # as in src/*/\n'
+    assert program_interface(put(tmp_path / "pflow-x", text))[0].reads["a"].doc == "as in src/*/"
 
 
 @pytest.mark.parametrize("text", ["Do.\n\nInterface:\n- Reads: {}\n", "# Do.\n#\n# Interface:\n# - Reads: {}\n"])

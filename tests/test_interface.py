@@ -82,7 +82,7 @@ def test_a_default_is_json_of_the_type_or_null(type, json, value):
     [
         *[("Reads", mark) for mark in ("pipe", "explicit", "own", "verbatim", "secret", "flag issue")],
         *[("Writes", mark) for mark in ("pipe", "secret")],
-        *[("Params", mark) for mark in ("verbatim", "secret", "flag k", "env PFLOW_K")],
+        *[("Params", mark) for mark in ("verbatim", "flag k", "env PFLOW_K")],
     ],
 )
 def test_each_mark_is_taken_where_it_means_something(kind, mark):
@@ -91,6 +91,13 @@ def test_each_mark_is_taken_where_it_means_something(kind, mark):
     word, _, argument = mark.partition(" ")
     found = {"flag": item.flags == [argument], "env": item.env == argument}
     assert found.get(word, mark in item.marks)
+
+
+def test_a_secret_param_has_a_variable_since_no_flag_and_no_flow_may_give_it():
+    assert only_item("- Params: key: str [env MY_KEY] [secret]").marks == {"secret"}
+    for default in ("", " = null"):
+        with pytest.raises(PflowError, match=r"a \[secret\] param has an \[env NAME\]"):
+            interface(f"- Params: key: str{default} [secret]")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_flow_safe_and_effects_contradict_each_other_where_they_are_read_too(tmp
         ({}, []),
         ({"HOME": "/h"}, ["/h/.local/share/pflow/nodes"]),
         ({"HOME": "/h", "XDG_DATA_HOME": "/d"}, ["/d/pflow/nodes"]),
-        ({"HOME": "/h", "XDG_DATA_HOME": "relative"}, []),
+        ({"HOME": "/h", "XDG_DATA_HOME": "relative"}, ["/h/.local/share/pflow/nodes"]),
         ({"PFLOW_NODES": "/a::/b", "HOME": "/h"}, ["/a", "/b", "/h/.local/share/pflow/nodes"]),
     ],
 )

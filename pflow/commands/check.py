@@ -96,14 +96,15 @@ def _name_of(words: Sequence[str]) -> str:
 
 
 def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) -> None:
-    from pflow.colour import colour_of
+    from pflow.colour import AUTO, NEVER, colour_of
     from pflow.stage.stdout import write_pieces
 
     colour = colour_of(1, when)
     about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:
         write_pieces(1, [_line(name, each, colour).encode() + b"\n" for each in findings])
-        write_pieces(2, [f"{colour_of(2).heading('pflow check:')} {_counted(findings)} ({about})\n".encode()])
+        said = colour_of(2, NEVER if when == NEVER else AUTO).heading("pflow check:")
+        write_pieces(2, [f"{said} {_counted(findings)} ({about})\n".encode()])
         return
     write_pieces(1, [f"{_shown(f'{name}: {about}:')} {colour.good('no findings')}\n".encode()])
 

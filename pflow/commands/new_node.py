@@ -6,6 +6,7 @@ import os
 
 import click
 
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError
 from pflow.scaffold.node import LANGUAGES, PYTHON, file_name, is_good_name, text_of_node
 
 
@@ -29,6 +30,8 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
     pflow new-node heading --lang=js --print >pflow-heading
     """
     _check_name(name)
+    if directory == "":
+        raise PflowError("cannot write into '': it is empty", hint="--dir DIR", exit=USAGE)
     text = text_of_node(name, lang)
     if is_printed:
         from pflow.stage.stdout import write_pieces
@@ -45,13 +48,15 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 def _check_name(name: str) -> None:
     """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
     from pflow.discovery import BUNDLED, TOOL, find_node
-    from pflow.errors import USAGE, PflowError
     from pflow.registry import names_in
     from pflow.stage.given import shorten
 
     if not is_good_name(name):
         hint = "small words with dashes between: count-words"
         raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)
+    if name.startswith("pflow-"):
+        hint = f"its name is what follows pflow-: {name[6:]}"
+        raise PflowError(f"cannot call a node '{name}'", hint=hint, exit=USAGE)
     found = find_node(name)
     is_own = found is not None and found.origin in (BUNDLED, TOOL)
     if is_own or name in (*names_in("commands"), "help", "flow"):
@@ -59,7 +64,6 @@ def _check_name(name: str) -> None:
 
 
 def _own_directory() -> str:
-    from pflow.errors import BAD_CONFIG, PflowError
     from pflow.registry import data_directory
 
     own = data_directory("nodes")
@@ -75,7 +79,6 @@ def _own_directory() -> str:
 def _check_free(name: str, file: str, directory: str | None) -> None:
     """Raise PflowError (73) where a node of this name is there already, in whatever language."""
     from pflow.discovery import find_node
-    from pflow.errors import CANNOT_WRITE, PflowError
 
     found = None if directory else find_node(name)
     beside = [os.path.join(os.path.dirname(file), file_name(name, lang)) for lang in LANGUAGES]
@@ -87,15 +90,16 @@ def _check_free(name: str, file: str, directory: str | None) -> None:
 
 def _write(file: str, text: str, *, is_program: bool) -> None:
     from pflow.atomic import replace
-    from pflow.errors import CANNOT_WRITE, DENIED, PflowError
 
+    folder = os.path.dirname(file) or os.curdir
     try:
-        os.makedirs(os.path.dirname(file) or ".", 0o700, exist_ok=True)
+        os.makedirs(folder, 0o700, exist_ok=True)
         replace(file, text, mode=0o777 if is_program else 0o666, overwrite=False)
     except OSError as error:
         exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-        reason = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None
+        is_file = os.path.lexists(folder) and not os.path.isdir(folder)
+        reason = f"not a directory: '{folder}'" if is_file else (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot write '{file}': {reason}", hint="--dir=DIR", exit=exit) from None
 
 
 def _tell(name: str, file: str, directory: str | None) -> None:

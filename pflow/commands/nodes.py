@@ -24,7 +24,10 @@ USAGE.description = """\
 Nodes are looked for among those that come with pflow, then in the directories of PFLOW_NODES and in pflow/nodes under
 XDG_DATA_HOME, then on PATH as pflow-NAME; the first of a name is meant everywhere. Their files are read and never run.
 What has a name that another has before it, or cannot be a node, stands at the end, with the reason. NAME may be a
-path: that of such a file, or of a node that is elsewhere."""
+path: that of such a file, or of a node that is elsewhere.
+
+The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for a NAME that is
+none."""
 USAGE.flags = [
     Flag(("--json",), "print their interfaces as one JSON list"),
     Flag(("--search",), "only those of which all these words are said, best first", metavar="WORDS"),

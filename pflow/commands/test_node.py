@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pflow.conformance.target import Target
 
 _TIMEOUT = 30.0
+_SHORTEST, _LONGEST = 0.001, 86400.0
 
 
 class _Command(click.Command):
@@ -27,6 +28,17 @@ class _Command(click.Command):
         return ["\n".join(["Checks:", *(f"  {check.id:16}{check.demand}" for check in CHECKS)])]
 
 
+def _seconds(text: str) -> float:
+    """How long a run is given. Raises UsageError for what is no such time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _SHORTEST <= seconds <= _LONGEST:
+        raise click.UsageError(f"Invalid value for '--timeout': '{text}' is no number of seconds from 1 ms to a day")
+    return seconds
+
+
 @click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
@@ -36,7 +48,7 @@ class _Command(click.Command):
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.001),
+    type=_seconds,
     default=_TIMEOUT,
     metavar="SECONDS",
     help="End a run after so long; after 30 without it.",

@@ -172,10 +172,21 @@ _pflow_collect() {
     done
 }
 
-# A command's table; a node's is in a file of its own, beside this one or where bash-completion looks.
+# A command's table; in a node's name - and _ are one.
 _pflow_load() {
+    local name=${1#pflow-}
     [[ -z ${_pflow_first[$1]-} ]] || return 0
     [[ $1 == pflow-?* && $1 != *[!a-zA-Z0-9._-]* ]] || return 1
+    for name in "$1" "pflow-${name//_/-}" "pflow-${name//-/_}"; do
+        [[ ${_pflow_first[$name]-} ]] || _pflow_load_file "$name" || continue
+        _pflow_first[$1]=${_pflow_first[$name]} _pflow_count[$1]=${_pflow_count[$name]}
+        return 0
+    done
+    return 1
+}
+
+# A node's table is in a file of its own, beside this one or where bash-completion looks.
+_pflow_load_file() {
     local share=${XDG_DATA_HOME:-${HOME-}/.local/share} path dirs="${XDG_DATA_DIRS:-/usr/local/share:/usr/share}:"
     local places=("$_pflow_home" "${BASH_COMPLETION_USER_DIR:-$share/bash-completion}/completions")
     while [[ $dirs ]]; do

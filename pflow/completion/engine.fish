@@ -94,7 +94,7 @@ function __pflow_step --argument-names token
         string join \n -- flow:$flows
         return
     end
-    set -l type (string replace -r '^pflow-' '' -- $words[1] | string split -f 1 : | string replace -a _ -)
+    set -l type (string replace -r '^pflow-' '' -- $words[1] | string split -f 1 :)
     __pflow_command pflow-$type "$token" $words[2..]
 end
 
@@ -133,16 +133,23 @@ end
 
 # Set what a command takes: from its table, from the file that has it, or as every stage has it.
 function __pflow_load --argument-names table
-    if not functions -q "__pflow_table_$table"; and not string match -q -- '*/*' $table
-        for directory in $__pflow_files $fish_complete_path
-            if test -f "$directory/$table.fish"
-                source "$directory/$table.fish"
-                break
+    set -l name (string replace -f -r '^pflow-' '' -- $table)
+    # - and _ are one in a node's name
+    for spelling in $table pflow-(string replace -a _ - -- $name) pflow-(string replace -a - _ -- $name)
+        if not functions -q "__pflow_table_$spelling"; and not string match -q -- '*/*' $spelling
+            for directory in $__pflow_files $fish_complete_path
+                if test -f "$directory/$spelling.fish"
+                    source "$directory/$spelling.fish"
+                    break
+                end
             end
         end
+        if functions -q "__pflow_table_$spelling"
+            $__pflow_table_prefix$spelling
+            return
+        end
     end
-    functions -q "__pflow_table_$table"; or set table 'any stage'
-    $__pflow_table_prefix$table
+    $__pflow_table_prefix'any stage'
 end
 
 set -g __pflow_table_prefix __pflow_table_

@@ -20,13 +20,13 @@ if (( CURRENT == 2 )); then
 fi
 
 name=${${${(Q)words[2]}#pflow-}%%:*}
-name=pflow-${name//_/-}
-[[ $name = [[:alnum:].-]## ]] || return 1
-if (( ! $+functions[_$name] )); then
+[[ $name = [[:alnum:]._-]## ]] || return 1
+for name in pflow-$name pflow-${name//_/-} pflow-${name//-/_}; do # - and _ are one in a name
+  (( $+functions[_$name] )) && break
   files=($^fpath/_$name(N))
-  (( $#files )) || return 1
-  autoload -Uz _$name
-fi
+  (( $#files )) && autoload -Uz _$name && break
+done
+(( $+functions[_$name] )) || return 1
 
 local curcontext=${curcontext%:*:*}:$name:
 words[1,2]=($name)

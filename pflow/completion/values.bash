@@ -153,10 +153,10 @@ _pflow_add_nodes() {
     local name all
     ((${#news[@]})) || return 0
     all="|${news[*]}|"
-    if [[ $all == *[!a-zA-Z0-9._\|-]* || $all == *.interface\|* || $all == *\|\|* ]] || _pflow_has_known; then
+    if [[ $all == *[!a-zA-Z0-9_\|-]* || $all == *\|\|* ]] || _pflow_has_known; then
         all="||${_pflow_tools[*]}|${names[*]-}|"
         for name in "${news[@]}"; do
-            [[ $name == @(*[!a-zA-Z0-9._-]*|*.interface) || $all == *"|$name|"* ]] || names+=("$name")
+            [[ $name == *[!a-zA-Z0-9_-]* || $all == *"|$name|"* ]] || names+=("$name")
         done
     else
         names+=("${news[@]}")

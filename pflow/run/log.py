@@ -12,6 +12,7 @@ from pflow.offered import RUNS, offer_one
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.stage.failure import say
+from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ _DAY = 86_400
 
 def runs_directory() -> str | None:
     """Where runs are kept; None where the environment names no place."""
-    home = os.environ.get("HOME", "")
-    state = os.environ.get("XDG_STATE_HOME") or (os.path.join(home, ".local", "state") if home else "")
-    return os.path.join(state, "pflow", "runs") if os.path.isabs(state) else None
+    state = pflow_directory("XDG_STATE_HOME", ".local/state")
+    return os.path.join(state, "runs") if state else None
 
 
 class RunLog:

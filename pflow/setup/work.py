@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pflow.setup.changes import Changes
     from pflow.setup.places import Places
 
-_AGAIN = "pflow setup goes on where this ended, pflow setup --undo takes it back"
+_AGAIN = "the same command goes on where this ended, and with --undo takes it back"
 
 
 class Report:

@@ -93,6 +93,19 @@ tab() {
     tab "pflow 'a => llm --te" TAB TAB '--temperature=  (params)'
 }
 
+@test "- and _ are one in a node's name" {
+    mkdir -p .local/share/pflow/nodes
+    printf '#!/bin/sh\n# Interface:\n# - Params: the_size: int = 1  # how big\n' >.local/share/pflow/nodes/pflow-its_own
+    chmod +x .local/share/pflow/nodes/pflow-its_own
+    pflow setup >/dev/null
+    completions=$PWD/.local/share/bash-completion/completions
+    open_bash
+    tab 'pflow its_own --the' TAB 'pflow its_own --the-size='
+    tab 'pflow its-own --the' TAB 'pflow its-own --the-size='
+    tab 'pflow read_file --pa' TAB 'pflow read_file --path='
+    tab "pflow 'read_file => its-own:x --the" TAB "its-own:x --the-size="
+}
+
 @test "with bash-completion, a command's file is found by its name" {
     local package=/usr/share/bash-completion/bash_completion
     [ -e "$package" ] || missing 'bash-completion is not installed' || return

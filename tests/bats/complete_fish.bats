@@ -83,6 +83,19 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
     shows "> pflow run 'read-file --path=a => llm --system="
 }
 
+@test "- and _ are one in a node's name" {
+    mkdir -p data/pflow/nodes
+    printf '#!/bin/sh\n# Interface:\n# - Params: the_size: int = 1  # how big\n' >data/pflow/nodes/pflow-its_own
+    chmod +x data/pflow/nodes/pflow-its_own
+    export XDG_DATA_HOME=$PWD/data
+    pflow setup >/dev/null
+    for line in 'its_own' 'its-own' 'read_file :: its-own:x'; do
+        tab "pflow $line --the"
+        shows "pflow $line --the-size="
+        "${tmux[@]}" kill-server
+    done
+}
+
 @test "a hostile program on PATH is offered and never run" {
     mkdir bin
     printf '#!/bin/sh\ntouch %s/hurt\n' "$PWD" >bin/pflow-x

@@ -246,6 +246,21 @@ Params (how it works)
     becomes '> pflow odd --four :: none --x'
 }
 
+@test "- and _ are one in a node's name" {
+    mkdir -p data/pflow/nodes
+    printf '#!/bin/sh\n# Interface:\n# - Params: the_size: int = 1  # how big\n' >data/pflow/nodes/pflow-its_own
+    chmod +x data/pflow/nodes/pflow-its_own
+    pflow setup --prefix prefix >/dev/null
+    COMPLETIONS=$PWD/prefix/share/zsh/site-functions
+    in_zsh
+    for line in 'its_own' 'its-own' 'read_file :: its-own:x'; do
+        tab "pflow $line --the" 2
+        becomes "> pflow $line --the-size=2"
+    done
+    tab 'pflow read_file --pa' x
+    becomes '> pflow read_file --path=x'
+}
+
 @test "steps in one quoted word: names, flags, and values quoted for both" {
     odd_node
     program pflow-odd

@@ -156,6 +156,15 @@ cron() {
     done
 }
 
+@test "quietly exits with 73 where it cannot log, in each shell that may be sh" {
+    for sh in dash bash 'zsh --emulate sh'; do
+        need "${sh%% *}"
+        # shellcheck disable=SC2086 # a shell and its flags
+        run --separate-stderr $sh bin/quietly no/such true
+        [[ $status -eq 73 && $output = '' && $stderr == *no/such.lock* ]] || { echo "$sh: $status $stderr" && return 1; }
+    done
+}
+
 @test "what a pipe needs in cron: -n where nothing is piped in, which is said" {
     run --separate-stderr sh -c ': | env -i HOME="$HOME" PATH="$0" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=reply pflow-llm --prompt=hi -q' "$PATH_OF_JOBS"
     expect 66 '' 'stdin was empty'

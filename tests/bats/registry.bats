@@ -22,6 +22,7 @@ WORDS='# Count the words of a text.
     export PATH="$HOME/bin:$PATH"
     printf '{"nodes": [{"type": "x"}, {"type": "words"}]}' >flow.pflow.json
     in_shells 'cd .. && exec </dev/null >out 2>&1
+        pflow help x; pflow help pflow-x; pflow help bin/pflow-x; pflow help words
         pflow nodes; pflow nodes --json; pflow nodes x words; pflow nodes --search words; pflow nodes --help
         pflow check flow.pflow.json; pflow check "read-file --path=a => words"; pflow check words :: x
         pflow explain flow.pflow.json; pflow explain --graph flow.pflow.json; pflow explain x "=>" words

@@ -64,6 +64,13 @@ def test_each_finding_is_a_line_and_the_last_words_count_them(check):
     assert err == "pflow check: 3 errors (2 steps, pflow form)\n"
 
 
+def test_without_colour_no_stream_has_any(check, monkeypatch):
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured, plain = (check(WRONG, *flags)[1:] for flags in ([], ["--color=never"]))
+    assert ["\x1b" in text for text in (*coloured, *plain)] == [True, True, False, False]
+
+
 def test_warnings_alone_end_well_unless_they_are_to_count(check):
     code, out, err = check(DOUBTFUL)
     assert (code, err) == (0, "pflow check: 1 warning (1 step, pflow form)\n")

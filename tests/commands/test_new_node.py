@@ -72,6 +72,21 @@ def test_dir_is_where_it_goes_and_is_made(tmp_path):
     assert os.listdir(tmp_path / "new" / "nodes") == ["mine.py"]
 
 
+def test_an_empty_dir_is_none(own):
+    with pytest.raises(PflowError, match="cannot write into '': it is empty") as caught:
+        new_node("mine", "--dir=")
+    assert caught.value.exit == 2
+    assert not own.exists()
+
+
+@pytest.mark.parametrize("directory", ["file", "file/below"])
+def test_a_dir_that_is_a_file_is_called_none(tmp_path, directory):
+    (tmp_path / "file").touch()
+    with pytest.raises(PflowError, match=f"cannot write '{directory}/mine.py': not a directory") as caught:
+        new_node("mine", f"--dir={directory}")
+    assert caught.value.exit == 73
+
+
 def test_printed_it_is_no_file(own, capfd):
     assert new_node("mine", "--lang=sh", "--print") == 0
     assert '[ "${PFLOW_NODE-}" = mine ] || exec pflow' in capfd.readouterr().out
@@ -114,6 +129,14 @@ def test_a_name_that_a_new_node_cannot_have_is_2(own, name):
 def test_a_name_of_pflows_own_is_2(own, name):
     with pytest.raises(PflowError, match=f"cannot call a node '{name}': pflow has one") as caught:
         new_node(name)
+    assert (caught.value.exit, own.exists()) == (2, False)
+
+
+@pytest.mark.parametrize("name", ["pflow-mine", "pflow-llm"])
+def test_the_name_of_its_program_is_no_name_for_a_node(own, name):
+    with pytest.raises(PflowError, match=f"cannot call a node '{name}'") as caught:
+        new_node(name)
+    assert caught.value.hint == f"its name is what follows pflow-: {name[6:]}"
     assert (caught.value.exit, own.exists()) == (2, False)
 
 

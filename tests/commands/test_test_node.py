@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from pflow.commands._click import run_click
+from pflow.commands.test_node import command
 from pflow.conformance.check import how_it_ended
 from pflow.conformance.checks import CHECKS
 from pflow.conformance.conduct import choose_checks
@@ -135,6 +137,13 @@ def test_a_document_laid_out_otherwise_is_the_same():
 @pytest.mark.parametrize(("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([0], [False], False)])
 def test_numbers_are_the_same_however_they_are_written(one, other, is_same):
     assert same({"a": one}, {"a": other}) is is_same
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e300", "soon"])
+def test_a_timeout_that_no_run_can_have_is_2(seconds):
+    with pytest.raises(PflowError, match=f"'--timeout': '{seconds}' is no number of seconds") as caught:
+        run_click(command, "test-node", ["read-file", "--only=interface", f"--timeout={seconds}"])
+    assert caught.value.exit == 2
 
 
 def test_checks_are_chosen_by_their_id_or_a_part_of_it():

@@ -20,7 +20,7 @@ NODES = {
     "fetch": """
     - Reads: shared["issue_number"]: int [flag issue]  # the issue
     - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
-    - Params: token: str = null [secret]  # who asks
+    - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks
     - Effects: network""",
     "ask": """
     - Reads: shared["prompt"]: str [pipe]  # what to ask

@@ -20,7 +20,7 @@ NODES = {
     - Writes: shared["usage"]: dict{input: int}  # what it took
     - Params: model: str = "small"  # which model
     - Params: schema: any = null [verbatim]  # the answer's
-    - Params: key: str = null [secret]  # who asks
+    - Params: key: str = null [secret] [env ASK_KEY]  # who asks
     - Effects: network""",
     "save": """
     - Reads: shared["content"]: any [pipe]  # what

@@ -15,7 +15,7 @@ NODES = {
     - Reads: shared["issue_number"]: int [flag issue]  # the issue
     - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
     - Writes: shared["raw"]: bytes [pipe]  # as it came
-    - Params: token: str = null [secret]  # who asks""",
+    - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks""",
     "ask": """
     - Reads: shared["prompt"]: str [pipe]  # what to ask
     - Reads: shared["tone"]: str = "dry"  # how

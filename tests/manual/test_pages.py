@@ -40,6 +40,11 @@ def test_a_page_fits_a_terminal_of_80_columns(name):
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_an_example_needs_no_tab_because_a_page_shows_spaces(name):
+    assert [line for line in PAGES[name].split("\n") if line.startswith("\t") or "\\(aq\t" in line] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_what_every_page_has(name):
     there = list(sections(rendered(PAGES[name])))
     wanted = ALWAYS if name.endswith(".1") else ["NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"]

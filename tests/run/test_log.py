@@ -77,7 +77,8 @@ def test_the_flow_is_made_into_text_only_where_it_is_kept(place, monkeypatch):
 
     made: list[int] = []
     RunLog.open(IDS[0], "", make, "", 0)
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.delenv("HOME")
     RunLog.open(IDS[1], "", make, "", 0)
     assert made == [1]
 
@@ -133,7 +134,7 @@ def test_a_snapshot_that_is_no_json_is_a_warning(place, capfd):
         ({"XDG_STATE_HOME": "/state"}, "/state/pflow/runs"),
         ({"HOME": "/home"}, "/home/.local/state/pflow/runs"),
         ({"HOME": "/home", "XDG_STATE_HOME": ""}, "/home/.local/state/pflow/runs"),
-        ({"HOME": "/home", "XDG_STATE_HOME": "state"}, None),
+        ({"HOME": "/home", "XDG_STATE_HOME": "state"}, "/home/.local/state/pflow/runs"),
         ({"HOME": "home"}, None),
         ({}, None),
     ],
@@ -147,7 +148,8 @@ def test_runs_are_kept_under_the_state_directory(monkeypatch, environment, direc
 
 
 def test_where_the_environment_names_no_place_nothing_is_kept_and_nothing_said(monkeypatch, capfd):
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.delenv("HOME")
     assert RunLog.open(IDS[0], "", "{}", "", 0) is None
     assert capfd.readouterr().err == ""
 

@@ -62,7 +62,8 @@ def test_what_is_no_run_is_not_listed(place):
 
 
 def test_without_a_place_there_are_no_runs(monkeypatch):
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.delenv("HOME")
     assert list_runs() == []
 
 
