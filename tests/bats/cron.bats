@@ -102,11 +102,9 @@ cron() {
 @test "try again later is tried again, and then said; another failure is not" {
     seq 3 >'the log'
     table rate-limited-minute
-    local before
-    before=$(wc -l <"$PEER/requests.jsonl")
     cron digest TRIES=2 PAUSE=0
     expect 75 '' 'digest: exit code 75: '
-    [ "$(wc -l <"$PEER/requests.jsonl")" -eq $((before + 2)) ]
+    [ "$(grep -c rate-limited-minute "$PEER/requests.jsonl")" -eq 2 ] # other tests ask meanwhile, other models
     [ "$(grep -c '^== ' .local/state/cron/digest.log)" -eq 2 ]
     run --separate-stderr env PAUSE=0 bin/quietly once sh -c 'echo x >>once; [ "$(wc -l <once)" -gt 1 ] || exit 75'
     expect 0 ''
