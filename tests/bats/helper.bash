@@ -14,7 +14,7 @@ cd "$HOME" || exit
 need() {
     local tool
     for tool; do
-        command -v "$tool" >/dev/null || missing "$tool is not installed" || return
+        type -P "$tool" >/dev/null || missing "$tool is not installed" || return # a test may have a function of that name
     done
 }
 
