@@ -100,5 +100,5 @@ zpty -w -n shell $'\x14'
 until [[ -r $scratch/result && $(<$scratch/result) = *end ]]; do
   zpty -r -t shell >/dev/null || sleep 0.01
 done
+sed '$d' $scratch/result # before its end, which may run our trap too
 zpty -d shell
-sed '$d' $scratch/result
