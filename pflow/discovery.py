@@ -78,10 +78,10 @@ def fault_of(name: str) -> str:
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
 
-def launcher(name: str) -> str | None:
-    """The executable of a node or tool that comes with pflow: where this very program is, or its Python."""
+def launcher(program: str) -> str | None:
+    """An executable that comes with pflow, `pflow-llm`: where this very program is, or its Python."""
     for directory in _own_bin():
-        file = os.path.join(directory, "pflow-" + name)
+        file = os.path.join(directory, program)
         if os.path.isfile(file) and os.access(file, os.X_OK):
             return file
     return None

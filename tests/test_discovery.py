@@ -70,7 +70,7 @@ def test_the_launcher_of_a_node_of_pflows_is_no_other_node(place, monkeypatch):
     file = put(place / "bin" / "pflow-llm")
     (place / "bin2" / "pflow-llm").symlink_to(file)
     assert listed() == []
-    assert launcher("llm") == file
+    assert launcher("pflow-llm") == file
 
 
 def test_a_file_that_is_found_twice_is_there_once(place, monkeypatch):

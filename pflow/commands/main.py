@@ -206,7 +206,7 @@ def _find_program(word: str) -> str | None:
     found = find_node(word)
     if found is None:
         return None
-    started_by = launcher(found.name) if found.origin in (BUNDLED, TOOL) else None
+    started_by = launcher(f"pflow-{found.name}") if found.origin in (BUNDLED, TOOL) else None
     return started_by or (found.file if found.origin != TOOL else None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.interface import Interface
@@ -75,7 +74,10 @@ def find_target(path: str) -> Target:
 def _target_of(path: str) -> Target:
     is_path = "/" in path or (os.path.isfile(path) and (path.endswith(".py") or path.startswith("pflow-")))
     if is_path:
-        return _of_file(os.path.abspath(path), path)
+        try:
+            return _of_file(os.path.abspath(path), path)
+        except FileNotFoundError:  # of the directory that a relative path begins in
+            raise PflowError(f"cannot test '{path}': the working directory is gone", exit=MISSING) from None
     from pflow.flow.kinds import FLOW, PROGRAM, find_kind
 
     kind = find_kind(path.removeprefix("pflow-")) if path else None
@@ -116,18 +118,12 @@ def _executable(program: str) -> str:
     """One of pflow's own: beside the one that runs, else the one on PATH."""
     import shutil
 
-    found = _beside(program) or shutil.which(program)
+    from pflow.discovery import launcher
+
+    found = launcher(program) or shutil.which(program)
     if found is None:
         raise PflowError(f"cannot find the executable '{program}'", hint="install pflow", exit=NOT_FOUND)
     return found
-
-
-def _beside(program: str) -> str | None:
-    for directory in (os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(sys.executable)):
-        path = os.path.join(directory, program)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
 
 
 def _no_such_node(name: str) -> PflowError:

@@ -15,6 +15,7 @@ from pflow.conformance.documents import Answer, document, laid_out_otherwise, re
 from pflow.conformance.process import HELD, run_process
 from pflow.conformance.report import command_of
 from pflow.conformance.samples import Samples, misfit_of, value_of
+from pflow.conformance.target import find_target
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.types import parse_type
@@ -198,3 +199,13 @@ def test_a_long_stdin_is_shown_as_a_command_that_makes_it(unit):
     command = command_of(SimpleNamespace(sent=sent), SimpleNamespace(argv=["cat"], environment={}))
     assert len(command) < 200
     assert subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, check=True).stdout == sent.stdin
+
+
+def test_in_a_working_directory_that_is_gone_a_relative_path_names_nothing(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(PflowError, match="the working directory is gone") as caught:
+        find_target("./pflow-x")
+    assert caught.value.exit == 66
