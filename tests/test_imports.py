@@ -12,7 +12,8 @@ import pytest
 import pflow
 
 PACKAGE = Path(pflow.__file__).parent
-FLOWS = ("pflow.flow", "pflow.run", "pflow.export")
+PLANNING = ("pflow.library", "pflow.plan", "pflow.mcp")
+FLOWS = ("pflow.flow", "pflow.run", "pflow.export", *PLANNING)
 AROUND = ("pflow.completion", "pflow.manual", "pflow.setup", "pflow.conformance", "pflow.scaffold")
 """What only commands and `make generate` need."""
 DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.generate", *AROUND, *FLOWS)
@@ -116,9 +117,12 @@ def test_a_stage_imports_nothing_of_the_driver():
 @pytest.mark.parametrize(
     ("below", "above"),
     [
-        ("pflow.flow", ("pflow.run", "pflow.export", "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.run", ("pflow.export", "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.export", ("pflow.commands", "pflow.plumbing", *AROUND)),
+        ("pflow.flow", ("pflow.run", "pflow.export", *PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
+        ("pflow.run", ("pflow.export", *PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
+        ("pflow.export", (*PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
+        ("pflow.library", ("pflow.run", "pflow.export", "pflow.plan", "pflow.mcp", "pflow.commands", *AROUND)),
+        ("pflow.plan", ("pflow.mcp", "pflow.commands", "pflow.plumbing", *AROUND)),
+        ("pflow.mcp", ("pflow.commands", "pflow.plumbing", *AROUND)),
         ("pflow.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
     ],
 )

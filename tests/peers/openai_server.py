@@ -40,7 +40,7 @@ class Call(BaseHTTPRequestHandler):
         self.model = str(self.body.get("model"))
         self.nth = self.server.record(self.path, dict(self.headers), self.body)
         try:
-            MODELS.get(self.model, unknown_model)(self)
+            (MODELS.get(self.model) or transcript(self.model) or unknown_model)(self)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
@@ -220,6 +220,33 @@ def overloaded_midway(call: Call) -> None:
     call.event({"error": {"message": "overloaded", "code": 502}})
 
 
+def transcript(name: str) -> Callable[[Call], None] | None:
+    """A model that says what transcripts/NAME.json has: a list of answers, one a try, of which the last repeats.
+
+    An object has such a list for each sentence that holds its member's name. An answer is a text, an object (said as
+    JSON), or {"behave": NAME} for one of MODELS.
+    """
+    file = TRANSCRIPTS / f"{name}.json"
+    if not file.exists():
+        return None
+    said = json.loads(file.read_text())
+
+    def play(call: Call) -> None:
+        messages = call.body["messages"]
+        asked = next(str(each["content"]) for each in messages if each["role"] == "user")
+        answers = (
+            said if isinstance(said, list) else next((said[key] for key in said if key in asked), ["I do not know."])
+        )
+        answer = answers[min(sum(each["role"] == "assistant" for each in messages), len(answers) - 1)]
+        if isinstance(answer, dict) and "behave" in answer:
+            MODELS[answer["behave"]](call)
+        else:
+            call.answer(answer if isinstance(answer, str) else json.dumps(answer))
+
+    return play
+
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
 TREE = '{"name": "oak", "height": 40}'
 RATE_LIMITED = failing(429, "slow down", Retry_After="0")
 
@@ -341,6 +368,9 @@ class OpenAIServer:
         self.llm_user_path.mkdir(parents=True, exist_ok=True)
         base = {"api_base": f"http://127.0.0.1:{self.port}/v1"}
         models = [{"model_id": name, "model_name": name, **base, **TRAITS.get(name, {})} for name in MODELS]
+        for file in sorted(TRANSCRIPTS.glob("*.json")):
+            traits = {"supports_schema": True} if file.stem.endswith("-native") else {}
+            models.append({"model_id": file.stem, "model_name": file.stem, **base, **traits})
         models.append({"model_id": "refused", "model_name": "refused", "api_base": "http://127.0.0.1:1/v1"})
         (self.llm_user_path / "extra-openai-models.yaml").write_text(json.dumps(models, indent=1))
         (self.llm_user_path / "keys.json").write_text(json.dumps({"peer": KEY}))

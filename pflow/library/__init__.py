@@ -1,0 +1,1 @@
+"""Saved flows: kept, listed, found by what they are for."""
