@@ -8,7 +8,7 @@ WHEEL_VENV := .venv-wheel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench generate clean
+.PHONY: help run test check bench eval generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -62,6 +62,10 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare pyth
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
 	@$(WHEEL_VENV)/bin/python tests/bench/tab.py
 
+eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
+	@if [ -z '$(EVAL)' ]; then .ci/local-model $(VENV); fi; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2)
+
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
 	@$(VENV)/bin/python -m pflow.generate
 
@@ -93,7 +97,7 @@ $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 	@echo 'Installing a wheel of pflow into $(WHEEL_VENV)'
 	@rm -rf $(WHEEL_VENV)/dist
 	@$(WHEEL_VENV)/bin/python -m pip wheel -q --no-deps -w $(WHEEL_VENV)/dist .
-	@$(WHEEL_VENV)/bin/python -m pip install -q $(WHEEL_VENV)/dist/*.whl
+	@wheel=$$(echo $(WHEEL_VENV)/dist/*.whl) && $(WHEEL_VENV)/bin/python -m pip install -q "$$wheel[mcp]"
 	@$(WHEEL_VENV)/bin/python -m pip install -q --no-deps --force-reinstall $(WHEEL_VENV)/dist/*.whl
 	@$(call mend_shebangs,$(WHEEL_VENV))
 	@touch $@

@@ -53,5 +53,8 @@ COMMON = {
 
 LETTERS = {flag.letter: name for name, flag in COMMON.items() if flag.letter}
 
+OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
+"""The flags that `pflow run` takes for its own; no input of a flow is given by one of them."""
+
 # Spoken for, though not every release has them.
 RESERVED = frozenset({*COMMON, "cache", "no_cache"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.registry import PACKAGE, bundled_names, own_directories, tool_names
+from pflow.registry import PACKAGE, bundled_names, data_directory, own_directories, tool_names
 from pflow.source import plain
 
 TYPE_CHECKING = False
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BUNDLED, TOOL, PYTHON, PROGRAM = "bundled", "tool", "python", "program"
+
+RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
+"""How the executable of a saved flow begins: beside the flow itself, flow:NAME, it is no node of its own."""
 
 
 class Found:
@@ -165,8 +168,20 @@ def _on_path(directory: str, wanted: str | None) -> Iterator[Found]:
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
             has_interface = f"{file}.interface" in files
             found = Found(file[6:], PROGRAM, f"{directory}/{file}", has_interface=has_interface)
-            if _look(found) and (found.fault or os.access(found.file, os.X_OK)):
+            if _look(found) and (found.fault or os.access(found.file, os.X_OK)) and not _runs_saved_flow(found):
                 yield found
+
+
+def _runs_saved_flow(found: Found) -> bool:
+    """Whether it is the executable of the saved flow of its name."""
+    folder = data_directory("flows")
+    if folder is None or not os.path.isfile(f"{folder}/{found.name}.pflow.json"):
+        return False
+    try:
+        with open(found.file, "rb") as program:
+            return program.read(len(RUNS_FLOW)) == RUNS_FLOW
+    except OSError:
+        return False
 
 
 def _listed(directory: str) -> list[str]:

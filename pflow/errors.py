@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -59,7 +63,8 @@ class PflowError(Exception):
 
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
-    `is_permanent` says that another try could not go better; without it, the exit code decides.
+    `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
+    members, JSON, of the document that tells other programs of it.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class PflowError(Exception):
         exit: int = FAILED,
         retry_after: float | None = None,
         is_permanent: bool | None = None,
+        details: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -77,12 +83,22 @@ class PflowError(Exception):
         self.exit = exit
         self.retry_after = retry_after
         self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
+        self.details = details or {}
         self.reads = "{}"
         """What a step had read, as JSON, when it failed in another process."""
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""
-        return PflowError(f"{act}: {self.message}", hint=self.hint, exit=self.exit, is_permanent=self.is_permanent)
+        why = f"{act}: {self.message}"
+        return PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
+
+
+def names_meant(hint: str) -> list[str]:
+    """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
+    before, _, names = hint.partition("did you mean ")
+    if before or not names.endswith("?"):
+        return []
+    return [name for name in names[:-1].replace(" or ", ", ").split(", ") if name != "…"]
 
 
 def is_permanent(error: BaseException) -> bool:

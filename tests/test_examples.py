@@ -39,6 +39,7 @@ def shell(tmp_path):
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
             "PFLOW_NODES": str(tmp_path / "nodes"),
+            "PFLOW_PLAN_MODEL": "readme",
         }
 
         def run(script: str, *, stop: bool = False) -> subprocess.CompletedProcess[str]:
@@ -101,13 +102,19 @@ PAGE_PRINTED = {
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
     "pflow-explain.1": ["[2] summary (llm", "read-file"],
     "pflow-export.1": ["flowchart"],
+    "pflow-find.1": ["sum-up"],
     "pflow-get.1": ["a\nAda\n"],
+    "pflow-list.1": ["summary  Sum up the notes", '"name":"summary"'],
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],
+    "pflow-plan.1": ['"type": "llm"', "read-file:read --path=examples/notes.txt"],
     "pflow-read-file.1": ["grün", "1612\n"],
+    "pflow-remove.1": ["flows/old/count.1.pflow.json"],
     "pflow-run.1": ["Oak, ash and elm.", "Linux"],
     "pflow-runs.1": ["done"],
+    "pflow-save.1": ["flows/words.pflow.json"],
     "pflow-set.1": ['"year":1815', '{"title":"Notes"}'],
+    "pflow-show.1": ["count: Count words", '"description": "Count words"'],
     "pflow-shell.1": ["Linux", "28\\n", "3\n"],
     "pflow-trace.1": ["[2] count (shell)", "[1] shell (shell)"],
 }

@@ -365,7 +365,7 @@ end
 
 function '__pflow_table_pflow check'
     set -g __pflow_flags \
-        '--json'\t'[options] print one JSON document: file, dialect, steps, findings' \
+        '--json'\t'[options] print one JSON document: findings, and what it needs, gives, touches' \
         '--strict'\t'[options] take warnings for errors' \
         '--schema'\t'[options] print the JSON schema of a flow\'s file; no flow is needed' \
         '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
@@ -405,6 +405,24 @@ function '__pflow_table_pflow export'
         'flow…'
 end
 
+function '__pflow_table_pflow find'
+    set -g __pflow_flags \
+        '--most='\t'[options] how many are shown at most [default 5]' \
+        '--by='\t'[options] words asks no model; meaning fails where the embedding model does' \
+        '--json'\t'[options] print them as a JSON list' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-n'\t'[options] how many are shown at most [default 5]' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '-n'\t'text' \
+        '--most'\t'text' \
+        '--by'\t'choice'\t'meaning'\t'words' \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'text…'
+end
+
 function '__pflow_table_pflow import'
     set -g __pflow_flags \
         '--output='\t'[options] write it to FILE, whole or not at all' \
@@ -416,6 +434,28 @@ function '__pflow_table_pflow import'
         '--output'\t'file'
     set -g __pflow_words \
         'text'
+end
+
+function '__pflow_table_pflow list'
+    set -g __pflow_flags \
+        '--json'\t'[options] print one JSON list: name, description, inputs, outputs, types' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words
+end
+
+function '__pflow_table_pflow mcp'
+    set -g __pflow_flags \
+        '--read-only'\t'[options] offer only what changes nothing: no files, no commands, no network' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values
+    set -g __pflow_words \
+        'text' \
+        'node…'
 end
 
 function '__pflow_table_pflow new-node'
@@ -444,6 +484,37 @@ function '__pflow_table_pflow nodes'
         '--color'\t'choice'\t'auto'\t'always'\t'never'
     set -g __pflow_words \
         'node…'
+end
+
+function '__pflow_table_pflow plan'
+    set -g __pflow_flags \
+        '--pipe'\t'[options] print the flow in pipe syntax' \
+        '--model='\t'[options] the model that plans' \
+        '--fresh'\t'[options] ask the model anew, also for what was planned before' \
+        '--timeout='\t'[options] end planning after so many seconds, with 124' \
+        '--wire'\t'[options] propose the mappings that a flow made by hand lacks: pflow plan --wire FLOW' \
+        '--edit'\t'[options] change a flow as a sentence says: pflow plan --edit FLOW SENTENCE' \
+        '--write'\t'[options] put the flow that --wire or --edit changed back where it was; asks first' \
+        '--yes'\t'[options] let --write ask nothing' \
+        '--json'\t'[options] print errors as JSON too; with --wire or --edit the change' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--model'\t'text' \
+        '--timeout'\t'text' \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'text…'
+end
+
+function '__pflow_table_pflow remove'
+    set -g __pflow_flags \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values
+    set -g __pflow_words \
+        'flow…'
 end
 
 function '__pflow_table_pflow run'
@@ -489,6 +560,20 @@ function '__pflow_table_pflow runs'
     set -g __pflow_words
 end
 
+function '__pflow_table_pflow save'
+    set -g __pflow_flags \
+        '--description='\t'[options] what the flow is for, in your words' \
+        '--command'\t'[options] also make pflow-NAME, a program on PATH that runs it' \
+        '--force'\t'[options] replace another flow of this name without asking' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--description'\t'text'
+    set -g __pflow_words \
+        'text' \
+        'flow…'
+end
+
 function '__pflow_table_pflow setup'
     set -g __pflow_flags \
         '--prefix='\t'[options] put them below DIR/share; without it, where a user\'s own are found' \
@@ -502,6 +587,19 @@ function '__pflow_table_pflow setup'
     set -g __pflow_values \
         '--prefix'\t'directory'
     set -g __pflow_words
+end
+
+function '__pflow_table_pflow show'
+    set -g __pflow_flags \
+        '--json'\t'[options] print its file, exactly as it is' \
+        '--old'\t'[options] show what it was before it was last replaced or removed' \
+        '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values \
+        '--color'\t'choice'\t'auto'\t'always'\t'never'
+    set -g __pflow_words \
+        'flow'
 end
 
 function '__pflow_table_pflow test-node'
@@ -583,12 +681,19 @@ set -g __pflow_commands \
     'check'\t'[command] Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.' \
     'explain'\t'[command] Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.' \
     'export'\t'[command] Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.' \
+    'find'\t'[command] Find the saved flows that are nearest to what the words say, best first.' \
     'import'\t'[command] Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
+    'list'\t'[command] List the saved flows: the name of each, the inputs that it declares, what it is for.' \
+    'mcp'\t'[command] Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.' \
     'new-node'\t'[command] Write a node to start from.' \
     'nodes'\t'[command] List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.' \
+    'plan'\t'[command] Plan a flow from a sentence and print it, in JSON. Nothing is run.' \
+    'remove'\t'[command] Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.' \
     'run'\t'[command] Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.' \
     'runs'\t'[command] Print the runs of the driver, newest first: id, when, how long, how it ended, the flow\'s name.' \
+    'save'\t'[command] Save a flow under NAME: pflow NAME runs it then, and flow:NAME is a node for other flows.' \
     'setup'\t'[command] Put man pages and completions where man, bash, zsh and fish look: pflow\'s, and those of your own nodes.' \
+    'show'\t'[command] Show a saved flow: as pipe syntax, its description, its inputs and outputs, what it touches, its file.' \
     'test-node'\t'[command] Test a node: a program pflow-NAME, a NAME.py, or the NAME of one.' \
     'trace'\t'[command] Print the trace of a run: each step, what it read from where, what it wrote, how long it took.'
 

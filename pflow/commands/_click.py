@@ -13,9 +13,9 @@ class FlowCommand(click.Command):
     """A command whose words are a flow: its options stand on either side of a file, and before pipe syntax."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self._flow_last(args))
+        return super().parse_args(ctx, self.flow_last(args))
 
-    def _flow_last(self, words: list[str]) -> list[str]:
+    def flow_last(self, words: list[str]) -> list[str]:
         """The options first, then `--` and the words of the flow, whose flags are its steps' own."""
         options, rest = self._split(words)
         if any(map(is_sign, rest)):
@@ -40,6 +40,11 @@ class FlowCommand(click.Command):
 
 def _takes_value(option: click.Parameter) -> bool:
     return isinstance(option, click.Option) and not option.is_flag
+
+
+def own_words(command: click.Command, words: list[str]) -> list[str]:
+    """The words of a command with its own flags before a --, as far as it tells them from those of a flow."""
+    return command.flow_last(words) if isinstance(command, FlowCommand) else words
 
 
 def run_click(command: click.Command, name: str, words: list[str]) -> int:

@@ -9,8 +9,8 @@ from pflow.usage.usage import Argument, Flag, Usage
 
 USAGE = Usage(
     "pflow",
-    "Run a command, a node, a saved flow, or steps as a flow.",
-    ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …"),
+    "Run a command, a node, a saved flow, steps as a flow, or what a sentence asks.",
+    ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
 )
 USAGE.description = """\
 WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: pflow llm is pflow-llm. Else it is a
@@ -18,6 +18,11 @@ saved flow. Each has --help, and all but saved flows have a page: pflow-run(1) i
 
 Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
 checked before anything runs, in one process, with a log. pflow nodes lists the nodes.
+
+Else one argument with white space in it is a sentence. A model plans a flow from it, which is shown, and run, edited
+or saved as you say; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs with --yes alone, which allows
+the network, and files below this directory: --allow=commands, --allow=paths (any), --allow=DIRECTORY and
+--allow=anything allow more. pflow-plan(1) prints the flow and runs nothing.
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
 USAGE.flags = [Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version")]

@@ -6,7 +6,6 @@ import click
 
 from pflow.commands._click import FlowCommand
 from pflow.commands._color import color_option
-from pflow.stage.failure import sayable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from pflow.colour import Colour
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
+    from pflow.flow.plan import Plan
 
 _FORMS = {
     "pflow": "pflow form",
@@ -39,7 +39,12 @@ class _Command(FlowCommand):
     cls=_Command,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: file, dialect, steps, findings.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document: findings, and what it needs, gives, touches.",
+)
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a flow's file; no flow is needed.")
 @color_option
@@ -49,6 +54,10 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
 
     Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
     where one is an error.
+
+    With --json a finding has its place as a JSON pointer too; where the rule knows them, the names that may have been
+    meant, nearest first (near), and what to merge into the flow (merge, as RFC 7396 says). needs, gives and touches are
+    those of pflow explain --json.
 
     \b
     pflow check examples/report.pflow.json
@@ -61,29 +70,31 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
     from pflow.flow.findings import SHAPE
     from pflow.flow.findings import Finding as Found
     from pflow.flow.take import take_flow
+    from pflow.flow.wiring import wire
 
     try:
         loaded = take_flow(flow)
     except PflowError as error:
         if as_json and error.exit == BAD_DATA:
-            _print_json(_name_of(flow), None, [Found(SHAPE, "", error.message, error.hint)])
+            _print_json(_name_of(flow), None, [Found(SHAPE, "", error.message, error.hint)], error.exit)
         raise
-    findings = _check(loaded.flow, loaded.findings)
+    plan = wire(loaded.flow)
+    findings = _check(plan, loaded.findings)
+    code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
     if as_json:
-        _print_json(_name_of(flow), loaded.flow, findings)
+        _print_json(_name_of(flow), plan, findings, code)
     else:
         _print_lines(_name_of(flow), loaded.flow, findings, when)
-    return BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
+    return code
 
 
-def _check(flow: Flow, findings: Sequence[Finding]) -> list[Finding]:
+def _check(plan: Plan, findings: Sequence[Finding]) -> list[Finding]:
     """Every finding; what was doubtful in pipe syntax stands at no place."""
     from pflow.flow.findings import Finding as Found
     from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
 
-    doubts = [Found("PF14", "words", each, is_warning=True) for each in flow.warnings]
-    return [*doubts, *check(wire(flow), findings)]
+    doubts = [Found("PF14", "words", each, is_warning=True) for each in plan.flow.warnings]
+    return [*doubts, *check(plan, findings)]
 
 
 def _name_of(words: Sequence[str]) -> str:
@@ -134,21 +145,11 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _print_json(name: str, flow: Flow | None, findings: Sequence[Finding]) -> None:
-    from pflow.jsontext import encode
-    from pflow.stage.stdout import write_pieces
+def _print_json(name: str, plan: Plan | None, findings: Sequence[Finding], code: int) -> None:
+    from pflow.commands._json import print_json
+    from pflow.flow.explaining.verdict import verdict
 
-    document = {
-        "file": _shown(name),
-        "dialect": flow.dialect if flow else None,
-        "steps": len(flow.steps) if flow else None,
-        "findings": [_as_json(each) for each in findings],
-    }
-    write_pieces(1, [encode(document), b"\n"])
-
-
-def _as_json(finding: Finding) -> dict[str, str]:
-    return {name: sayable(text) for name, text in finding.as_json().items()}
+    print_json({"file": _shown(name), **verdict(plan, findings, code)})
 
 
 def _print_schema() -> int:

@@ -73,7 +73,7 @@ def _told(plan: Plan, findings: list[Finding], when: str, *, as_json: bool) -> s
 
     account: dict[str, Any] = explain(plan, findings)
     if as_json:
-        from pflow.jsontext import encode
+        from pflow.commands._json import json_line
 
-        return str(encode(account, escape=False), "utf-8") + "\n"
+        return str(json_line(account), "utf-8")
     return account_text(account, terminal_width(), colour_of(1, when))

@@ -6,8 +6,8 @@ import os
 import sys
 
 from pflow import __version__
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.registry import names_in, tool_names
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.registry import names_in
 from pflow.stage import failure
 from pflow.stage.main import leave
 from pflow.stage.signals import die_of_closed_pipe, die_quietly_of_interrupt
@@ -48,22 +48,33 @@ def run(words: list[str]) -> int:
         die_of_closed_pipe()
     except PflowError as error:
         failure.say_error("pflow", error, debug=False)
+        _say_in_json(words, error)
         return error.exit
     except Exception as error:
         bug = failure.from_bug(error)
         bug.__cause__ = error
         failure.say_error("pflow", bug, debug="--debug" in words)
+        _say_in_json(words, bug)
         return bug.exit
 
 
+def _say_in_json(words: list[str], error: PflowError) -> None:
+    if "--json" in words:
+        from pflow.commands._json_error import say_in_json
+
+        say_in_json(words, error)
+
+
 def _run_words(words: list[str], closed: list[int]) -> int:
-    """Pipe syntax, a command, a node or a saved flow, whichever the words are first. A flow or node gets `closed`."""
+    """Pipe syntax, a command, a node, a saved flow or a sentence, whichever the words are first.
+
+    A flow or node gets `closed`.
+    """
     word, rest = words[0], words[1:]
     if _may_be_pipe(words):
         from pflow.flow.pipe import is_pipe
 
-        of_flows = word in ("run", "check", "explain", "export")
-        if is_pipe(words) and not (of_flows and not _is_sign(rest[0])):
+        if is_pipe(words) and not (word in _OF_FLOWS and not _is_sign(rest[0])):
             return _run_flow(words, closed)
     if word == "run":
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
@@ -73,9 +84,13 @@ def _run_words(words: list[str], closed: list[int]) -> int:
     program = _find_program(word)
     _check_redirection(words, is_node=program is not None)
     if program is None:
-        return _run_saved_flow(words, closed)
+        return _run_saved_flow_or_sentence(words, closed)
     _close_again(closed)
     return _run_program(program, word, rest)
+
+
+_OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
+"""The commands whose words may be pipe syntax."""
 
 
 def _may_be_pipe(words: list[str]) -> bool:
@@ -110,12 +125,19 @@ def _is_file(fd: int) -> bool:
         return False
 
 
-def _run_saved_flow(words: list[str], closed: list[int]) -> int:
+def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     from pflow.flow.subflow import saved_flow
 
-    if saved_flow(words[0]) is None:
-        raise _not_found(words[0])
-    return _run_flow(words, closed)
+    if saved_flow(words[0]) is not None:
+        return _run_flow(words, closed)
+    if len(words[0].split()) > 1:
+        from pflow.commands._sentence import is_sentence, main
+
+        if is_sentence(words[0]):
+            return main(words, closed)
+    from pflow.commands._unknown import not_found
+
+    raise not_found(words)
 
 
 def _run_flow(words: list[str], closed: list[int]) -> int:
@@ -214,21 +236,3 @@ def _is_node_file(file: str) -> bool:
     """Whether a file is meant as a node: by its name or by its interface."""
     name = os.path.basename(file)
     return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
-
-
-def _not_found(word: str) -> PflowError:
-    import difflib
-
-    from pflow.discovery import fault_of
-    from pflow.flow.kinds import list_kinds
-    from pflow.flow.subflow import saved_flows
-
-    if fault := fault_of(word):
-        return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
-    shown = word if len(word) <= 60 else word[:59] + "…"
-    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
-    near = difflib.get_close_matches(word, names, 2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
-    if " " in word and not near:
-        hint = "a flow in one argument is 'a => b', its first word a node"
-    return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)

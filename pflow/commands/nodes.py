@@ -26,6 +26,9 @@ XDG_DATA_HOME, then on PATH as pflow-NAME; the first of a name is meant everywhe
 What has a name that another has before it, or cannot be a node, stands at the end, with the reason. NAME may be a
 path: that of such a file, or of a node that is elsewhere.
 
+With --json each has what --describe prints, its origin and its file: the type of a step is its name, flow:NAME for a
+saved flow, whose inputs and outputs are its reads and writes.
+
 The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for a NAME that is
 none."""
 USAGE.flags = [
@@ -62,7 +65,7 @@ def main(words: list[str]) -> int:
     if "--search" in flags:
         return _search(" ".join([*flags["--search"], *names]).split(), when, as_json=as_json)
     if names:
-        return _print(_interfaces(names) if as_json else _details(names, when), as_json=as_json)
+        return _print_interfaces(names) if as_json else _print(_details(names, when))
     return _list(_lines(), when, as_json=as_json)
 
 
@@ -99,23 +102,24 @@ def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = Fal
     if as_json:
         from pflow.flow.explaining.catalogue import entries
 
-        return _print(_json(entries(listed)), as_json=True)
+        return _print_json(entries(listed))
     from pflow.flow.explaining.catalogue_text import list_text
     from pflow.flow.explaining.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
 
 
-def _interfaces(names: list[str]) -> str:
+def _print_interfaces(names: list[str]) -> int:
     from pflow.flow.explaining.catalogue import entry, find
 
-    return _json([entry(find(name)) for name in names])
+    return _print_json([entry(find(name)) for name in names])
 
 
-def _json(entries: list[dict[str, object]]) -> str:
-    from pflow.jsontext import encode
+def _print_json(entries: list[dict[str, object]]) -> int:
+    from pflow.commands._json import print_json
 
-    return str(encode(entries, escape=False), "utf-8") + "\n"
+    print_json(entries)
+    return 0
 
 
 def _details(names: list[str], when: str) -> str:
@@ -139,11 +143,11 @@ def _colour(when: str) -> Colour:
     return colour_of(1, when)
 
 
-def _print(text: str, *, as_json: bool = False) -> int:
+def _print(text: str) -> int:
     import os
 
     from pflow.flow.explaining.columns import in_ascii, is_utf8
     from pflow.stage.stdout import write_pieces
 
-    write_pieces(1, [(text if as_json or is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return 0

@@ -29,14 +29,14 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
     pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
     """
     from pflow.colour import colour_of
-    from pflow.jsontext import encode
+    from pflow.commands._json import print_json
     from pflow.run.runs import list_runs
     from pflow.stage.failure import say
     from pflow.stage.stdout import write_pieces
 
     runs = list_runs(limit)
     if as_json:
-        write_pieces(1, [encode([_members(run) for run in runs]), b"\n"])
+        print_json([_members(run) for run in runs])
         return 0
     if not runs and limit != 0:
         say("pflow runs", "there are no runs yet")

@@ -36,6 +36,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
     pflow trace last --chrome >timeline.json
     """
+    from pflow.commands._json import shown
     from pflow.errors import USAGE, PflowError
     from pflow.stage.stdin import is_readable
     from pflow.stage.stdout import write_pieces
@@ -49,7 +50,8 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     module = f"pflow.run.trace.{form or 'text'}"
     __import__(module)
     colour = {} if form else {"colour": colour_of(1, when)}
-    write_pieces(1, [sys.modules[module].write(found, now=time.time(), with_store=store, **colour)])
+    written: bytes = sys.modules[module].write(found, now=time.time(), with_store=store, **colour)
+    write_pieces(1, [shown(str(written, "utf-8")).encode() if form else written])
     return code
 
 

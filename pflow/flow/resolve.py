@@ -36,13 +36,20 @@ class Resolver:
             reference.is_item = True
         elif self._settle_by_step(reference, wired):
             return
-        elif found := self.reaching.find(names, path):
+        elif found := self.found(names, path):
             reference.places = tuple(dict.fromkeys(place for place, _ in found))
             reference.writes = tuple(write for _, write in found)
         elif path[0] == "stdin" or path[0] in self.plan.flow.inputs:
             reference.input = str(path[0])
         else:
             self._settle_unknown(reference, names, wired)
+
+    def found(self, names: Names, path: Path) -> list[tuple[Path, Write]]:
+        """The writes that a path may mean; none where an input stands there first: a data flag never replaces it."""
+        found = self.reaching.find(names, path)
+        given = self.plan.flow.inputs.get(str(path[0]))
+        is_there = given is not None and (given.required or given.has_default)
+        return [] if is_there and all(write.is_data and write.target == path[:1] for _, write in found) else found
 
     def _settle_by_step(self, reference: Reference, wired: Wired | None) -> bool:
         """Take `ID.KEY…` for that step's write; False where the path does not begin with a step's id."""

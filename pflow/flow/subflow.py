@@ -10,6 +10,7 @@ from pflow.flow.kinds import FLOW, Kind
 from pflow.flow.plan import Write
 from pflow.interface import Interface, Item
 from pflow.registry import data_directory
+from pflow.source import plain
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
 
-_SUFFIX = ".pflow.json"
+SUFFIX = ".pflow.json"
+"""What the name of a saved flow's file ends in."""
+
 _being_loaded: list[str] = []
 _plans: dict[str, Plan] = {}
 
@@ -58,21 +61,37 @@ def find_flow(type: str, directory: str) -> FlowKind | None:
 
 
 def saved_flow(name: str) -> str | None:
-    """The file of a saved flow; None where there is none of that name."""
+    """The file of a saved flow; None where there is none of that name. Case, `-` and `_` make no other name."""
     folder = data_directory("flows")
-    if folder is None or "/" in name or not name:
+    if folder is None or "/" in name or not name or name.startswith("."):
         return None
-    file = os.path.join(folder, name + _SUFFIX)
-    return file if os.path.isfile(file) else None
+    file = os.path.join(folder, name + SUFFIX)
+    if os.path.isfile(file):
+        return file
+    wanted = plain(name)
+    near = next((each for each in saved_flows() if plain(each) == wanted), None) if wanted else None
+    return os.path.join(folder, near + SUFFIX) if near is not None else None
 
 
 def saved_flows() -> list[str]:
     """The names of all saved flows."""
     try:
-        files = sorted(os.listdir(data_directory("flows") or "/dev/null"))
+        with os.scandir(data_directory("flows") or "/dev/null") as files:
+            return sorted(flow_name(file.name) for file in files if flow_name(file.name) and _is_file(file))
     except OSError:
         return []
-    return [file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX) and file != _SUFFIX]
+
+
+def flow_name(file: str) -> str:
+    """The name of the saved flow whose file is called so; empty where no flow's file is."""
+    return file.removesuffix(SUFFIX) if file.endswith(SUFFIX) and not file.startswith(".") else ""
+
+
+def _is_file(file: os.DirEntry[str]) -> bool:
+    try:
+        return file.is_file()
+    except OSError:  # a link to itself
+        return False
 
 
 def _load(file: str) -> Plan:

@@ -38,20 +38,21 @@ def find_file(word: str) -> str | None:
     if word.startswith("flow:") and not set(word) & set(" \t\n"):
         file = saved_flow(word.removeprefix("flow:"))
         if file is None:
-            raise _no_saved_flow(word.removeprefix("flow:"))
+            raise no_saved_flow(word.removeprefix("flow:"))
         return file
     if "\n" not in word and "\0" not in word and os.path.isfile(word):
         return word
     return saved_flow(word)
 
 
-def _no_saved_flow(name: str) -> PflowError:
+def no_saved_flow(name: str) -> PflowError:
+    """The error (127), with the nearest names."""
     import difflib
 
     from pflow.flow.subflow import saved_flows
 
     near = difflib.get_close_matches(name, saved_flows(), 2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow nodes lists them"
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow list lists them"
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 
 

@@ -169,7 +169,7 @@ class _Wiring:
         if "explicit" in item.marks:
             self._need_of_its_own(wired, key, item)
             return
-        found = self.reaching.find(self.reaching.at[wired.id], (key,))
+        found = self.resolver.found(self.reaching.at[wired.id], (key,))
         places = tuple(dict.fromkeys(place for place, write in found if place[: len(write.target)] == write.target))
         if places and places != ((key,),):
             wired.sources[key] = _place_source(places)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from pflow.usage.usage import Usage
 
-_FLOWS = ("run", "check", "explain", "export")
-_NODES = (*_FLOWS, "import", "nodes", "test-node", "setup")
+_FLOWS = ("run", "check", "explain", "export", "save", "show", "plan")
+_NODES = (*_FLOWS, "import", "nodes", "test-node", "setup", "mcp")
 
 EVERYBODY, STAGE, ASKING = "everybody", "a node", "a node with a model"
 """Kinds of those whom the tables name; the others are commands."""
@@ -20,24 +20,34 @@ ENVIRONMENT = (
     ("PATH", "where programs called pflow-NAME are nodes", (*_NODES, "pflow")),
     ("PFLOW_NODES", "directories of your own nodes, with colons between them", (*_NODES, "pflow")),
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends; the name of a file or of a directory "
-     "writes it there; unset, empty or 0 writes none", (STAGE, "run")),
+     "writes it there; unset, empty or 0 writes none", (STAGE, "run", "mcp")),
     ("TRACEPARENT", "the span of a wider trace that this is a part of, as W3C Trace Context has it; it is handed on",
      (STAGE, "run")),
-    ("LLM_USER_PATH", "where the llm library keeps its keys, settings and aliases", (ASKING,)),
+    ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default",
+     ("plan", "pflow", "mcp")),
+    ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too",
+     ("plan", "pflow", "mcp")),
+    ("VISUAL, EDITOR", "the editor for a plan, instead of vi", ("pflow",)),
+    ("TMPDIR", "where the file lies that the editor has, instead of /tmp", ("pflow",)),
+    ("PFLOW_EMBEDDING_MODEL", "the embedding model that find asks, instead of llm's default", ("find", "plan")),
+    ("LLM_USER_PATH", "where the llm library keeps its keys, settings and aliases", ("find", "plan", "mcp", ASKING)),
+    ("HOME", "where ~/.local/bin is, into which --command puts a program", ("save", "remove")),
     ("LC_ALL, LC_CTYPE, LANG", "whether the terminal shows UTF-8; without it, lines are drawn in ASCII",
-     ("explain", "nodes")),
-    ("COLUMNS", "how wide the terminal is taken to be", ("explain", "nodes")),
+     ("explain", "nodes", "list", "show", "find")),
+    ("COLUMNS", "how wide the terminal is taken to be", ("explain", "nodes", "list", "show", "find")),
     ("NO_COLOR", "if it is not empty, nothing is coloured", (EVERYBODY,)),
     ("CLICOLOR_FORCE", "if it is neither empty nor 0, everything is coloured, not on a terminal alone", (EVERYBODY,)),
     ("TERM", "dumb, or unset, is a terminal without colour and without progress", (EVERYBODY,)),
     ("MANPATH, FPATH, XDG_DATA_DIRS, BASH_COMPLETION_USER_DIR",
      "where man and the shells look: what is missing there is said", ("setup",)),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory", ("setup",)),
-    ("XDG_CACHE_HOME", "where what TAB offers is kept, instead of ~/.cache", ("run", "nodes", "setup", ASKING)),
-    ("XDG_CONFIG_HOME", "where the settings of llm and of fish are, instead of ~/.config", ("setup", ASKING)),
+    ("XDG_CACHE_HOME", "where plans and what TAB offers are kept, instead of ~/.cache",
+     ("run", "nodes", "setup", "save", "remove", "find", "plan", "mcp", ASKING)),
+    ("XDG_CONFIG_HOME", "where the settings of llm and of fish are, instead of ~/.config",
+     ("setup", "find", "plan", "mcp", ASKING)),
     ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share",
-     (*_NODES, "pflow", "new-node")),
-    ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state", ("run", "runs", "trace")),
+     (*_NODES, "pflow", "new-node", "list", "remove", "find")),
+    ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state", ("run", "runs", "trace", "mcp")),
 )  # fmt: skip
 """Each variable, what it is for, and who looks at it."""
 
@@ -50,11 +60,18 @@ FILES = (
     ("~/.local/share/fish/vendor_completions.d/", "completions for fish", ("setup",)),
     ("~/.local/share/pflow/setup.json", "what setup did, for --undo", ("setup",)),
     ("~/.zshrc", "is given a block of lines by --zshrc, and only then", ("setup",)),
-    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json", (*_FLOWS, "nodes", "pflow")),
+    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json",
+     (*_FLOWS, "nodes", "pflow", "list", "remove", "find")),
+    ("~/.local/share/pflow/flows/old/", "what saved flows were before: NAME.N.pflow.json, the highest N the last",
+     ("save", "show", "remove")),
+    ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from --command", ("save", "remove")),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace", ("run", "runs", "trace")),
-    ("~/.cache/pflow/completion/", "what TAB offers", ("run", "nodes", "setup", ASKING)),
+    ("~/.cache/pflow/plans/", "what was planned: the same sentence is planned once", ("plan", "pflow")),
+    ("~/.cache/pflow/completion/", "what TAB offers",
+     ("run", "nodes", "setup", "save", "remove", ASKING)),
     ("~/.cache/pflow/nodes.json", "what was read of the files of nodes", ("nodes", "setup")),
-    ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library", (ASKING,)),
+    ("~/.cache/pflow/embeddings/", "what the embedding model said of saved flows", ("find", "plan")),
+    ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library", ("find", "plan", ASKING)),
 )  # fmt: skip
 
 

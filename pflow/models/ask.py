@@ -11,7 +11,7 @@ from pflow.models.options import MAX_TOKENS, fit_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from typing import Any
 
     from llm import Attachment, Model, Response
@@ -59,12 +59,12 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
     model, ending = watch(model)
     response = _prepare(model, request, schema)
     parts = []
-    for part in _parts(response, model):
+    for part in parts_of(response, model):
         parts.append(part)
         if schema is None and part:
             emit(part)
     ending.look_at(response.response_json)
-    _check_ending(ending, model, "".join(parts))
+    check_ending(ending, model, "".join(parts))
     answer = Answer(_read("".join(parts), schema, ending, model), _usage(response, ending, model))
     if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
@@ -113,7 +113,7 @@ def _attach(model: Model, content: bytes) -> Attachment:
     )
 
 
-def _parts(response: Response, model: Model) -> Iterator[str]:
+def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
     """The parts of an answer. What the provider raises is explained; what their reader raises passes by."""
     try:
         yield from response
@@ -121,7 +121,8 @@ def _parts(response: Response, model: Model) -> Iterator[str]:
         raise explain(error, model) from error
 
 
-def _check_ending(ending: Ending, model: Model, text: str) -> None:
+def check_ending(ending: Ending, model: Model, text: str) -> None:
+    """Raise PflowError where an answer was cut (75), broke off (75) or was refused by the protocol (1)."""
     words = one_line(hide_keys(ending.words or ending.refusal, model))
     said = f": {words}" if words else ""
     if ending.kind == CUT:

@@ -79,7 +79,7 @@ def has_settings() -> bool:
 
 
 def _config_home() -> str:
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
 
 
 def _temporary_directory() -> str:

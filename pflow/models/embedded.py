@@ -54,8 +54,7 @@ def _chunks(llama: Any, prompt: Any) -> Iterator[Any]:
     if prompt.schema:
         options["response_format"] = {"type": "json_object", "schema": prompt.schema}
     defaults = {"max_tokens": LONGEST, "repeat_penalty": REPEAT_PENALTY}
-    messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    messages.append({"role": "user", "content": prompt.prompt})
+    messages = [{"role": said.role, "content": _text(said)} for said in prompt.messages]
     try:
         yield from llama.create_chat_completion(messages=messages, stream=True, **{**defaults, **options})
     except ValueError as error:
@@ -66,3 +65,7 @@ def _chunks(llama: Any, prompt: Any) -> Iterator[Any]:
             hint="shorten it, or ask a larger model with --model",
             exit=BAD_DATA,
         ) from error
+
+
+def _text(message: Any) -> str:
+    return "".join(getattr(part, "text", "") for part in message.parts)

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import time
+
+from pflow.errors import BAD_DATA, TIMED_OUT, USAGE, PflowError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from llm import Model
+
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
+    from pflow.models.talk import Said, Talk
+    from pflow.plan.cache import Kept
+    from pflow.plan.catalogue import Catalogue
+
+    Tell = Callable[[str], None]
+
+TRIES = 3
+TIMEOUT = 300.0
+"""Seconds that the whole of planning may take where nobody says."""
+
+LONGEST = 20_000
+"""Characters of a sentence."""
+
+_ROOM_EMBEDDED = 8_000
+"""Characters of the catalogue for the embedded model, which takes short questions only."""
 
 
 class Planned:
@@ -26,25 +47,192 @@ class Planned:
         """Whether it was planned before, and no model was asked."""
 
 
+class Unplannable(PflowError):
+    """No try passed. `ir` is the best one as the model wrote it, None where none was a flow; `findings` are its."""
+
+    def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
+        errors = [each for each in findings if not each.is_warning]
+        many = f"{tries} tries" if tries > 1 else "one try"
+        best = f"its best has {len(errors)} fault{'s' if len(errors) > 1 else ''}"
+        what = f"{best}, the first: {_line(str(errors[0]))}" if ir is not None else f"no flow: {errors[0].message}"
+        super().__init__(
+            f"cannot plan: no flow of '{model}' passed in {many}; {what}",
+            hint="say it in other words, or name another model with --model",
+            exit=BAD_DATA,
+        )
+        self.model = model
+        self.tries = tries
+        self.ir = ir
+        self.findings = findings
+        self.details = {"tries": tries, "flow": ir, "findings": [each.as_json() for each in findings]}
+
+
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Planned:  # fmt: skip
-    """Plan. `tell` hears what is going on, in short lines.
+    """Plan. `tell` hears what is going on, in short lines. `timeout` (seconds) is for all but choosing the model.
 
-    Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, and what asking a
-    model raises.
+    Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
+    runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
+    raised. Whatever else comes back is a try.
     """
-    import json
+    from pflow.models.talk import OutOfTime
+    from pflow.plan.timing import limited
 
-    from pflow.flow.load import load_document
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-    from pflow.models.ask import Request, ask
-    from pflow.models.choose import choose
+    sentence = _checked(sentence)
+    seconds = TIMEOUT if timeout is None else timeout
+    chosen = _capable(model, sentence)  # not on the clock: llm never loads its plugins again when it is interrupted
+    planning = _Planning(sentence, time.monotonic() + seconds, tell or _say_nothing)
+    try:
+        with limited(seconds):
+            return planning.plan(chosen, fresh=fresh)
+    except OutOfTime:
+        raise PflowError(
+            f"cannot plan: it took longer than {seconds:g} s", hint="--timeout gives it longer", exit=TIMED_OUT
+        ) from None
 
-    chosen: Any = choose(model)
-    answer = ask(chosen, Request(sentence), lambda part: None)
-    flow = load_document(json.loads(answer.response), "the plan").usable()
-    flow.description = sentence
-    return Planned(flow, check(wire(flow)), chosen.model_id)
+
+def _checked(sentence: str) -> str:
+    """The sentence, its white space made plain. Raises PflowError (2) for what is none, and for a secret in it."""
+    from pflow.plan.secrets import is_secret_value
+
+    sentence = " ".join(sentence.split())
+    if not sentence:
+        raise PflowError("cannot plan: there is no sentence", exit=USAGE)
+    if len(sentence) > LONGEST:
+        what = f"cannot plan: the sentence has {len(sentence)} characters, more than {LONGEST}"
+        raise PflowError(what, hint="name the file that the rest stands in", exit=USAGE)
+    try:
+        sentence.encode()
+    except UnicodeEncodeError:
+        raise PflowError("cannot plan: the sentence is not UTF-8", exit=USAGE) from None
+    if is_secret_value(sentence):
+        what = "cannot plan: the sentence holds what looks like a secret, and a model would hear it"
+        raise PflowError(what, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
+    return sentence
+
+
+def _say_nothing(line: str) -> None:
+    return
+
+
+def _capable(name: str | None, sentence: str) -> Model:
+    from pflow.models.capable import NoCapableModel, choose_capable
+
+    try:
+        return choose_capable(name)
+    except NoCapableModel as error:
+        from pflow.plan.nearby import add_nearest
+
+        raise add_nearest(error, sentence) from error.__cause__
+
+
+class _Planning:
+    """One sentence being planned. `ends_at` is when it has to be over."""
+
+    def __init__(self, sentence: str, ends_at: float, tell: Tell) -> None:
+        self.sentence = sentence
+        self.ends_at = ends_at
+        self.tell = tell
+
+    def plan(self, model: Model, *, fresh: bool) -> Planned:
+        from pflow.flow.kinds import forget_kinds
+        from pflow.flow.unload import flow_to_ir
+        from pflow.models.choose import EMBEDDED
+        from pflow.plan.cache import Kept
+        from pflow.plan.catalogue import ROOM, catalogue
+        from pflow.plan.prompt import VERSION
+
+        forget_kinds()
+        there = catalogue(self.sentence, _ROOM_EMBEDDED if model.model_id == EMBEDDED else ROOM)
+        kept = Kept(self.sentence, there.digest, model.model_id, VERSION)
+        if not fresh and (planned := self._remembered(kept, model.model_id)):
+            self.tell("planned before: no model is asked")
+            return planned
+        planned = self._ask(model, there)
+        kept.write(flow_to_ir(planned.flow))
+        return planned
+
+    def _remembered(self, kept: Kept, model: str) -> Planned | None:
+        """The plan that is kept, if it still passes."""
+        from pflow.plan.judge import judge
+
+        ir = kept.read()
+        flow, findings = judge(ir, self.sentence) if ir is not None else (None, [])
+        if flow is None:
+            return None
+        planned = Planned(flow, findings, model)
+        planned.is_remembered = True
+        return planned
+
+    def _ask(self, model: Model, there: Catalogue) -> Planned:
+        """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
+        from pflow.models.talk import Talk
+        from pflow.plan.prompt import findings_text, system_text, task_text
+
+        talk = Talk(model, system_text(there.text), ends_at=self.ends_at)
+        best: Try | None = None
+        text = task_text(self.sentence)
+        for number in range(1, TRIES + 1):
+            self.tell(f"asking {model.model_id}" + (f" again, try {number} of {TRIES}" if number > 1 else ""))
+            tried = self._judged(_say(talk, text, there.types))
+            if tried.flow is not None:
+                planned = Planned(tried.flow, tried.findings, model.model_id)
+                planned.tries = number
+                return planned
+            self.tell(_first(tried.errors))
+            best = tried if best is None or tried.badness <= best.badness else best
+            text = findings_text(self.sentence, tried.errors)
+        assert best is not None
+        raise Unplannable(model.model_id, TRIES, best.ir, best.findings)
+
+    def _judged(self, said: Said) -> Try:
+        from pflow.plan.answer import read_flow
+        from pflow.plan.judge import judge
+
+        ir, findings = read_flow(said)
+        flow = None
+        if ir is not None:
+            flow, findings = judge(ir, self.sentence)
+        return Try(ir, flow, findings)
+
+
+class Try:
+    """One answer: the IR as the model wrote it, its flow where that passes, and its findings."""
+
+    def __init__(self, ir: dict[str, Any] | None, flow: Flow | None, findings: list[Finding]) -> None:
+        self.ir = ir
+        self.flow = flow
+        self.findings = findings
+        self.errors = [each for each in findings if not each.is_warning]
+
+    @property
+    def badness(self) -> tuple[bool, int]:
+        """A flow is better than none, fewer errors than more."""
+        return self.ir is None, len(self.errors)
+
+
+def _first(errors: list[Finding]) -> str:
+    return f"{len(errors)} fault{'s' if len(errors) > 1 else ''}, the first: {_line(str(errors[0]))}"
+
+
+def _say(talk: Talk, text: str, types: list[str]) -> Said:
+    """Ask with a schema; where the provider will not have it (not every one takes every schema), without."""
+    from pflow.plan.schema import plan_schema
+
+    if not talk.has_schemas:
+        return talk.say(text)
+    try:
+        return talk.say(text, schema=plan_schema(types))
+    except PflowError as error:
+        if error.exit != BAD_DATA:
+            raise
+        talk.has_schemas = False
+        return talk.say(text)
+
+
+def _line(text: str) -> str:
+    from pflow.flow.explaining.columns import clean, shorten
+
+    return shorten(clean(text), 160)

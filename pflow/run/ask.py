@@ -6,8 +6,6 @@ import os
 
 from pflow.errors import MISSING, PflowError
 from pflow.run.flags import is_secret
-from pflow.stage.signals import Interrupted
-from pflow.values import from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +14,9 @@ if TYPE_CHECKING:
 
     from pflow.flow.plan import Plan, PlanInput
     from pflow.paths import Path
+
+_VALUES = {"any": "VALUE"}
+"""What stands for a value, by its type's name, where that is not the name."""
 
 
 def missing_inputs(plan: Plan, given: dict[str, Any], has: Callable[[Path], bool]) -> list[PlanInput]:
@@ -27,8 +28,8 @@ def missing_inputs(plan: Plan, given: dict[str, Any], has: Callable[[Path], bool
 def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> dict[str, Any]:
     """What a person at the terminal answers.
 
-    Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; and for a
-    secret, which the terminal would show.
+    Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; where nobody
+    answers any more; and for a secret, which the terminal would show.
     """
     if not missing:
         return {}
@@ -41,6 +42,15 @@ def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> di
         os.close(terminal)
 
 
+def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
+    from pflow.run.question import NoAnswer, ask
+
+    try:
+        return ask(terminal, _who(plan, wanted), wanted)
+    except NoAnswer:
+        raise nothing_gives(plan, [wanted]) from None
+
+
 def _open_terminal() -> int | None:
     if not (os.isatty(0) and os.isatty(2)):
         return None
@@ -48,32 +58,6 @@ def _open_terminal() -> int | None:
         return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return None
-
-
-def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
-    """Ask until the answer fits the type. The end of the file is no answer."""
-    about = f" ({wanted.doc})" if wanted.doc else ""
-    while True:
-        _say(terminal, f"{_who(plan, wanted)} needs {wanted.flag}{about}: ")
-        try:
-            line = os.read(terminal, 1 << 16)
-        except Interrupted:
-            _say(terminal, "\n")
-            raise
-        if not line:
-            _say(terminal, "\n")
-            raise nothing_gives(plan, [wanted])
-        text = line.rstrip(b"\r\n").decode("utf-8", "replace")
-        if not text:
-            continue
-        try:
-            return from_text(wanted.type, text)
-        except ValueError as error:
-            _say(terminal, f"cannot take '{text}': {error}\n")
-
-
-def _say(terminal: int, text: str) -> None:
-    os.write(terminal, text.encode("utf-8", "replace"))
 
 
 def _who(plan: Plan, wanted: PlanInput) -> str:
@@ -85,6 +69,18 @@ def _who(plan: Plan, wanted: PlanInput) -> str:
 def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
     """PF03, for each input at once."""
     parts = [f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_who(plan, each)}" for each in missing]
-    flags = [f"{each.flag}=…" for each in missing if not is_secret(plan, each)]
-    hint = " ".join(flags) if len(flags) == len(missing) else "a secret is never a flag; it comes from the store"
-    return PflowError(f"cannot find {', '.join(parts)}: nothing gives it (PF03)", hint=hint, exit=MISSING)
+    typed = [each for each in missing if not is_secret(plan, each)]
+    hints = [" ".join(map(_flag, typed))] if typed else []
+    if len(typed) < len(missing):
+        hints.append("a secret is never a flag; it comes from the store")
+    message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
+    about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]
+    return PflowError(message, hint="; ".join(hints), exit=MISSING, details={"missing": about})
+
+
+def _flag(wanted: PlanInput) -> str:
+    """`--issue=INT`, so that a shell takes it as one word, whatever stands there in the end."""
+    from shlex import quote
+
+    type = wanted.type
+    return quote(f"{wanted.flag}={'|'.join(type.choices) or _VALUES.get(type.name, type.name.upper())}")

@@ -7,7 +7,7 @@ import os
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.run.failure import StepFailed
-from pflow.run.flags import FlowFlags
+from pflow.run.flags import INPUT, FlowFlags
 from pflow.run.words import SEPARATORS, RunFlags, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
@@ -17,6 +17,7 @@ from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.flow.findings import Finding
@@ -45,6 +46,15 @@ class Driver:
         self.debug = "--debug" in words
         return end_in_order(lambda: self._run(words), self._fail)
 
+    def run_flow(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None) -> int:
+        """As `run`, of a flow that is there already: its words are all flags.
+
+        `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
+        """
+        self.output = Output(words)
+        self.debug = "--debug" in words
+        return end_in_order(lambda: self._run_loaded(flow, words, pinned or {}), self._fail)
+
     def _run(self, words: list[str]) -> int:
         if asks_for_help(words):
             from pflow.run.help import run_help
@@ -54,14 +64,19 @@ class Driver:
             self.output.write([run_help(split(words)[0]).encode()])
             return 0
         flow_words, flag_words = split(words)
-        flow = load(flow_words)
+        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_taken=flow_words == ["-"])
+
+    def _run_loaded(
+        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_taken: bool = False
+    ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         plan = checked(flow)
         self.entry = {"node": f"flow:{self.name}"}
         if plan.carried is not None:
             self.entry["carries"] = write_path(plan.carried)
         flags, targets = parse(plan, flag_words)
-        if flow_words == ["-"]:
+        targets += _pins(plan, targets, pinned)
+        if is_stdin_taken:
             flags.values["no_stdin"] = True
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
@@ -116,7 +131,7 @@ def load(words: list[str]) -> Flow:
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
     loaded = _taken(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
-    _refuse_errors(loaded.findings)
+    refuse_errors(loaded.findings)
     return loaded.flow
 
 
@@ -149,7 +164,7 @@ def checked(flow: Flow) -> Plan:
 
     plan = wire(flow)
     findings = check(plan)
-    _refuse_errors(findings)
+    refuse_errors(findings)
     _say_warnings([*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)])
     return plan
 
@@ -162,17 +177,18 @@ def _say_warnings(warnings: list[str]) -> None:
         failure.say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
 
 
-def _refuse_errors(findings: list[Finding]) -> None:
+def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
     errors = [finding for finding in findings if not finding.is_warning]
     if not errors:
         return
     if len(errors) == 1:
         error = errors[0]
-        raise PflowError(f"cannot run: {error.place}: {error.rule}: {error.message}", hint=error.remedy, exit=BAD_DATA)
+        what = f"cannot {act}: {error.place}: {error.rule}: {error.message}"
+        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
-        failure.say(PROGRAM, str(error))
-    raise PflowError(f"cannot run: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
+        failure.say(f"pflow {act}", str(error))
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 
 def parse(plan: Plan, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
@@ -182,3 +198,16 @@ def parse(plan: Plan, words: list[str]) -> tuple[RunFlags, list[tuple[Target, An
     flow_flags = FlowFlags(plan)
     texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
     return RunFlags(texts), flow_flags.settle(texts)
+
+
+def _pins(
+    plan: Plan, targets: list[tuple[Target, Any]], pinned: Mapping[str, Any]
+) -> list[tuple[Target, Any]]:  # fmt: skip
+    """What is pinned, as if by flags, for the inputs that no flag gives."""
+    if not pinned:
+        return []
+    by_name = {
+        target.key: target for targets in FlowFlags(plan).targets.values() for target in targets if target.kind == INPUT
+    }
+    given = {target.key for target, _ in targets if target.kind == INPUT}
+    return [(by_name[name], value) for name, value in pinned.items() if name in by_name and name not in given]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
+from pflow.flow.input_flags import means
 from pflow.interface import Item
 from pflow.paths import meet
 from pflow.stage.given import Given as GivenFlag
 from pflow.stage.given import as_written
+from pflow.templates import is_reference
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -80,12 +82,17 @@ class FlowFlags:
                 else:
                     self._refuse(wired, name, key)
         for key, item in wired.interface.params.items():
-            for name in [key, *item.flags]:
+            for name in [key, *item.flags] if not self._is_fed(wired, key) else []:
                 self._add_both(wired, name, Target(PARAM, wired.id, key, item))
         for key, value in {**wired.step.inputs, **wired.step.params}.items():
             if not (key in wired.interface.reads or key in wired.interface.params or key in _OF_DIALECTS):
                 self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
         self._refuse_bindings(wired)
+
+    def _is_fed(self, wired: Wired, key: str) -> bool:
+        """Whether a param is an input as it is: then its flags are that input's."""
+        value = wired.step.params.get(key)
+        return (wired.id, key) in self.fed and isinstance(value, str) and is_reference(value)
 
     def _refuse_bindings(self, wired: Wired) -> None:
         """Note what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
@@ -153,12 +160,18 @@ class FlowFlags:
 
     def _target(self, name: str, flag: str) -> Target:
         targets = self.targets.get(name, [])
+        targets = [each for each in targets if self._is_meant(each, name)] or targets
         if not targets and name in self.refused:
             raise PflowError(f"cannot take {flag}: {self.refused[name]}", exit=USAGE)
         if len(targets) > 1:
             ways = " or ".join(each.way.replace("_", "-") for each in targets)
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=ways, exit=USAGE)
         return targets[0] if targets else self._open_target(name, flag)
+
+    def _is_meant(self, target: Target, name: str) -> bool:
+        """Whether a flag is the very name of an input that the flow declares, and so means that."""
+        given = self.plan.inputs.get(target.key) if target.kind == INPUT else None
+        return given is not None and _plain(given.name) == name and means(self.plan, given)
 
     def _open_target(self, name: str, flag: str) -> Target:
         """What a flag sets that no step declares: any key of the one step that it names, or of all that may take it."""

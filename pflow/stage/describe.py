@@ -18,6 +18,7 @@ def describe(name: str, node_class: Any, interface: Interface) -> str:
         "name": name,
         "version": version_of(node_class),
         "summary": interface.summary,
+        "description": interface.description,
         "reads": {key: _described(item) for key, item in interface.reads.items()},
         "writes": {key: _described(item) for key, item in interface.writes.items()},
         "params": {key: _described(item) for key, item in interface.params.items()},
@@ -31,8 +32,10 @@ def describe(name: str, node_class: Any, interface: Interface) -> str:
 
 def _described(item: Item) -> dict[str, Any]:
     about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
-    if item.kind == "read":
+    if item.kind != "write":
         about["required"] = item.required
+        if "secret" not in item.marks:
+            about["flag"] = item.flag
     if not item.required:
         about["default"] = item.default
     if item.marks:

@@ -18,6 +18,10 @@ _AT_ONCE = 1000
 _SMALL = 1 << 18
 
 
+begun: set[int] = set()
+"""The descriptors that something was written to, or was tried to be."""
+
+
 class ClosedPipe(Exception):
     """Whoever read our stdout has gone."""
 
@@ -46,6 +50,7 @@ def divert_prints() -> int:
 
 def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all of it. Raises ClosedPipe, or PflowError (73)."""
+    begun.add(fd)
     if sum(map(len, pieces)) <= _SMALL:
         pieces = [b"".join(pieces)]
     else:

@@ -70,7 +70,7 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
 "--who"
 [{"from":"template","text":"Summarize for $who","of":[{"from":"input","path":"who","input":"who","flag":"--who"}]}]'
     in_shells 'pflow explain --json --graph x'
-    expect 2 '' 'cannot take both --graph and --json'
+    expect 2 - 'cannot take both --graph and --json'
 }
 
 @test "no line is wider than the terminal" {

@@ -227,7 +227,7 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 
 @test "what nothing gives is 66 before anything runs, all of it at once" {
     in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue => shell:b" -r; echo $?; ls'
-    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=… --command=…"
+    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --command=STR"
     in_shells 'pflow-set -n command="touch ran" | pflow run "shell:a --command=\"touch ran\" => shell:b" -r; echo $?; ls'
     expect 0 66 'nothing gives it (PF03)'
 }
@@ -303,8 +303,8 @@ pflow run: say writes said to said'
         in_shells "pflow ${words%:*}; echo \$?"
         expect 0 127 "did you mean ${words#*:}"
     done
-    in_shells 'pflow "say something nice"; echo $?; HOME= pflow speak --text=c; echo $?'
-    expect 0 $'127\n127'
+    in_shells 'HOME= pflow speak --text=c; echo $?'
+    expect 0 127
 }
 
 @test "a separator that the shell took for a redirection is 2 and names the file" {
@@ -341,7 +341,7 @@ pflow run: say writes said to said'
     type_line 'pflow run github-get-issue; echo "<$?>"'
     shows 'needs --issue'
     "${tmux[@]}" send-keys C-d
-    shows "cannot find 'issue_number' (issue number) for github-get-issue: nothing gives it (PF03); --issue=…"
+    shows "cannot find 'issue_number' (issue number) for github-get-issue: nothing gives it (PF03); --issue=INT"
     shows '<66>'
     "${tmux[@]}" kill-server
     in_terminal bash --norc -i
@@ -351,13 +351,13 @@ pflow run: say writes said to said'
     shows 'pflow run: cannot finish: it was ended by SIGINT'
     type_line 'echo "<$?>"'
     shows '<130>'
-    screen | grep -qF '(issue number): ^C'
+    screen | grep -qF '(issue number): int? ^C'
 }
 
 @test "it asks neither beside a pipe nor where stderr is no terminal" {
     in_terminal bash --norc -i
     type_line 'echo hi | pflow run "say => github-get-issue" | pflow-get said title; echo "<$?>"'
-    shows '(issue number) for github-get-issue: nothing gives it (PF03); --issue=…'
+    shows '(issue number) for github-get-issue: nothing gives it (PF03); --issue=INT'
     shows '<66>'
     type_line clear
     type_line 'pflow run github-get-issue 2>err; echo "<$?>"'

@@ -115,6 +115,7 @@ def start_rows(scratch: Path) -> list[Row]:
         Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),
         *flow_rows(scratch, text),
         *nodes_rows(scratch),
+        *find_rows(scratch),
     ]
 
 
@@ -168,6 +169,23 @@ def nodes_rows(scratch: Path) -> list[Row]:
         Row("pflow nodes, 500 on PATH, cold", command, 10, nothing, cold, scratch / "cold" / "pflow" / "nodes.json"),
         Row("pflow nodes, 500 on PATH, warm", command, 3, nothing, warm),
     ]
+
+
+def find_rows(scratch: Path) -> list[Row]:
+    """The nearest of 500 saved flows, by words: 0.3 s at most, where bare Python takes 15 ms."""
+    folder = scratch / "data" / "pflow" / "flows"
+    folder.mkdir(parents=True)
+    inputs = {"path": {"type": "path", "description": "what is read"}, "out": {"type": "path", "default": "out.md"}}
+    for number in range(500):
+        verb = ("Summarize", "Translate", "Compare", "Archive", "Chart")[number % 5]
+        steps = [{"type": type} for type in ("read-file", "llm", "write-file")]
+        about = f"{verb} the reports of department {number} and write them to a file."
+        flow = {"pflow": 1, "description": about, "inputs": inputs, "nodes": steps}
+        (folder / f"report-{number}.pflow.json").write_text(json.dumps(flow, indent=2))
+    variables = {"XDG_DATA_HOME": str(scratch / "data"), "LLM_USER_PATH": str(scratch / "no-llm")}
+    words = "a short version of what department seven reported"
+    command = [program("pflow"), "find", "--by=words", words]
+    return [Row("pflow find, 500 saved flows", [command], 20, Path(os.devnull), variables)]
 
 
 def measure_engine(rounds: int) -> list[Line]:

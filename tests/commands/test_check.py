@@ -90,8 +90,47 @@ def test_json_is_one_document(check):
         "place": "nodes[0].type",
         "message": "there is no node 'raed-file'",
         "remedy": "did you mean read-file?",
+        "pointer": "/nodes/0/type",
+        "near": ["read-file"],
     }
     assert json.loads(check(GOOD, "--json")[1])["findings"] == []
+
+
+NEEDY = {
+    "description": "Keep a text.",
+    "inputs": {"text": {"type": "str", "description": "what to keep"}},
+    "nodes": [{"id": "save", "type": "write-file", "inputs": {"path": "out.txt"}}],
+}
+MAPPED = {**NEEDY, "mappings": {"save": {"input_mappings": {"content": "text"}}}}
+
+
+def test_json_tells_what_the_flow_needs_gives_and_touches(check):
+    document = json.loads(check(MAPPED, "--json")[1])
+    assert (document["ok"], document["exit"], document["description"]) == (True, 0, "Keep a text.")
+    (need,) = document["needs"]
+    assert {name: need[name] for name in ("name", "flag", "type", "doc", "required", "read_by")} == {
+        "name": "text",
+        "flag": "--text",
+        "type": "str",
+        "doc": "what to keep",
+        "required": True,
+        "read_by": ["save"],
+    }
+    assert document["gives"] == {"outputs": {}, "carries": None}
+    (touch,) = document["touches"]
+    assert (touch["effect"], touch["step"], list(touch["what"])) == ("writes files", "save", ["path"])
+
+
+def test_a_remedy_that_is_a_member_of_the_flow_can_be_merged(check):
+    flow = {**NEEDY, "nodes": [{"id": "say", "type": "shell", "inputs": {"command": "date"}}, *NEEDY["nodes"]]}
+    (finding,) = json.loads(check(flow, "--json")[1])["findings"]
+    assert (finding["rule"], finding["pointer"], "near" in finding) == ("PF03", "/nodes/1", False)
+    assert finding["merge"] == {"mappings": {"save": {"input_mappings": {"content": "say.stdout"}}}}
+    assert json.loads(check(flow | finding["merge"], "--json")[1])["ok"] is True
+
+
+def test_strict_makes_a_warning_count_in_the_document_too(check):
+    assert [json.loads(check(DOUBTFUL, "--json", *more)[1])["exit"] for more in ([], ["--strict"])] == [0, 65]
 
 
 def test_json_that_does_not_parse_is_told_with_line_and_column(check, capfd):
@@ -101,7 +140,7 @@ def test_json_that_does_not_parse_is_told_with_line_and_column(check, capfd):
     with pytest.raises(PflowError, match="line 2, column 1"):
         check('{"nodes": [\n', "--json")
     (finding,) = json.loads(capfd.readouterr().out)["findings"]
-    assert finding["rule"] == "PF00"
+    assert (finding["rule"], finding["pointer"]) == ("PF00", "")
     assert "line 2, column 1" in finding["message"]
 
 

@@ -499,3 +499,23 @@ def test_five_hundred_nodes_are_listed(nodes, own):
     for shown in (nodes(), nodes()):
         assert [f"  n{n} " in shown for n in range(500)] == [True] * 500
     assert find_kind("n499").interface.summary == "Number 499."
+
+
+def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
+    from pflow.flow.explaining.needs import needs
+
+    (flow,) = entries(nodes, "greet").values()
+    told = {key: read["flag"] for key, read in flow["reads"].items()}
+    assert told == {need["name"]: need["flag"] for need in needs(find_kind("flow:greet").plan)}
+    assert told
+
+
+def test_each_read_and_param_tells_its_flag_and_whether_it_must_be_given(nodes):
+    (node,) = entries(nodes, "count-words").values()
+    assert (node["description"], node["reads"]["text"]["flag"], node["reads"]["text"]["required"]) == (
+        "One by one.",
+        "--t",
+        True,
+    )
+    assert (node["params"]["minimum"]["flag"], node["params"]["minimum"]["required"]) == ("--minimum", False)
+    assert "flag" not in node["writes"]["words"]

@@ -1,4 +1,4 @@
-"""PF05, PF10 and PF07: the keys that a flow makes, and those that it is given."""
+"""PF02, PF05, PF07 and PF10: the keys that a flow makes, and those that it is given."""
 
 import pytest
 
@@ -84,3 +84,10 @@ def test_nothing_can_be_written_inside_an_input_that_is_a_text():
     document = flow("ask", mappings={"ask": {"output_mappings": {"answer": "prompt.answer"}}})
     assert found({**document, "inputs": {"prompt": {"type": "str"}}}) == ["PF07 inputs.prompt"]
     assert found({**document, "inputs": {"prompt": {}}}) == []
+
+
+@pytest.mark.parametrize("name", ["from", "json", "dry_run", "jobs"])
+def test_an_input_that_a_flag_of_the_run_is_called_like_is_warned_of(name):
+    document = flow("ask", inputs={name: {"type": "str"}}, mappings={"ask": {"input_mappings": {"prompt": name}}})
+    assert only(document).startswith(f"inputs.{name}: PF02: warning: ")
+    assert only(document).endswith("; --ask.prompt does")

@@ -485,3 +485,12 @@ def test_a_step_may_map_a_key_that_it_writes_itself_to_an_input():
     made = plan(Step("a", "ask", input_mappings={"prompt": "response"}))
     assert [each.trouble for each in made.references] == [""]
     assert made.inputs["response"].required
+
+
+def test_a_data_flag_never_stands_before_a_declared_input_of_its_name():
+    steps = [Step("s", "save", inputs={"path": "out.md"}), Step("a", "ask", input_mappings={"prompt": "path"})]
+    given = plan(*steps, inputs={"path": Input("path", default="b.txt", has_default=True)})
+    assert given.inputs["path"].readers == [("a", "prompt")]
+    assert [reference.input for reference in given.references] == ["path"]
+    may_be_missing = plan(*steps, inputs={"path": Input("path", required=False)})
+    assert [write.step for reference in may_be_missing.references for write in reference.writes] == ["s"]

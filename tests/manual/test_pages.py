@@ -26,7 +26,8 @@ def test_every_executable_and_every_command_has_a_page():
 
 
 def test_the_pages_about_documents_are_there():
-    assert list(WRITTEN) == ["pflow-flow.5", "pflow-exit.7", "pflow-intro.7", "pflow-node.7", "pflow-store.7"]
+    about = ("agents", "exit", "intro", "node", "store")
+    assert list(WRITTEN) == ["pflow-flow.5", *(f"pflow-{name}.7" for name in about)]
 
 
 @pytest.mark.parametrize("name", PAGES)

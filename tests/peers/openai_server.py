@@ -220,6 +220,28 @@ def overloaded_midway(call: Call) -> None:
     call.event({"error": {"message": "overloaded", "code": 502}})
 
 
+def nonsense(call: Call) -> None:
+    """Ten megabytes of what looks like JSON and is none, until the client hangs up."""
+    call.begin()
+    for _ in range(1000):
+        call.say('{"nodes": [{"id": ' * 555)
+    call.finish_stream("stop", [])
+
+
+def nonsense_in_one_piece(call: Call) -> None:
+    call.begin()
+    call.say("[{" * 5_000_000)
+    call.finish_stream("stop", [])
+
+
+def without_schemas(call: Call) -> None:
+    """Refuses a request with a schema, as some servers do that their model's settings say have them."""
+    if "response_format" in call.body:
+        call.fail(400, "response_format json_schema is not supported")
+    else:
+        call.answer(json.dumps({"nodes": [{"id": "ask", "type": "llm", "inputs": {"prompt": "Summarize data.txt"}}]}))
+
+
 def transcript(name: str) -> Callable[[Call], None] | None:
     """A model that says what transcripts/NAME.json has: a list of answers, one a try, of which the last repeats.
 
@@ -289,6 +311,9 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "stall-midway": stall_midway,
     "slow-stream": slow_stream,
     "filtered": replying("", "content_filter"),
+    "nonsense": nonsense,
+    "nonsense-one-piece": nonsense_in_one_piece,
+    "no-schemas": without_schemas,
     "refuse": refuse,
     "completion": replying(REPLY),
     "completion-cut": replying("Oak, ash", None),

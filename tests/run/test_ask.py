@@ -70,7 +70,7 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}, lambda path: False))
     error = caught.value
-    assert (error.exit, error.hint) == (66, "--issue=… --file=…")
+    assert (error.exit, error.hint) == (66, "--issue=INT --file=PATH")
     assert error.message == (
         "cannot find 'issue_number' (issue number) for github-get-issue, 'file' (the file) for wait_for: "
         "nothing gives it (PF03)"
@@ -83,7 +83,7 @@ def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, ty
     plan = plan_of({"nodes": [{"id": "s", "type": type}]})
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}, lambda path: False), is_dry=is_dry)
-    assert caught.value.hint == ("--issue=…" if is_dry else "a secret is never a flag; it comes from the store")
+    assert caught.value.hint == ("--issue=INT" if is_dry else "a secret is never a flag; it comes from the store")
 
 
 class Terminal:
@@ -104,20 +104,20 @@ class Terminal:
             except OSError:
                 return
             self.seen += part
-            if self.seen.endswith(b": ") and self.lines:
+            if self.seen.endswith((b": ", b"? ", b"\n- ")) and self.lines:
                 os.write(self.ours, self.lines.pop(0))
 
     def said(self):
         self.person.join()
         os.close(self.ours)
-        return self.seen.decode().replace("\r\n", "\n")
+        return self.seen.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 
 def test_it_asks_until_the_answer_fits(monkeypatch):
     plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
     terminal = Terminal(monkeypatch, b"twelve\n", b"\n", b"12\n")
     assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"issue_number": 12}
-    prompt = "github-get-issue needs --issue (issue number): "
+    prompt = "github-get-issue needs --issue (issue number): int? "
     assert terminal.said() == f"{prompt}twelve\ncannot take 'twelve': it is not an int\n{prompt}\n{prompt}12\n"
 
 
@@ -127,7 +127,7 @@ def test_the_end_of_the_file_is_no_answer(monkeypatch):
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}, lambda path: False))
     assert caught.value.exit == 66
-    assert terminal.said().endswith(": \n")
+    assert terminal.said().endswith(": int? \n")
 
 
 def test_what_several_nodes_need_the_flow_needs(monkeypatch):
@@ -140,3 +140,101 @@ def test_what_several_nodes_need_the_flow_needs(monkeypatch):
     plan = plan_of(ir)
     assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"topic": "bees"}
     assert terminal.said().startswith("both needs --text (a text): ")
+
+
+def asked(monkeypatch, type, *lines, **more):
+    """The value of an input of this type that a person gives with these lines, and what stood on the terminal."""
+    ir = {
+        "name": "f",
+        "inputs": {"it": {"type": type, "description": "x", **more}},
+        "nodes": [{"id": "e", "type": "wait_for"}],
+    }
+    ir["nodes"][0]["inputs"] = {"file": "$it"}
+    plan = plan_of(ir)
+    terminal = Terminal(monkeypatch, *(f"{line}\n".encode() for line in lines))
+    return ask_for(plan, [plan.inputs["it"]])["it"], terminal.said()
+
+
+@pytest.mark.parametrize(
+    ("type", "lines", "value", "end"),
+    [
+        ("str", ["a b"], "a b", ": "),
+        ("path", ["a b"], "a b", ": path? "),
+        ("float", ["x", "1.5"], 1.5, ": float? "),
+        ("bool", ["maybe", "Y"], True, ": y|n? "),
+        ("bool", ["no"], False, ": y|n? "),
+        ("warm|cold", ["hot", "cold"], "cold", ": warm|cold? "),
+        ("dict", ["[1]", '{"a": 1}'], {"a": 1}, ": JSON object? "),
+        ("any", ["12"], "12", ": "),
+        ("list[int]", ["1", "two", "2", ""], [1, 2], ": list[int]? "),
+        ("list[int]", ["[1", "[1, 2]"], [1, 2], ": list[int]? "),
+    ],
+)
+def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
+    found, said = asked(monkeypatch, type, *lines)
+    assert found == value
+    assert f"wait_for needs --it (x){end}" in said
+    assert said.count("cannot take") == (1 if "list" in type else len(lines) - 1)
+
+
+def test_a_wrong_item_of_a_list_leaves_the_others(monkeypatch):
+    assert asked(monkeypatch, "list[int]", "1", "two", "2", "")[1] == (
+        "--it is a list: an item a line, then an empty line; or JSON in one line\n"
+        "wait_for needs --it (x): list[int]? 1\n- two\ncannot take 'two': it is not an int\n- 2\n- \n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "default", "shown"), [("int", 3, "int [3]? "), ("bool", False, "y|n [n]? "), ("str", "warm", "[warm]? ")]
+)
+def test_enter_takes_the_default(monkeypatch, type, default, shown):
+    assert asked(monkeypatch, type, "", default=default) == (default, f"wait_for needs --it (x): {shown}\n")
+
+
+def test_what_a_flow_says_of_itself_gives_a_terminal_no_orders(monkeypatch):
+    _, said = asked(monkeypatch, "int", "1\x9b2", "1", description="a\x1b[2Jb\nc\u202e")
+    assert "(a\\x1b[2Jb c\\u202e): int? " in said
+    assert "cannot take '1\\x9b2': it is not an int" in said
+
+
+def test_bytes_that_are_no_text_are_refused(monkeypatch):
+    plan = plan_of({"inputs": {"it": {"type": "str"}}, "nodes": [{"type": "wait_for", "inputs": {"file": "$it"}}]})
+    terminal = Terminal(monkeypatch, b"\xff\n", b"ok\n")
+    assert ask_for(plan, [plan.inputs["it"]]) == {"it": "ok"}
+    assert "its bytes are not UTF-8" in terminal.said()
+
+
+def test_a_terminal_that_is_gone_gives_no_answer(monkeypatch):
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
+    ours, theirs = pty.openpty()
+    os.close(ours)
+    monkeypatch.setattr(ask, "_open_terminal", lambda: theirs)
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+    assert caught.value.exit == 66
+
+
+@pytest.mark.parametrize(
+    ("type", "flag"),
+    [("warm|cold", "'--it=warm|cold'"), ("list[int]", "--it=LIST"), ("any", "--it=VALUE"), ("bool", "--it=BOOL")],
+)
+def test_a_shell_takes_the_flags_to_give_as_words(monkeypatch, type, flag):
+    monkeypatch.setattr(ask, "_open_terminal", lambda: None)
+    plan = plan_of(
+        {
+            "inputs": {"it": {"type": type, "description": "x"}},
+            "nodes": [{"type": "wait_for", "inputs": {"file": "$it"}}],
+        }
+    )
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+    assert caught.value.hint == flag
+    assert caught.value.details == {"missing": [{"name": "it", "flag": "--it", "type": type, "doc": "x"}]}
+
+
+def test_beside_a_secret_the_other_flags_are_told(monkeypatch):
+    monkeypatch.setattr(ask, "_open_terminal", lambda: pytest.fail("it asks"))
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "s", "type": "secret"}]})
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+    assert caught.value.hint == "--issue=INT; a secret is never a flag; it comes from the store"

@@ -130,6 +130,24 @@ def test_a_read_that_an_input_fills_by_a_template_goes_by_its_flag_and_that_of_t
         assert given_by(ir, f"{flag}=x").inputs == {"words": "x"}
 
 
+def test_the_name_of_a_declared_input_means_it_though_a_read_that_another_one_fills_is_called_so():
+    ir = {
+        "inputs": {"text": {"type": "str"}, "to": {"type": "str"}},
+        "nodes": [{"id": "one", "type": "typed"}, {"id": "two", "type": "typed"}],
+        "mappings": {"two": {"input_mappings": {"text": "to"}}},
+    }
+    assert given_by(ir, "--text=a", "--to=b").inputs == {"text": "a", "to": "b"}
+
+
+def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
+    ir = {
+        "inputs": {"level": {"type": "int"}},
+        "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "a"}, "params": {"level": "$level"}}],
+    }
+    for flag in ("--level=3", "--one.level=3"):
+        assert given_by(ir, flag).inputs == {"level": 3}
+
+
 def test_a_flag_is_an_input_or_a_param_by_its_name():
     given = given_by(ONE, "--text=a", "--level=3")
     assert (given.inputs, given.params, given.data) == ({"text": "a"}, {"one": {"level": 3}}, {})

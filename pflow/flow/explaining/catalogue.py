@@ -74,6 +74,17 @@ def _described(kind: Kind) -> dict[str, Any]:
     flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
     about = decode(describe(kind.name, _Stated(kind.version, flow_safe), interface).encode())
     assert isinstance(about, dict)
+    return about if kind.origin != FLOW else _with_flags_of_flow(about, kind)
+
+
+def _with_flags_of_flow(about: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    """A flow gives an input another flag than a node would, where a second one has that."""
+    from pflow.flow.subflow import FlowKind
+
+    assert isinstance(kind, FlowKind)
+    for name, given in kind.plan.inputs.items():
+        if "flag" in about["reads"][name]:
+            about["reads"][name]["flag"] = given.flag
     return about
 
 

@@ -21,19 +21,37 @@ if TYPE_CHECKING:
 def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
 
-    def section(title: str, rows: list[tuple[str, ...]], without: str, first: Callable[[str], str]) -> list[str]:
-        return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
+    title, pipe, *effects = _from_outside(account, width, colour)
+    steps = [step_lines(step, width, colour) for step in account["steps"]]
+    store = _section("The store at the end", _store(account), "nothing", colour.name, (width, colour))
+    return _joined([title, pipe, *steps, *effects, store, _mind(account, width, colour)])
 
-    parts = [
+
+def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
+    """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
+    title, *parts = _from_outside(account, width, colour)
+    return _joined([[*title, *about], *parts, _mind(account, width, colour)])
+
+
+def _from_outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
+    look = (width, colour)
+    return [
         list(map(colour.heading, _title(account, width))),
         _pipe(account, width, colour),
-        *[step_lines(step, width, colour) for step in account["steps"]],
-        section("It will touch", _touches(account), "nothing: no step has an effect", colour.warning),
-        section("It needs", _needs(account), "nothing", colour.name),
-        section("It gives", _gives(account), "nothing", colour.name),
-        section("The store at the end", _store(account), "nothing", colour.name),
-        _mind(account, width, colour),
+        _section("It will touch", _touches(account), "nothing: no step has an effect", colour.warning, look),
+        _section("It needs", _needs(account), "nothing", colour.name, look),
+        _section("It gives", _gives(account), "nothing", colour.name, look),
     ]
+
+
+def _section(
+    title: str, rows: list[tuple[str, ...]], without: str, first: Callable[[str], str], look: tuple[int, Colour]
+) -> list[str]:
+    width, colour = look
+    return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
+
+
+def _joined(parts: list[list[str]]) -> str:
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.kinds import FLOW
 from pflow.flow.rules.branches import check_branches
-from pflow.flow.rules.commandline import check_injection
+from pflow.flow.rules.commandline import check_flags, check_injection
 from pflow.flow.rules.graph import check_edges, check_graph
 from pflow.flow.rules.keys import check_reserved, check_words
 from pflow.flow.rules.kinds import check_classes, check_types
@@ -50,7 +50,9 @@ RULES = {
     rule.id: rule
     for rule in (
         Rule("PF01", "the command line cannot change nodes, edges or mappings", _ERROR),
-        Rule("PF02", "every flag is a read or param of a step, or a flow input, and fits only one", _ERROR),
+        Rule(
+            "PF02", "every flag is a read or param of a step, or a flow input, and fits only one", _ERROR, check_flags
+        ),
         Rule("PF03", "every required read has a source", _ERROR, check_sources),
         Rule("PF04", "a param given on the command line overrides", "noted in the run's snapshot"),
         Rule("PF05", "stdin is reserved: no step writes it; piped bytes need a step", _ERROR, check_reserved),

@@ -1,7 +1,8 @@
-"""PF07 in the flow itself: what is given from outside cannot stand where a step writes."""
+"""PF02 and PF07 in the flow itself: an input has a flag of its own, and does not stand where a step writes."""
 
 from __future__ import annotations
 
+from pflow.common import OF_RUNS
 from pflow.flow.findings import Finding
 from pflow.paths import write_path
 
@@ -12,7 +13,15 @@ if TYPE_CHECKING:
     from pflow.flow.plan import PlanInput
     from pflow.flow.rules.view import View
 
-PF07 = "PF07"
+PF02, PF07 = "PF02", "PF07"
+
+
+def check_flags(view: View) -> Iterator[Finding]:
+    for name, given in view.plan.inputs.items():
+        if given.declared and name.replace("-", "_") in OF_RUNS:
+            message = f"--{name.replace('_', '-')} is a flag of pflow run: it does not give this input"
+            remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
+            yield Finding(PF02, f"inputs.{name}", message, remedy, is_warning=True)
 
 
 def check_injection(view: View) -> Iterator[Finding]:

@@ -1,0 +1,100 @@
+"""pflow list: the saved flows, a line each."""
+
+from __future__ import annotations
+
+import click
+
+from pflow.commands._color import color_option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.library.library import Saved
+
+_ONE_LINE = 1 << 30
+_LONGEST = 24
+"""Columns that the default of an input takes at most."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types.")
+@color_option
+def command(as_json: bool, when: str) -> int:
+    """List the saved flows: the name of each, the inputs that it declares, what it is for.
+
+    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets need not be given;
+    after its = stands what it is then. pflow show NAME tells more of one.
+
+    A flow is read from its file alone: nothing is checked or run. A file that is none is named on stderr, with the
+    reason; in JSON it has a fault. The exit code is 0 then too, and where nothing is saved.
+
+    \b
+    pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
+    pflow list
+    pflow list --json
+    """
+    from pflow.library.library import list_saved
+    from pflow.stage.failure import say
+
+    saved = list_saved()
+    if as_json:
+        return _print_json(saved)
+    for each in saved:
+        if each.fault:
+            say("pflow list", each.fault)
+    flows = [each for each in saved if not each.fault]
+    if not saved:
+        say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
+    return _print(flows, when)
+
+
+def _print(flows: list[Saved], when: str) -> int:
+    import os
+
+    from pflow.colour import colour_of
+    from pflow.flow.explaining.columns import in_ascii, is_utf8, table, terminal_width
+    from pflow.stage.stdout import write_pieces
+
+    width = terminal_width(otherwise=_ONE_LINE)
+    lines = table([_row(each) for each in flows], width, indent=0, first=colour_of(1, when).name)
+    text = "".join(f"{line}\n" for line in lines)
+    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    return 0
+
+
+def _row(saved: Saved) -> tuple[str, str, str]:
+    from pflow.flow.explaining.columns import clean
+
+    inputs = " ".join(_short(name, given) for name, given in saved.inputs.items())
+    return clean(saved.name), clean(inputs), clean(saved.description)
+
+
+def _short(name: str, given: dict[str, Any]) -> str:
+    """An input in short: `path`, `[tone=dry]`, `[note]`."""
+    if "default" not in given:
+        return name if given.get("required", True) is not False else f"[{name}]"
+    from pflow.flow.explaining.columns import shorten
+    from pflow.jsontext import text_of
+
+    return f"[{name}={shorten(text_of(given['default']), _LONGEST)}]"
+
+
+def _print_json(saved: list[Saved]) -> int:
+    from pflow.jsontext import encode
+    from pflow.stage.failure import sayable
+    from pflow.stage.stdout import write_pieces
+
+    entries = [_entry(each) for each in saved]
+    for entry in entries:
+        entry.update({key: sayable(entry[key]) for key in ("name", "file", "fault") if key in entry})
+    write_pieces(1, [encode(entries, escape=False), b"\n"])
+    return 0
+
+
+def _entry(saved: Saved) -> dict[str, Any]:
+    where = {"name": saved.name, "file": saved.file}
+    if saved.fault:
+        return {**where, "fault": saved.fault}
+    about = {"description": saved.description, "inputs": saved.inputs, "outputs": saved.outputs, "types": saved.types}
+    return {**where, **about}

@@ -1,0 +1,66 @@
+"""pflow mcp: pflow as a server of the Model Context Protocol."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.usage import usage as kinds
+from pflow.usage.usage import Argument, Flag, Usage
+
+USAGE = Usage(
+    "pflow mcp",
+    "Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.",
+    ("pflow mcp serve [--read-only] [NAME]…",),
+)
+USAGE.description = """\
+The client starts it: its configuration names the command pflow with the words mcp serve. Each node with an interface
+and each saved flow is a tool, with the schemas of what it takes and gives and with its effects; so are pflow_list,
+pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, these nodes, flows and tools are all
+that is offered. The list is made anew when a flow is saved or removed. What is not offered is said on stderr.
+
+A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A call
+is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up.
+
+It needs the official SDK: pip install 'pflow-shell[mcp]' gets it; without it, the exit code is 78."""
+USAGE.flags = [
+    Flag(("--read-only",), "offer only what changes nothing: no files, no commands, no network"),
+    Flag(("-h", "--help"), "print this help"),
+]
+USAGE.arguments = [Argument("serve", kinds.TEXT), Argument("NAME", kinds.NODE, repeats=True)]
+USAGE.examples = (
+    "pflow mcp serve",
+    "pflow mcp serve --read-only",
+    "pflow mcp serve read-file pflow_trace",
+)
+
+
+def main(words: list[str]) -> int:
+    """Raises PflowError: 2 for wrong words, 78 without the SDK, 127 for a name that is none."""
+    from pflow.usage.split import split_flags
+
+    try:
+        flags, names = split_flags(words, USAGE.flags)
+    except PflowError as error:
+        raise PflowError(error.message, hint="pflow mcp --help", exit=error.exit) from None
+    if "--help" in flags:
+        from pflow.stage.stdout import write_pieces
+        from pflow.usage.text import help_text
+
+        write_pieces(1, [help_text(USAGE).encode()])
+        return 0
+    if names[:1] != ["serve"]:
+        what = f"cannot run mcp '{names[0]}': there is serve only" if names else "cannot run mcp: serve is missing"
+        raise PflowError(what, hint="pflow mcp serve", exit=WRONG_FLAGS)
+    _serve(names[1:], read_only="--read-only" in flags)
+    return 0
+
+
+def _serve(names: list[str], *, read_only: bool) -> None:
+    try:
+        from pflow.mcp.server import serve
+    except ImportError as error:
+        if not (error.name or "").startswith(("mcp", "anyio")):
+            raise
+        what = "cannot serve: the official MCP SDK is not installed, or too old"
+        raise PflowError(what, hint="pip install 'pflow-shell[mcp]'", exit=BAD_CONFIG) from None
+    serve(names, read_only=read_only)

@@ -1,0 +1,87 @@
+"""A call of a node or a saved flow: its arguments as the words and the store document of a child.
+
+What a client gives is data. Reads go into the store, which is never scanned for templates; what has to be a flag, a
+param or what only one step of a flow takes, stands after its `=` in one word, and is verbatim.
+"""
+
+from __future__ import annotations
+
+from pflow.discovery import BUNDLED
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.flow.places import assign
+from pflow.jsontext import encode
+from pflow.mcp import child
+from pflow.mcp.offered import STDIN
+from pflow.mcp.schema import fault_in
+from pflow.paths import write_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.mcp.offered import Offered
+
+_LONGEST = 120_000
+"""Bytes of a word: Linux takes 128 KiB."""
+
+
+class Call:
+    """What a child gets: its kind and words, and what it reads on stdin."""
+
+    def __init__(self, words: list[str], stdin: bytes) -> None:
+        self.words = words
+        self.stdin = stdin
+
+
+def call_of(offered: Offered, arguments: dict[str, Any]) -> Call:
+    """Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold."""
+    given = {name: value for name, value in arguments.items() if not _is_unset(offered, name, value)}
+    fault = fault_in(offered.input_schema, given)
+    if fault:
+        raise PflowError(f"cannot call '{offered.name}': {fault}", hint="its input schema tells", exit=USAGE)
+    store: dict[str, Any] = {}
+    words = _of_flow(offered, given, store) if offered.is_flow else _of_node(offered, given, store)
+    header = {"v": 1, "last": STDIN} if offered.is_flow and STDIN in store else {"v": 1}
+    return Call(words, encode({"$pflow": header, **store}, escape=False) + b"\n")
+
+
+def _is_unset(offered: Offered, name: str, value: Any) -> bool:
+    """Whether an argument says what leaving it out would: null is no value of an optional one."""
+    return value is None and name in offered.inputs and not offered.inputs[name].required
+
+
+def _of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    kind = offered.kind
+    begin = [child.BUNDLED, kind.name] if kind.origin == BUNDLED else [child.FILE, kind.file, kind.name]
+    words = [*begin, "-j", "--verbatim"]
+    for name, value in given.items():
+        if offered.inputs[name].kind == "read":
+            store[name] = value
+            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
+        else:
+            words.append(_flag(name, value))
+    return words
+
+
+def _of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    words = [child.FLOW, offered.kind.file, "-j"]
+    inputs = offered.plan.inputs
+    for name, value in given.items():
+        known = inputs.get(name)
+        if known is not None and known.step is None:
+            assign(store, known.path, value)
+        elif known is None and name == STDIN:
+            store[name] = value
+        else:
+            words.append(_flag(".".join(known.readers[0]) if known else name, value))
+    return words
+
+
+def _flag(name: str, value: Any) -> str:
+    """A flag and its value in one word, as the type of what it gives reads a flag's text."""
+    text = value if isinstance(value, str) else str(encode(value, escape=False), "utf-8")
+    if "\0" in text:
+        raise PflowError(f"cannot take '{name}': it holds a NUL", exit=BAD_DATA)
+    if len(text.encode("utf-8", "surrogateescape")) > _LONGEST:
+        raise PflowError(f"cannot take '{name}': it is longer than {_LONGEST:,} bytes", exit=BAD_DATA)
+    return f"--{name.replace('_', '-')}={text}"

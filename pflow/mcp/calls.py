@@ -1,0 +1,167 @@
+"""Calls of tools, several at once: each ends with its result, and a call that nobody waits for ends what it began."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+from collections import deque
+
+import anyio
+import anyio.to_thread
+
+from pflow.errors import PflowError
+from pflow.flow.explaining.columns import clean
+from pflow.mcp import child, fixed
+from pflow.mcp.call import Call, call_of
+from pflow.mcp.process import run_child
+from pflow.mcp.progress import Progress
+from pflow.mcp.result import LIMIT, Result, done, failed, result_of
+from pflow.stage.failure import from_bug, write_stderr
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, TypeVar
+
+    from pflow.mcp.catalogue import Catalogue
+    from pflow.mcp.offered import Offered
+
+    T = TypeVar("T")
+    Tell = Callable[[float, float | None, str], Awaitable[None]]
+    """Hears how far a call is: steps done, of how many, and in words."""
+
+AT_ONCE = 8
+"""Children that run at the same time; further calls wait."""
+
+_REMEMBERED = 40
+"""Lines of a child's stderr."""
+
+
+class Calls:
+    """Takes calls. `limit` is how many bytes of JSON a result may have."""
+
+    def __init__(self, catalogue: Catalogue, fixed_names: set[str], *, limit: int = LIMIT) -> None:
+        self.catalogue = catalogue
+        self.fixed_names = fixed_names
+        self.limit = limit
+        self.at_once = anyio.CapacityLimiter(AT_ONCE)
+        self.reading = threading.Lock()
+        self.scopes: set[anyio.CancelScope] = set()
+
+    async def read(self, work: Callable[[], T]) -> T:
+        """Do what reads flows and nodes: in a thread, so that others are heard meanwhile, and never two at once."""
+
+        def alone() -> T:
+            with self.reading:
+                return work()
+
+        return await anyio.to_thread.run_sync(alone, abandon_on_cancel=True)
+
+    async def has(self, name: str) -> bool:
+        return name in self.fixed_names or name in await self.read(self.catalogue.tools)
+
+    async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
+        """The result of a call of a tool that there is; whatever goes wrong is one, too."""
+        with anyio.CancelScope() as scope:
+            self.scopes.add(scope)
+            try:
+                return await self._call(name, arguments, tell)
+            except PflowError as error:
+                return failed(error)
+            except Exception as error:
+                return failed(from_bug(error))
+            finally:
+                self.scopes.discard(scope)
+        return failed(PflowError("cannot finish: the server ends", exit=143))
+
+    async def end(self) -> None:
+        """End every call, and wait until what it began is gone."""
+        for scope in list(self.scopes):
+            scope.cancel()
+        while self.scopes:
+            await anyio.sleep(0.02)
+
+    async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
+        if name not in self.fixed_names:
+            return await self._run(await self.read(lambda: self.catalogue.find(name)), arguments, tell)
+        fixed.check_arguments(name, fixed.FIXED[name].input_schema, arguments)
+        if name == fixed.RUN:
+            offered = await self.read(lambda: self.catalogue.find(arguments["name"]))
+            return await self._run(offered, arguments.get("inputs", {}), tell)
+        if name == fixed.PLAN:
+            return await self._plan(arguments["sentence"])
+        return done(await self.read(lambda: fixed.answer(name, self.catalogue, arguments)), self.limit)
+
+    async def _run(self, offered: Offered, arguments: dict[str, Any], tell: Tell | None) -> Result:
+        call = await self.read(lambda: call_of(offered, arguments))
+        said: deque[str] = deque(maxlen=_REMEMBERED)
+        hear = None
+        if tell is not None:
+            progress, tell_client = Progress(offered.steps), tell
+
+            async def hear(line: bytes) -> None:
+                _hand_on_trace(line)
+                if news := progress.take(line):
+                    await tell_client(*news)
+
+        async with self.at_once:
+            ended = await run_child(call, on_stderr=_relay(said), on_event=hear)
+        return result_of(offered, arguments, ended, list(said), self.limit)
+
+    async def _plan(self, sentence: str) -> Result:
+        compiled = await self.read(lambda: _compiled(sentence))
+        if compiled is not None:
+            return done(compiled, self.limit)
+        said: deque[str] = deque(maxlen=_REMEMBERED)
+        async with self.at_once:
+            ended = await run_child(Call([child.PLAN], sentence.encode()), on_stderr=_relay(said))
+        try:
+            plan = json.loads(ended.stdout)
+        except ValueError:
+            why = said[-1] if said else f"it ended with {ended.code}"
+            raise PflowError(f"cannot plan: {why}", exit=70) from None
+        if error := plan.get("error"):
+            raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
+        return done(plan, self.limit)
+
+
+def _compiled(text: str) -> dict[str, Any] | None:
+    """The plan of pipe syntax, which no model is asked for; None for a sentence."""
+    from pflow.mcp.checking import MOST, saved_flows_only, take
+    from pflow.mcp.planning import is_pipe_syntax, told
+
+    if len(text) > MOST:
+        raise PflowError(f"cannot plan: it is longer than {MOST:,} signs", exit=2)
+    with saved_flows_only():
+        if not is_pipe_syntax(text):
+            return None
+        flow, findings = take(text)
+        return {**told(flow), "findings": [each.as_json() for each in findings]}
+
+
+def _relay(said: deque[str]) -> Callable[[bytes], Awaitable[None]]:
+    """What a child says goes to our stderr, as long as somebody reads that; its last lines are kept."""
+
+    async def take(line: bytes) -> None:
+        text = clean(str(line, "utf-8", "backslashreplace"))
+        said.append(text)
+        if _may_write(2):
+            write_stderr(f"{text}\n")
+
+    return take
+
+
+def _may_write(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    return bool(poll.poll(0))
+
+
+def _hand_on_trace(line: bytes) -> None:
+    """The trace that PFLOW_TRACE asked the server for: its children write theirs to us."""
+    if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
+        from pflow.stage.events import write_lines
+
+        write_lines("pflow mcp serve", line + b"\n")

@@ -1,0 +1,80 @@
+"""Checking a flow's text: its shape and every rule, from interfaces alone; no file that it names is opened."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.flow import subflow
+from pflow.flow.kinds import is_flow_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.findings import Finding
+    from pflow.flow.flow import Flow
+    from pflow.flow.subflow import FlowKind
+
+MOST = 1 << 20
+"""Signs of a text that are looked at."""
+
+
+def check(flow: Any) -> dict[str, Any]:
+    """What is wrong with a flow: its IR, or a text that is IR or pipe syntax. Nothing is run, imported or opened.
+
+    A step that is a file of a flow is no step here: it is found as a type that does not exist.
+    """
+    from pflow.flow.findings import SHAPE
+    from pflow.flow.findings import Finding as Found
+    from pflow.flow.unload import flow_to_ir
+
+    try:
+        with saved_flows_only():
+            taken, findings = take(flow)
+    except PflowError as error:
+        if error.exit not in (BAD_DATA, USAGE):
+            raise
+        finding = Found(SHAPE, "", error.message, error.hint)
+        return {"ok": False, "findings": [finding.as_json()], "steps": 0}
+    told = [_about_files(taken, each).as_json() for each in findings]
+    is_good = all(each.is_warning for each in findings)
+    return {"ok": is_good, "findings": told, "steps": len(taken.steps), "ir": flow_to_ir(taken)}
+
+
+def take(flow: Any) -> tuple[Flow, list[Finding]]:
+    """The flow, wired and checked. Raises PflowError where it does not parse."""
+    from pflow.flow.findings import Finding as Found
+    from pflow.flow.load import load_document, load_text
+    from pflow.flow.rules import check as check_rules
+    from pflow.flow.wiring import wire
+
+    if isinstance(flow, str) and len(flow) > MOST:
+        raise PflowError(f"cannot read the flow: it is longer than {MOST:,} signs", exit=BAD_DATA)
+    loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
+    doubts = [Found("PF14", "words", each, is_warning=True) for each in loaded.flow.warnings]
+    return loaded.flow, [*doubts, *check_rules(wire(loaded.flow), loaded.findings)]
+
+
+class saved_flows_only:  # noqa: N801 - used as a statement
+    """While it lasts, a path is no flow, but in a saved flow. What reads flows is one thread."""
+
+    def __enter__(self) -> None:
+        self.find = subflow.find_flow
+        subflow.find_flow = self._find
+
+    def __exit__(self, *_: object) -> None:
+        subflow.find_flow = self.find
+
+    def _find(self, type: str, directory: str) -> FlowKind | None:
+        is_within_saved = bool(subflow._being_loaded)
+        return self.find(type, directory) if type.startswith("flow:") or is_within_saved else None
+
+
+def _about_files(flow: Flow, finding: Finding) -> Finding:
+    """A finding that a step's type is not there, in words that fit where the type is the path of a file."""
+    from pflow.flow.findings import Finding as Found
+
+    paths = [step.type for step in flow.steps if is_flow_type(step.type) and not step.type.startswith("flow:")]
+    path = next((each for each in paths if finding.rule == "PF11" and f"'{each}'" in finding.message), None)
+    if path is None:
+        return finding
+    return Found("PF11", finding.place, f"'{path}' is a file, and none is opened here", "flow:NAME is a saved flow")

@@ -1,0 +1,61 @@
+"""A child of the server: a node, a flow or a plan, in a process that ends when the server does."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+FLOW, BUNDLED, FILE, PLAN = "flow", "bundled", "file", "plan"
+"""What a child does: run a flow, a node that comes with pflow or a user's own, or plan."""
+
+
+def main() -> None:
+    """Do `PARENT PROGRAM KIND WORD…`: what KIND says, with the words, as if PROGRAM had been started with them."""
+    parent, program, kind, *words = sys.argv[1:]
+    end_with(int(parent))
+    sys.argv = [program, *words]
+    _KINDS[kind](words)
+
+
+def end_with(parent: int) -> None:
+    """Get SIGTERM when the parent is gone, however it went; where it is gone already, end."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        set_parent_death_signal = 1  # prctl(2)
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGTERM))
+    if os.getppid() != parent:
+        os._exit(143)
+
+
+def _run_flow(words: list[str]) -> None:
+    from pflow.run.driver import Driver
+    from pflow.stage.main import leave
+
+    leave(Driver().run(words))
+
+
+def _run_bundled(words: list[str]) -> None:
+    from pflow.stage.main import main
+
+    sys.argv.pop(1)
+    main(words[0])
+
+
+def _run_file(words: list[str]) -> None:
+    from pflow.stage.main import main_of_file
+
+    main_of_file(words[0], words[1], words[2:])
+
+
+def _plan(words: list[str]) -> None:
+    from pflow.mcp.planning import main
+
+    main()
+
+
+_KINDS = {FLOW: _run_flow, BUNDLED: _run_bundled, FILE: _run_file, PLAN: _plan}
+
+if __name__ == "__main__":
+    main()

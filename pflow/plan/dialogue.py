@@ -1,0 +1,130 @@
+"""The questions about a plan: run it, edit it, save it, explain it, or no."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.flow.explaining.columns import clean
+from pflow.library.keep import AlreadySaved, keep
+from pflow.library.names import check_name
+from pflow.plan.editing import Edited, read_edited, text_of
+from pflow.plan.editor import edit
+from pflow.plan.settled import Settled
+from pflow.plan.view import explained, findings_text, plan_text, show
+from pflow.stage.failure import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pflow.plan.terminal import Terminal
+
+_QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
+_AGAIN = "[e]dit again, [b]ack to the plan as it was: "
+_HELP = """\
+  r  run it
+  e  edit it in your editor, and check it again
+  s  save it under a name
+  x  explain it: all its steps, and the store
+  n  no: leave it
+"""
+
+
+class Dialogue:
+    """One plan and one person. `settled` is the plan as it was edited last; `is_saved` that it was saved since."""
+
+    def __init__(self, settled: Settled, terminal: Terminal) -> None:
+        self.settled = settled
+        self.terminal = terminal
+        self.is_saved = False
+
+    def decide(self) -> bool:
+        """Show it, ask, and do what is said. Whether it is to run."""
+        keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
+        show(plan_text(self.settled))
+        self.terminal.forget_typed()
+        while True:
+            key = choose(self.terminal, _QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
+            if key in ("r", "n"):
+                return key == "r"
+            keys.get(key, lambda: self.terminal.say(_HELP))()
+
+    def _explain(self) -> None:
+        show(explained(self.settled) + "\n")
+
+    def _edit(self) -> None:
+        """Edit until it is right, or left as it was."""
+        before, name = text_of(self.settled)
+        text = before
+        while True:
+            try:
+                text = edit(text, name, self.terminal.fd)
+                if text == before:
+                    self.terminal.say("Nothing was changed.\n")
+                    return
+                if self._takes(read_edited(text, self.settled)):
+                    return
+            except PflowError as error:
+                say_fault(error)
+                if error.exit not in (BAD_DATA, USAGE):  # no text that could be mended
+                    return
+            if choose(self.terminal, _AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
+                return
+
+    def _takes(self, edited: Edited) -> bool:
+        """Go on with what was edited, where it is right."""
+        if not edited.is_right or edited.flow is None:
+            show(findings_text(each for each in edited.findings if not each.is_warning))
+            return False
+        self.settled = self.settled.without_flags(edited.flow)
+        self.is_saved = False
+        show(plan_text(self.settled))
+        return True
+
+    def _save(self) -> None:
+        """Ask for a name until the flow is kept under one."""
+        default = self.settled.flow.name
+        while True:
+            name = self.terminal.ask(f"Name [{clean(default)}]: " if default else "Name: ")
+            name = name if name is None else name or default
+            if not name:
+                return
+            try:
+                check_name(name)
+            except PflowError as error:
+                say_fault(error)
+                continue
+            try:
+                if self._keep(name):
+                    return
+            except PflowError as error:
+                say_fault(error)
+                return
+
+    def _keep(self, name: str) -> bool:
+        """Save it; a flow that has the name is asked about. Whether that is done."""
+        try:
+            kept = keep(name, self.settled.flow)
+        except AlreadySaved as there:
+            question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
+            if choose(self.terminal, question, {"y": "yes", "n": "no"}) != "y":
+                return False
+            kept = keep(name, self.settled.flow, replace=True)
+        old = f"; the one before is {clean(kept.old)}" if kept.old else ""
+        lines = [f"Saved as {clean(kept.file)}{old}", *map(clean, kept.notes), f"Run it by: pflow {clean(kept.name)}"]
+        self.terminal.say("\n".join(lines) + "\n")
+        self.is_saved = True
+        return True
+
+
+def choose(terminal: Terminal, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
+    """The key that is said, by itself or as its word; `otherwise` at the end of the file, '?' for any other answer."""
+    answer = terminal.ask(question)
+    if answer is None:
+        return otherwise
+    answer = answer.lower()
+    return next((key for key, word in keys.items() if answer in (key, word)), "?")
+
+
+def say_fault(error: PflowError) -> None:
+    """An error after which the dialogue goes on."""
+    say("pflow", f"{error.message}; {error.hint}" if error.hint else error.message, is_error=True)

@@ -1,0 +1,94 @@
+"""What --yes may run: each effect of a flow, held against what is allowed; where a value is not known, it is not."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.flow.explaining.columns import clean, shorten
+from pflow.flow.explaining.effects import ANYTHING as OPEN
+from pflow.flow.explaining.effects import touches
+from pflow.flow.explaining.origins import Origins
+from pflow.flow.explaining.sayings import said
+from pflow.plan import allowed as words
+from pflow.plan.reached import Reach, Reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from pflow.flow.plan import Plan
+    from pflow.plan.allowed import Allowed
+
+    Touch = dict[str, Any]
+
+_LONGEST = 200
+
+
+class Refusal:
+    """A step, what it would do, and the flag that allows it."""
+
+    __slots__ = ("flag", "step", "what")
+
+    def __init__(self, step: str, what: str, flag: str) -> None:
+        self.step = step
+        self.what = what
+        self.flag = flag
+
+    def __str__(self) -> str:
+        return f"{shorten(clean(self.step), 60)} {self.what} ({self.flag})"
+
+
+def refusals(plan: Plan, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> list[Refusal]:
+    """Why a flow may not run unasked: nothing where it may.
+
+    `values` are those of its inputs that are settled before it runs; `has_stdin` says that more may come in.
+    """
+    if allowed.allows(words.ANYTHING):
+        return []
+    reach = Reach(plan, values, has_stdin=has_stdin)
+    found: dict[str, Refusal] = {}
+    for touch in touches(plan, Origins(plan)):
+        for refusal in _refusals(touch, reach.paths(touch), allowed):
+            found.setdefault(str(refusal), refusal)
+    return list(found.values())
+
+
+def _refusals(touch: Touch, paths: list[Reached], allowed: Allowed) -> Iterator[Refusal]:
+    step, effect = touch["step"], touch["effect"]
+    if effect == OPEN:
+        yield Refusal(step, "may do anything: its interface does not say", f"--allow={words.ANYTHING}")
+        return
+    if effect == "runs commands" and not allowed.allows(words.COMMANDS):
+        yield Refusal(step, "runs commands" + _command(touch), f"--allow={words.COMMANDS}")
+    if allowed.allows(words.PATHS):
+        return
+    for each in paths:
+        yield from _of_path(step, each, allowed)
+    if not paths and effect in ("reads files", "writes files"):
+        yield Refusal(step, f"{effect}, and its interface does not say which", f"--allow={words.PATHS}")
+
+
+def _command(touch: Touch) -> str:
+    origins = touch["what"].get("command")
+    return f": {said(origins)}" if origins else ""
+
+
+def _of_path(step: str, each: Reached, allowed: Allowed) -> Iterator[Refusal]:
+    does = "writes" if each.effect == "writes files" else "reads"
+    if each.path is None:
+        yield Refusal(step, f"{does} a file that is not known yet: {each.key} {each.why}", f"--allow={words.PATHS}")
+    elif not allowed.allows_path(each.path):
+        where = shorten(clean(each.path), _LONGEST)
+        yield Refusal(step, f"{does} '{where}', which is not below this directory", _flag_for(each.path, allowed))
+
+
+def _flag_for(path: str, allowed: Allowed) -> str:
+    """The smallest leave that there is: for the directory that the path leads into."""
+    import shlex
+
+    real = allowed.real_path(os.path.expanduser(path))
+    folder = os.path.dirname(real) if real else ""
+    if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
+        return f"--allow={words.PATHS}"
+    return f"--allow={shlex.quote(folder)}"

@@ -1,0 +1,35 @@
+"""What there is instead of a plan, where no model can make one: the nearest saved flows and nodes."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.errors import PflowError
+
+_MOST = 3
+
+
+def add_nearest(error: PflowError, sentence: str) -> PflowError:
+    """The same error, with `details` that name what is nearest, and its hint with them."""
+    from pflow.plan.catalogue import near
+
+    flows = near(sentence, _flows())[:_MOST]
+    nodes = near(sentence, _nodes())[:_MOST]
+    error.details = {"flows": flows, "nodes": nodes}
+    said = [f"{what}: {', '.join(names)}" for what, names in (("saved flows", flows), ("nodes", nodes)) if names]
+    error.hint = "; ".join([error.hint, *([f"nearest {', '.join(said)}"] if said else [])])
+    return error
+
+
+def _flows() -> list[tuple[str, str]]:
+    from pflow.library.library import list_saved
+
+    return [(each.name, each.description) for each in list_saved() if not each.fault and each.name.isprintable()]
+
+
+def _nodes() -> list[tuple[str, str]]:
+    from pflow.flow.explaining.catalogue_lines import lines
+    from pflow.flow.kinds import FLOW
+
+    there = [line for line in lines() if line.is_there and line.origin != FLOW]
+    return [(line.name, f"{line.summary} {line.words}") for line in there]

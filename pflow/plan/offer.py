@@ -1,0 +1,132 @@
+"""A saved flow that already does what a sentence asks, found by its description, filled from the sentence."""
+
+from __future__ import annotations
+
+from pflow.errors import PflowError
+from pflow.library.named import NUMBER, values_in
+from pflow.stage.failure import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.library.library import Saved
+    from pflow.library.named import Named
+
+
+class Offer:
+    """A saved flow, the `values` for its inputs, and whether the sentence is its own, apart from those (`is_same`)."""
+
+    def __init__(self, saved: Saved, values: dict[str, Any], *, is_same: bool) -> None:
+        self.saved = saved
+        self.values = values
+        self.is_same = is_same
+
+    @property
+    def command(self) -> str:
+        """What a person would type for it."""
+        import shlex
+
+        from pflow.jsontext import text_of
+
+        flags = self._flags()
+        return shlex.join(
+            ["pflow", self.saved.name, *(f"{flags[name]}={text_of(value)}" for name, value in self.values.items())]
+        )
+
+    def _flags(self) -> dict[str, str]:
+        """The flag of each input: its name, where that means no other step's too."""
+        from pflow.flow.load import load_file
+        from pflow.flow.wiring import wire
+        from pflow.run.flags import INPUT, FlowFlags
+
+        flags = {name: "--" + name.replace("_", "-") for name in self.values}
+        try:
+            targets = FlowFlags(wire(load_file(self.saved.file).flow)).targets
+        except PflowError:
+            return flags
+        for name in flags:
+            meant = targets.get(name.replace("-", "_"), [])
+            way = next((each.way for each in meant if each.kind == INPUT and len(meant) > 1), flags[name])
+            flags[name] = way.replace("_", "-")
+        return flags
+
+
+def find_offer(sentence: str) -> Offer | None:
+    """The saved flow that does this, or one that is meant by it as far as words tell; None where there is none."""
+    from pflow.library.library import list_saved
+
+    try:
+        there = [saved for saved in list_saved() if not saved.fault and saved.description]
+    except PflowError as error:  # a library that cannot be read is said, and nobody's plan needs it
+        say("pflow", error.message)
+        return None
+    for saved in there:
+        values = _same_but_for_values(sentence, saved)
+        if values is not None:
+            return Offer(saved, values, is_same=True)
+    return _meant(sentence, there)
+
+
+def _meant(sentence: str, there: list[Saved]) -> Offer | None:
+    from pflow.library.fill import fill
+    from pflow.library.nearest import About, nearest
+
+    abouts = [About(saved.name, saved.description) for saved in there]
+    if not abouts:
+        return None
+    try:
+        matches = nearest(sentence, abouts)
+    except PflowError:  # of the model that compares meanings: words have to do
+        matches = nearest(sentence, abouts, by_meaning=False)
+    name = next((match.about.name for match in matches if match.is_meant), None)
+    if name is None:
+        return None
+    saved = next(saved for saved in there if saved.name == name)
+    return Offer(saved, fill(saved.inputs, sentence), is_same=False)
+
+
+def _same_but_for_values(sentence: str, saved: Saved) -> dict[str, Any] | None:
+    """What the inputs are where the sentence is the flow's description but for the values in it; None where it is not.
+
+    A value that differs must be an input's: one that stands in the flow for good cannot be another.
+    """
+    said, known = values_in(sentence), values_in(saved.description)
+    if _frame(sentence, said) != _frame(saved.description, known):
+        return None
+    values: dict[str, Any] = {}
+    for named, before in zip(said, known, strict=True):
+        names = [name for name, given in saved.inputs.items() if _is_value(given.get("default"), before)]
+        if not names and named.text != before.text:
+            return None
+        for name in names:
+            value = _typed(saved.inputs[name], named)
+            if value is None or values.setdefault(name, value) != value:
+                return None
+    return values
+
+
+def _frame(text: str, named: list[Named]) -> tuple[object, ...]:
+    """A text without its values: what stands between them, and which of them are numbers."""
+    ends = [0, *(each.end for each in named)]
+    starts = [*(each.start for each in named), len(text)]
+    between = [" ".join(text[end:start].casefold().split()) for end, start in zip(ends, starts, strict=True)]
+    return (*between, *(each.kind == NUMBER for each in named))
+
+
+def _is_value(value: Any, named: Named) -> bool:
+    if isinstance(value, bool):
+        return False
+    is_number = isinstance(value, int | float) and named.kind == NUMBER
+    return bool(value == named.number) if is_number else bool(value == named.text)
+
+
+def _typed(given: dict[str, Any], named: Named) -> Any:
+    """The value in the type that the input has; None where it does not fit."""
+    from pflow.types import parse_type
+    from pflow.values import from_text
+
+    try:
+        return from_text(parse_type(given.get("type", "any"))[0], named.text)
+    except ValueError:
+        return None

@@ -1,0 +1,121 @@
+"""Candidates for a read: what earlier steps write, parts of it, and declared inputs, as far as their types fit."""
+
+from __future__ import annotations
+
+from pflow.flow.pipe.carry import is_certain
+from pflow.flow.plan import Write
+from pflow.flow.rules.fits import NO, YES, fits
+from pflow.paths import write_path
+from pflow.types import Type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.flow.plan import Wired
+    from pflow.flow.rules.view import View
+    from pflow.paths import Path
+    from pflow.plan.wire_gaps import Gap
+
+_DEPTH = 3
+"""How far into shapes parts are looked for."""
+_LOOKED_AT = 50
+"""How many steps before one are looked at for what it may want."""
+_MOST = 500
+"""How many candidates of one read are held; the latest steps come first."""
+
+INPUT = ""
+"""Stands for the writer of a declared input."""
+
+
+class Candidate:
+    """A source that a mapping may name: its path, its type, and the step that writes it (INPUT for none).
+
+    `is_part` for a member of a shape, `is_sure` when it is there on every way; `fit` is MAYBE or YES.
+    """
+
+    __slots__ = ("fit", "is_part", "is_sure", "path", "type", "writer")
+
+    def __init__(self, path: Path, type: Type, writer: str, fit: int, *, is_part: bool, is_sure: bool) -> None:
+        self.path = path
+        self.type = type
+        self.writer = writer
+        self.fit = fit
+        self.is_part = is_part
+        self.is_sure = is_sure
+
+    @property
+    def text(self) -> str:
+        return write_path(self.path)
+
+    @property
+    def name(self) -> str:
+        return str(self.path[-1])
+
+
+def candidates(view: View, gap: Gap, wanted: Type | None = None) -> list[Candidate]:
+    """Everything that a gap may take (of its own type, or of the one `wanted`): inputs, then writes, latest first.
+
+    Where a file is written, and what a command is, no write is to decide: such a read takes an input.
+    """
+    found = []
+    for path, type, writer, is_sure in _sources(view, gap):
+        for below, part in _parts(type):
+            fit = fits(part, wanted or gap.item.type)
+            if fit != NO and write_path(path + below) != gap.written:
+                found.append(Candidate(path + below, part, writer, fit, is_part=bool(below), is_sure=is_sure))
+        if len(found) >= _MOST:
+            break
+    return found
+
+
+def written(view: View, writer: Wired, gap: Gap) -> Iterator[Candidate]:
+    """A step's `[pipe]` write, where the gap can take it."""
+    item = writer.interface.pipe_write
+    if item is not None and "secret" not in item.marks:
+        type = view.plan.write_type(Write(writer.id, item.name, writer.place_of(item.name), item))
+        if fits(type, gap.item.type) == YES:
+            yield Candidate((writer.id, item.name), type, writer.id, YES, is_part=False, is_sure=True)
+
+
+def is_of_type(candidate: Candidate, gap: Gap) -> bool:
+    """Whether a candidate is just what the read declares, and not only something that it can take."""
+    there, wanted = candidate.type, gap.item.type
+    if candidate.fit != YES:
+        return False
+    if "any" in (there.name, wanted.name):
+        return not candidate.is_part
+    return there.name == wanted.name or {there.name, wanted.name} == {"int", "float"}
+
+
+def _sources(view: View, gap: Gap) -> Iterator[tuple[Path, Type, str, bool]]:
+    """Each whole thing that there is: its path, its type, who writes it, and whether it is sure to be there."""
+    plan, wired = view.plan, view.steps[gap.step]
+    if wired.step.batch is not None:
+        yield (wired.step.batch.item,), wired.item_type, INPUT, True
+    for name in plan.flow.inputs:
+        given = plan.inputs[name]
+        if not given.secret:
+            yield (name,), given.type, INPUT, given.required or given.has_default
+    if gap.is_explicit:
+        return
+    before = [each for each in view.before(gap.step) if view.ways.leads_to(each.id, gap.step)]
+    for writer in before[: -_LOOKED_AT - 1 : -1]:
+        is_sure = is_certain(plan, {writer.id}, gap.step)
+        for path, type in _writes(view, writer):
+            yield path, type, writer.id, is_sure
+
+
+def _writes(view: View, writer: Wired) -> Iterator[tuple[Path, Type]]:
+    for key, item in writer.interface.writes.items():
+        if "secret" not in item.marks:
+            write = Write(writer.id, key, writer.place_of(key), item)
+            yield (writer.id, key), view.plan.write_type(write)
+
+
+def _parts(type: Type, path: Path = ()) -> Iterator[tuple[Path, Type]]:
+    """A type and the parts that its shape says it has, each with the way to it."""
+    yield path, type
+    if len(path) < _DEPTH:
+        for name, part in type.fields.items():
+            yield from _parts(part, (*path, name))

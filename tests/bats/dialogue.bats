@@ -1,0 +1,315 @@
+#!/usr/bin/env bats
+# The dialogue about a plan, and about a saved flow that does the job already, on a terminal (DESIGN.md, section 8).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+setup() {
+    export PFLOW_MODEL=planner
+    printf 'one\ntwo\n' >a.txt
+    unset VISUAL EDITOR
+}
+
+QUESTION='Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o:'
+
+# A terminal in which a plan is asked about.
+asked() {
+    in_terminal "$@" sh
+    type_line "pflow 'copy a.txt to b.txt' ${FLAGS-}; echo code=\$?"
+    shows "$QUESTION"
+}
+
+answer() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
+
+# An editor that runs a script on the file, which is its $1.
+editor() {
+    printf '#!/bin/sh\n%s\n' "$1" >editor
+    chmod +x editor
+}
+
+wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
+
+@test "the flow is shown, and r runs it" {
+    asked
+    shows 'As a pipe'
+    shows 'writes files  write  path "b.txt"'
+    [ ! -e b.txt ]
+    answer r
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "n, the end of the file and ^C are no: 77, 77 and 130" {
+    asked
+    answer n
+    shows code=77
+    type_line "clear; pflow 'copy a.txt to b.txt'; echo code=\$?"
+    shows "$QUESTION"
+    "${tmux[@]}" send-keys C-d
+    shows code=77
+    type_line "clear; pflow 'copy a.txt to b.txt'; echo code=\$?"
+    shows "$QUESTION"
+    "${tmux[@]}" send-keys C-c
+    shows '^C'
+    type_line 'code=$?; clear; echo code=$code'
+    shows code=130
+    [ ! -e b.txt ]
+}
+
+@test "an unknown key shows what the keys do, and asks again" {
+    asked
+    answer q
+    shows 'r  run it'
+    answer ''
+    answer run
+    shows code=0
+    [ -e b.txt ]
+}
+
+@test "what was typed before the question answers nothing" {
+    in_terminal sh
+    type_line "pflow 'copy a.txt to b.txt' --model=d-waits; echo code=\$?"
+    shows 'asking d-waits'
+    answer r
+    : >"$PEER/go"
+    shows "$QUESTION"
+    answer n
+    shows code=77
+    [ ! -e b.txt ]
+}
+
+@test "x explains it" {
+    asked
+    wide
+    answer x
+    shows 'The store at the end'
+    answer n
+    shows code=77
+}
+
+@test "e takes the flow to the editor, and what comes back is checked, shown and run" {
+    editor 'cp "$1" seen; sed -i s/b.txt/c.txt/ "$1"'
+    asked "VISUAL=$PWD/editor" EDITOR=false
+    wide
+    answer e
+    shows '--path=c.txt'
+    grep -q '^# copy a.txt to b.txt$' seen
+    answer r
+    shows code=0
+    cmp a.txt c.txt
+    [ ! -e b.txt ]
+}
+
+@test "what is wrong after editing is said, and edited again or left as it was" {
+    editor 'if [ -e tried ]; then sed -i "s/lllm/llm/" "$1"; else : >tried; echo " => lllm" >>"$1"; fi'
+    asked "EDITOR=$PWD/editor"
+    answer e
+    shows '[e]dit again, [b]ack to the plan as it was:'
+    shows lllm
+    answer b
+    shows "$QUESTION"
+    answer e
+    shows 'Nothing was changed.'
+    answer r
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "text that does not parse can be mended" {
+    editor 'if [ -e tried ]; then printf "read-file --path=a.txt => write-file --path=d.txt\n" >"$1"; else : >tried; echo "=> =>" >"$1"; fi'
+    asked "EDITOR=$PWD/editor"
+    answer e
+    shows '[e]dit again'
+    answer e
+    shows '--path=d.txt'
+    answer r
+    shows code=0
+    cmp a.txt d.txt
+}
+
+@test "an editor that fails, is missing or leaves nothing changes nothing" {
+    editor 'exit 3'
+    asked "EDITOR=$PWD/editor"
+    answer e
+    shows 'the editor ended with exit code 3'
+    editor ': >"$1"'
+    answer e
+    shows 'it is empty'
+    answer n
+    shows code=77
+    type_line "clear; EDITOR=no-such-editor pflow 'copy a.txt to b.txt'; echo code=\$?"
+    shows "$QUESTION"
+    answer e
+    shows "cannot find the editor 'no-such-editor'"
+    answer r
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "the editor has the terminal, also where stdin is a pipe, and ^C in it ends nothing" {
+    editor 'test -t 0 && test -t 1 && : >terminal; echo editing >&2; read -r line; echo "$line" >line; sed -i s/b.txt/c.txt/ "$1"'
+    in_terminal "EDITOR=$PWD/editor" sh
+    type_line "true | pflow 'copy a.txt to b.txt' -n; echo code=\$?"
+    shows "$QUESTION"
+    answer e
+    shows editing
+    "${tmux[@]}" send-keys C-c
+    shows 'ended with signal 2'
+    answer e
+    until_true eval '[ "$(screen | grep -c ^editing)" -eq 2 ]'
+    answer typed
+    shows '--path=c.txt'
+    answer n
+    shows code=77
+    [ -e terminal ] && [ "$(cat line)" = typed ]
+}
+
+@test "inputs keep their values through editing, and are inputs still" {
+    editor 'sed -i "s/ => write-file/ => write-file/; s/b.txt/e.txt/" "$1"'
+    FLAGS=--read-path=z.txt
+    echo zed >z.txt
+    asked "EDITOR=$PWD/editor"
+    answer e
+    shows '--path=e.txt'
+    answer s
+    answer copier
+    shows 'Run it by: pflow copier'
+    answer r
+    shows code=0
+    cmp z.txt e.txt
+    run --separate-stderr pflow copier --read-path=a.txt --write-path=f.txt -q
+    expect 0
+    cmp a.txt f.txt
+}
+
+@test "s saves it, says where, and goes on asking; no is then no failure" {
+    asked
+    answer s
+    shows 'Name [copy-file]:'
+    answer 'no name/at all'
+    shows "cannot call a flow 'no name/at all'"
+    answer ''
+    shows 'Run it by: pflow copy-file'
+    answer n
+    shows code=0
+    [ ! -e b.txt ]
+    run --separate-stderr pflow copy-file -q
+    expect 0
+    cmp a.txt b.txt
+}
+
+@test "another flow of that name is asked about, and kept" {
+    mkdir -p .local/share/pflow/flows
+    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-file.pflow.json
+    asked
+    answer s
+    answer ''
+    shows "'copy-file' is there: replace it?"
+    answer n
+    shows 'Name [copy-file]:'
+    answer ''
+    answer y
+    shows 'Saved as'
+    answer n
+    shows code=0
+    grep -rq 'echo old' .local/share/pflow
+}
+
+@test "a saved flow that does this already is offered with its inputs, without any model" {
+    mkdir -p .local/share/pflow/flows
+    pflow plan 'copy a.txt to b.txt' >.local/share/pflow/flows/copier.pflow.json
+    echo see >c.txt
+    in_terminal PFLOW_MODEL= PFLOW_PLAN_MODEL= LLM_USER_PATH="$HOME/none" sh
+    type_line "pflow 'Copy  c.txt to d.txt'; echo code=\$?"
+    shows "'copier' does this: pflow copier --read-path=c.txt --write-path=d.txt. [u]se it, [p]lan anew, [n]o:"
+    answer '?'
+    shows 'u  run that flow'
+    answer u
+    shows code=0
+    cmp c.txt d.txt
+    type_line "clear; pflow 'Copy  c.txt to d.txt'; echo code=\$?"
+    shows '[n]o:'
+    answer n
+    shows code=77
+    type_line "clear; pflow 'Copy  c.txt to d.txt'; echo code=\$?"
+    shows '[n]o:'
+    answer p
+    shows code=78
+}
+
+@test "a saved flow that may do this is offered too, and what the sentence does not name is asked for" {
+    mkdir -p .local/share/pflow/flows
+    pflow plan 'copy something' --model=d-missing | jq '.description = "read the notes of the team and summarize them"' >.local/share/pflow/flows/copier.pflow.json
+    in_terminal PFLOW_PLAN_MODEL= sh
+    type_line "pflow 'summarize the notes of our team'; echo code=\$?"
+    shows "'copier' does this: pflow copier. [u]se it"
+    answer u
+    shows 'needs --source (what to copy):'
+    answer a.txt
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "a library that cannot be written is said, and the plan can run still" {
+    mkdir -p .local/share/pflow/flows/copy-file.pflow.json
+    asked
+    answer s
+    answer ''
+    shows "cannot save 'copy-file'"
+    answer r
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "a terminal that shows ASCII only, and is narrow, gets all of it" {
+    in_terminal LC_ALL=C TERM=dumb sh
+    "${tmux[@]}" resize-window -x 62 -y 60
+    type_line "pflow 'copy a.txt to b.txt'; echo code=\$?"
+    shows "$QUESTION"
+    shows '< path: path'
+    ! "${tmux[@]}" capture-pane -p | LC_ALL=C grep -q '[^ -~]'
+    answer n
+    shows code=77
+}
+
+@test "a plan's stdin is the pipe, its questions are the terminal's" {
+    in_terminal sh
+    type_line "printf 'three\n' | pflow 'count what comes in' --model=d-count -r >out; echo code=\$?"
+    shows "$QUESTION"
+    answer r
+    shows code=0
+    [ "$(cat out)" = 1 ]
+}
+
+@test "a store on stdin changes nothing of what was shown" {
+    in_terminal sh
+    echo secret >s.txt
+    type_line "pflow-set -n read_path=s.txt | pflow 'copy a.txt to b.txt' -q; echo code=\$?"
+    shows 'path "a.txt" (--read-path)'
+    answer r
+    shows code=0
+    cmp a.txt b.txt
+}
+
+@test "hostile text of a model is shown with its escapes, on a terminal of any kind" {
+    in_terminal sh
+    type_line "pflow 'write something odd' --model=d-hostile; echo code=\$?"
+    shows "$QUESTION"
+    wide
+    shows '\x1b'
+    ! "${tmux[@]}" capture-pane -p | grep -q OWNED
+    answer n
+    shows code=77
+    [ "$("${tmux[@]}" display-message -p '#{pane_title}')" != OWNED ]
+}
+
+@test "while it plans, a terminal is told; --yes runs it without a question" {
+    in_terminal sh
+    type_line "pflow 'copy a.txt to b.txt' --yes -q; echo code=\$?"
+    shows 'asking planner'
+    shows code=0
+    cmp a.txt b.txt
+}

@@ -1,0 +1,157 @@
+# pflow find: saved flows by what they are for, by words, and by meaning where an embedding model is configured.
+
+setup() { load helper; }
+
+# Flows of this description each, by name.
+flows() {
+    mkdir -p "$HOME/data/pflow/flows"
+    export XDG_DATA_HOME=$HOME/data XDG_CACHE_HOME=$HOME/cache
+    while [ $# -gt 1 ]; do
+        "$PYTHON" -c 'import json, sys; print(json.dumps({"description": sys.argv[1], "nodes": [{"type": "shell"}]}))' "$2" >"$XDG_DATA_HOME/pflow/flows/$1.pflow.json"
+        shift 2
+    done
+}
+
+three() {
+    flows sum-up 'Summarize a text file.' fix-issue 'Fetch an issue and write a patch.' resize 'Scale images down.'
+}
+
+# llm with the embedding models of tests/peers.
+with_peers() {
+    export PYTHONPATH=$BATS_TEST_DIRNAME/../peers/embed PFLOW_EMBEDDING_MODEL=peer-$1 EMBED_LOG=$HOME/asked
+}
+
+@test "the flow that is meant comes first, with how near it is and what it is for" {
+    three
+    in_shells 'pflow find shorten my notes | tr -s " " | sed "s/ [0-9]* / N /"; pflow find "repair a bug" | cut -d " " -f 1 | head -n 1'
+    expect 0 'sum-up N Summarize a text file.
+fix-issue'
+}
+
+@test "where nothing is near, it is 1, as with grep" {
+    three
+    in_shells 'pflow find xylophone; echo $?; pflow find -n 2 "…"; echo $?'
+    expect 0 $'1\n1' "cannot find a saved flow about 'xylophone'; pflow list shows all"
+}
+
+@test "where no flow is saved, it is 1 too, and how one is" {
+    in_shells 'pflow find anything; echo $?; env -i PATH="$PATH" pflow find anything; echo $?'
+    expect 0 $'1\n1' 'pflow save keeps a flow'
+}
+
+@test "wrong flags are 2" {
+    in_shells 'for flag in -n=0 -n=x --by=magic --color=red --nosuch -n; do pflow find words $flag; echo $?; done; pflow find; echo $?; pflow find " "; echo $?'
+    expect 0 $'2\n2\n2\n2\n2\n2\n2\n2' 'pflow find --help'
+}
+
+@test "-n says how many" {
+    flows a 'Copy files.' b 'Copy files again.' c 'Copy files once more.' d 'Copy files fast.' e 'Copy files well.' f 'Copy files.'
+    in_shells 'for n in 1 3 99; do pflow find copy files -n $n | wc -l; done; pflow find copy files | wc -l'
+    expect 0 $'1\n3\n6\n5'
+}
+
+@test "--json is a list for programs, and an error is JSON too" {
+    need jq
+    three
+    in_shells 'pflow find summarize a text file --json | jq -c ".[0] | [.name, .description, (.near > 50), .meant, (.file | endswith(\"/sum-up.pflow.json\"))]"; pflow find xylophone --json | jq -r .error.exit'
+    expect 0 '["sum-up","Summarize a text file.",true,true,true]
+1'
+}
+
+@test "a file that is no flow does not keep the others from being found" {
+    three
+    in_shells 'echo "{" >"$XDG_DATA_HOME/pflow/flows/broken.pflow.json"; mkdir -p "$XDG_DATA_HOME/pflow/flows/d.pflow.json"; pflow find summarize | cut -d " " -f 1; pflow find broken || echo $?'
+    expect 0 $'sum-up\n1'
+}
+
+@test "signs that a terminal would obey are shown" {
+    flows evil $'Summarize \e[31mall\nof \u202eit.' sum-up 'Summarize a text.'
+    in_shells 'pflow find summarize -n 2 | wc -l; pflow find summarize -n 2 | grep -c "$(printf "\033")"; pflow find "$(printf "zz\033[31mzz\nzz")" --by=words || echo $?'
+    expect 0 $'2\n0\n1' 'zz\x1b[31mzz'
+}
+
+@test "words without end are said in short" {
+    three
+    with_peers letters
+    in_shells 'long=$(printf "%0100000d" 7 | tr 0 z); pflow find --by=words "$long" 2>err || echo $?; wc -c <err; pflow find summarize "$long" -n 1 | cut -d " " -f 1; tail -n 1 "$EMBED_LOG" | wc -c'
+    expect 0 $'1\n125\nsum-up\n2003'
+}
+
+@test "colour is for a terminal, or when it is asked for" {
+    three
+    in_shells 'for when in auto never always; do pflow find summarize --color=$when | grep -c "$(printf "\033")"; done'
+    expect 0 $'0\n0\n1'
+}
+
+@test "a closed stdout is 141, and one that was never open 73" {
+    three
+    SHELLS=bash in_shells 'pflow find summarize --json | true; echo "${PIPESTATUS[0]}" | grep -x -e 0 -e 141 >/dev/null; pflow find summarize >&-; echo $?'
+    expect 0 73
+}
+
+@test "an embedding model is sent each text once, then one text a find" {
+    three
+    with_peers letters
+    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; for words in one two three; do pflow find $words >/dev/null; wc -l <"$EMBED_LOG"; done'
+    expect 0 $'7\n8\n9'
+}
+
+@test "what a model said is ours alone to read" {
+    three
+    with_peers letters
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; umask 0; pflow find summarize >/dev/null; find "$XDG_CACHE_HOME/pflow/embeddings" -perm /077 | wc -l; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
+    expect 0 $'0\n0'
+}
+
+@test "llm's default embedding model is the one" {
+    three
+    with_peers letters
+    unset PFLOW_EMBEDDING_MODEL
+    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; llm embed-models default peer-letters; pflow find summarize >/dev/null; wc -l <"$EMBED_LOG"; pflow find summarize --by=words >/dev/null; wc -l <"$EMBED_LOG"'
+    expect 0 $'7\n7'
+}
+
+@test "an embedding model that fails is one line, and the words find" {
+    three
+    with_peers broken
+    in_shells 'pflow find summarize 2>err | cut -d " " -f 1; wc -l <err; grep -c "cannot get an answer from .peer-broken." err; grep -c "$(printf "\033")" err; pflow find summarize --by=meaning; echo $?'
+    expect 0 $'sum-up\n1\n1\n0\n69'
+}
+
+@test "an embedding model that is not there is said, and none is 78 where it is asked for" {
+    three
+    in_shells 'PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize | cut -d " " -f 1; PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize --by=meaning; echo $?; pflow find summarize --by=meaning; echo $?'
+    expect 0 $'sum-up\n78\n78' 'no embedding model is configured'
+}
+
+@test "a key that is missing is said, and the words find" {
+    three
+    in_shells 'PFLOW_EMBEDDING_MODEL=3-small pflow find summarize | cut -d " " -f 1'
+    expect 0 sum-up 'it needs a key'
+}
+
+@test "a cache that cannot be written or read keeps nothing from being found" {
+    three
+    with_peers letters
+    in_shells 'chmod -R u+w "$XDG_CACHE_HOME" 2>/dev/null; rm -rf "$XDG_CACHE_HOME"; mkdir "$XDG_CACHE_HOME"; chmod 500 "$XDG_CACHE_HOME"'
+    as_mortal 'pflow find summarize --by=meaning | grep -c sum-up' >out
+    chmod 700 "$XDG_CACHE_HOME"
+    [ "$(cat out)" = 1 ]
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; mkdir -p "$XDG_CACHE_HOME/pflow"; : >"$XDG_CACHE_HOME/pflow/embeddings"; pflow find summarize --by=meaning | grep -c sum-up'
+    expect 0 1
+}
+
+@test "a disk that is full keeps nothing from being found" {
+    three
+    with_peers letters
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; ulimit -f 0; trap "" XFSZ; unset EMBED_LOG; pflow find summarize --by=meaning | grep -c sum-up; find "$XDG_CACHE_HOME" -type f | wc -l'
+    expect 0 $'1\n0'
+}
+
+@test "a find that is killed leaves a cache that is whole, or none" {
+    three
+    with_peers half
+    flows q 'queue'
+    SHELLS=bash in_shells 'rm -rf "$XDG_CACHE_HOME"; for n in 1 2 3 4 5; do pflow find summarize >/dev/null 2>&1 & pid=$!; until [ -s "$EMBED_LOG" ] || ! kill -0 $pid 2>/dev/null; do :; done; kill -9 $pid 2>/dev/null; wait; rm -f "$EMBED_LOG"; done; PFLOW_EMBEDDING_MODEL=peer-letters pflow find summarize -n 1 | grep -c .; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
+    expect 0 $'1\n0'
+}

@@ -1,0 +1,102 @@
+# What a flow needs and nobody gave: asked for on a terminal, told with the flags to give in scripts (seed 001).
+
+setup() {
+    load helper
+    mkdir -p .local/share/pflow/flows nodes
+    export PFLOW_NODES=$PWD/nodes
+    (cd nodes && node github_get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
+        'Writes: shared["title"]: str [pipe]  # its title' <<<'    def post(self, shared, prep, done): shared["title"] = f"{shared['"'issue_number'"']!r}"')
+    cat >.local/share/pflow/flows/fix-issue.pflow.json <<'END'
+{"inputs": {"issue_number": {"type": "int", "description": "issue number"}, "tone": {"type": "warm|cold", "description": "how to say it"},
+  "labels": {"type": "list[str]", "description": "labels to set"}, "draft": {"type": "bool", "description": "whether it is a draft"}},
+ "nodes": [{"id": "get", "type": "github-get-issue"},
+  {"id": "say", "type": "shell", "inputs": {"command": "echo \"$@\"", "args": ["$issue_number", "$tone", "$labels", "$draft"]}}]}
+END
+}
+
+@test "in a script it is 66 with all the flags to give, each with its type" {
+    for words in 'fix-issue' 'run flow:fix-issue' 'run ../.local/share/pflow/flows/fix-issue.pflow.json'; do
+        in_shells "pflow $words -r; echo \$?"
+        expect 0 66 "'issue_number' (issue number)"
+        [[ $stderr == *"; --issue=INT '--tone=warm|cold' --labels=LIST --draft=BOOL" ]]
+    done
+    in_shells "pflow 'github-get-issue => shell' -r; echo \$?"
+    expect 0 66 '--issue=INT --command=STR'
+}
+
+@test "what is told can be given as it stands, once the types are values" {
+    in_shells 'flags=$(pflow fix-issue -q 2>&1 | sed "s/.*(PF03); //; s/INT/7/; s/warm|//; s/LIST/a/; s/BOOL/true/"); eval "pflow fix-issue -r $flags"'
+    expect 0 '7 cold ["a"] true'
+}
+
+@test "on a terminal each is asked for by its type; a wrong answer says why and asks again" {
+    in_terminal bash --norc -i
+    type_line 'pflow fix-issue'
+    shows 'needs --issue (issue number): int?'
+    type_line 12x
+    shows "cannot take '12x': it is not an int"
+    type_line 12
+    shows 'needs --tone (how to say it): warm|cold?'
+    type_line hot
+    shows "cannot take 'hot': it is none of warm, cold"
+    type_line warm
+    shows '--labels is a list: an item a line, then an empty line; or JSON in one line'
+    type_line 'a b'
+    until_true eval 'screen | grep -qx -e -'
+    type_line c
+    until_true eval 'screen | grep -x -A 1 -e "- c" | grep -qx -e -'
+    type_line ''
+    shows 'needs --draft (whether it is a draft): y|n?'
+    type_line yes
+    shows '12 warm ["a b","c"] true'
+}
+
+@test "a subflow's inputs and those of pipe syntax are asked for as well" {
+    echo '{"nodes": [{"id": "all", "type": "flow:fix-issue", "inputs": {"tone": "cold", "labels": [], "draft": false}}]}' >outer.pflow.json
+    in_terminal bash --norc -i
+    type_line 'pflow run outer.pflow.json -r'
+    shows 'flow:fix-issue needs --issue'
+    shows 'int?'
+    type_line 5
+    shows '5 cold [] false'
+    type_line 'clear; pflow "github-get-issue => write-file" -q; echo "<$?>"'
+    shows 'github-get-issue needs --issue (issue number): int?'
+    type_line 6
+    shows 'write-file needs --path (the file to write): path?'
+    type_line 'out file'
+    shows '<0>'
+    [ "$(cat 'out file')" = 6 ]
+}
+
+@test "^C at a list is 130, ^D is 66, and nothing ran" {
+    (cd nodes && node list_it 'Reads: shared["names"]: list[int]  # what to list' <<<'    pass')
+    in_terminal bash --norc -i
+    for key in C-c:130 C-d:66; do
+        type_line "clear; pflow run 'shell --command=\"touch ran\" => list-it'; echo \"<\$?>\""
+        shows 'needs --names (what to list): list[int]?'
+        type_line 1
+        "${tmux[@]}" send-keys "${key%:*}"
+        [ "$key" = C-d:66 ] || type_line 'echo "<$?>"' # which gives up its line at ^C
+        shows "<${key#*:}>"
+    done
+    [ ! -e ran ]
+}
+
+@test "a stage alone does not ask, and a secret is never asked for" {
+    (cd nodes && node locked 'Reads: shared["key"]: str [secret]  # a key' <<<'    pass')
+    in_terminal bash --norc -i
+    type_line 'pflow github-get-issue; echo "<$?>"'
+    shows '<66>'
+    type_line 'clear; pflow run locked; echo "<$?>"'
+    shows '<66>'
+    run -1 eval 'screen | grep " needs "'
+}
+
+@test "what a flow says of its inputs gives the terminal no orders" {
+    printf '{"inputs": {"x": {"type": "int", "description": "a\\u001b]0;owned\\u0007b\\nc\\u202e"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo =$1", "args": ["$x"]}}]}' >odd.pflow.json
+    in_terminal bash --norc -i
+    type_line 'pflow run odd.pflow.json'
+    shows '(a\x1b]0;owned\x07b c\u202e): int?'
+    type_line 3
+    until_true eval 'screen | grep -qx =3'
+}

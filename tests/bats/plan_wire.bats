@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# pflow plan --wire and --edit: mappings for a hand-made flow, a change in words to one; shown, asked about, kept.
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+setup() {
+    load helper
+    mkdir work && cd work || return
+    cat >hand.pflow.json <<'END'
+{"nodes": [{"type": "read-file", "inputs": {"path": "notes.txt"}},
+           {"type": "llm", "inputs": {"prompt": "Sum up"}},
+           {"type": "write-file", "inputs": {"path": "out.md"}}]}
+END
+    cat >paths.pflow.json <<'END'
+{"inputs": {"target": {"type": "path", "default": "to.md"}, "other": {"type": "path", "default": "from.md"}},
+ "nodes": [{"id": "write", "type": "write-file", "inputs": {"content": "x"}}]}
+END
+    cp hand.pflow.json hand.before
+}
+
+unchanged() { cmp hand.before hand.pflow.json; }
+
+@test "a hand-made flow is wired where there is one answer, and no model is asked" {
+    run --separate-stderr pflow plan --model=no-such-model --wire hand.pflow.json
+    expect 0 - 'llm.text ← read-file.content: it is what the pipe carries there'
+    [ "$(jq -r '.mappings["write-file"].input_mappings.content' <<<"$output")" = llm.response ]
+    unchanged
+}
+
+@test "a wired flow passes the rules, runs, and needs nothing more" {
+    cp "$NOTES" notes.txt
+    pflow plan --write --yes --wire hand.pflow.json
+    pflow check hand.pflow.json
+    PFLOW_MODEL=reply pflow run hand.pflow.json -q
+    [ "$(cat out.md)" = "Oak, ash and elm." ]
+    run --separate-stderr pflow plan --wire hand.pflow.json
+    expect 0 - 'nothing to wire: every read of its 3 steps has a source'
+}
+
+@test "a flow comes on stdin and goes to stdout" {
+    pflow plan --wire - <hand.pflow.json >wired.pflow.json
+    pflow check wired.pflow.json
+}
+
+@test "what is left goes to a model, which may add mappings only" {
+    run --separate-stderr pflow plan --model=wire-path --wire paths.pflow.json
+    expect 0 - 'write.path ← target: the model says so'
+    [ "$(jq -r .mappings.write.input_mappings.path <<<"$output")" = target ]
+    run --separate-stderr pflow plan --model=wire-meddles --write --yes --wire paths.pflow.json
+    expect 65 '' 'PL10'
+    [ "$(requests_with '"model": "wire-meddles"')" = 3 ]
+}
+
+@test "without a capable model the candidates are said" {
+    unset PFLOW_MODEL
+    run --separate-stderr env LLM_USER_PATH="$HOME/none" pflow plan --wire paths.pflow.json
+    expect 78 '' 'write.path has no source: it could be target (path), other (path)'
+}
+
+@test "a value is replaced by another one, and the diff is shown" {
+    run --separate-stderr pflow plan --edit hand.pflow.json 'use b.md instead of out.md'
+    expect 0 - '+        "path": "b.md"'
+    [[ $stderr == *'new: write-file (write-file) writes files: path "b.md"'* ]]
+    [ "$(jq -r '.nodes[2].inputs.path' <<<"$output")" = b.md ]
+    unchanged
+}
+
+@test "a change is written with --yes, refused without a terminal" {
+    run --separate-stderr pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md'
+    expect 77 '' '--yes writes it'
+    unchanged
+    run --separate-stderr pflow plan --write --yes --edit hand.pflow.json 'use b.md instead of out.md'
+    expect 0 '' "wrote 'hand.pflow.json'"
+    [ "$(jq -r '.nodes[2].inputs.path' hand.pflow.json)" = b.md ]
+    [ "$(ls -A)" = "$(printf '%s\n' hand.before hand.pflow.json paths.pflow.json)" ]
+}
+
+@test "on a terminal a person says yes or no, while stdin is elsewhere" {
+    in_terminal sh
+    type_line "pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md' </dev/null; echo \"code\" \$?"
+    shows 'Keep it? [y]es, [n]o:'
+    type_line n
+    shows 'code 77'
+    unchanged
+    type_line "clear; pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md' </dev/null; echo \"done\" \$?"
+    shows 'Keep it? [y]es, [n]o:'
+    type_line y
+    shows 'done 0'
+    [ "$(jq -r '.nodes[2].inputs.path' hand.pflow.json)" = b.md ]
+}
+
+@test "a change that a model never gets right writes nothing" {
+    run --separate-stderr pflow plan --model=edit-never --write --yes --edit hand.pflow.json 'also write it to b.txt'
+    expect 65 '' 'the best try, which will not do:'
+    unchanged
+}
+
+@test "a directory that may not be written is said, and nothing is left half done" {
+    chmod 555 . && chmod 444 hand.pflow.json
+    run --separate-stderr as_mortal "pflow plan --write --yes --edit hand.pflow.json 'use b.md instead of out.md'"
+    chmod 755 .
+    expect 77 '' 'permission denied'
+    unchanged
+}
+
+@test "what is in a flow never reaches a terminal raw" {
+    printf '{"nodes": [{"type": "llm", "inputs": {"prompt": "\\u001b[2J"}}]}' >"$(printf 'evil\033[2J.json')"
+    run --separate-stderr pflow plan --edit "$(printf 'evil\033[2J.json')" 'retry llm 3 times'
+    expect 0 - 'retries'
+    [[ $stderr != *$'\e'* ]]
+}
+
+@test "an empty or broken file, and one that is not there, are said" {
+    : >empty.json
+    printf '{"nodes": [{]}' >broken.json
+    for file in empty.json:66 broken.json:65 nothing.json:66; do
+        run --separate-stderr pflow plan --wire "${file%:*}"
+        expect "${file#*:}" '' "${file%:*}"
+        run --separate-stderr pflow plan --edit "${file%:*}" 'use a instead of b'
+        expect "${file#*:}" '' "${file%:*}"
+    done
+}
+
+@test "a signal while a model says nothing ends it silently, and the flow is as it was" {
+    run --separate-stderr timeout 60 sh -c '
+        pflow plan --model=edit-stall --write --yes --edit hand.pflow.json "stop me in the middle" & pid=$!
+        until grep -q "stop me in the middle" "$PEER/requests.jsonl"; do sleep 0.02; done
+        kill -TERM $pid; wait $pid'
+    [ "$status" -ne 0 ]
+    [[ $stderr != *Traceback* ]]
+    unchanged
+    [ "$(ls -A)" = "$(printf '%s\n' hand.before hand.pflow.json paths.pflow.json)" ]
+}
+
+@test "a saved flow is changed by its name, and what it was is kept" {
+    mkdir -p "$HOME/.local/share/pflow/flows"
+    cp hand.pflow.json "$HOME/.local/share/pflow/flows/hand.pflow.json"
+    run --separate-stderr pflow plan --write --yes --wire hand
+    expect 0 '' "saved 'hand'"
+    pflow check hand
+    [ "$(jq -r '.mappings.llm.input_mappings.text' "$HOME/.local/share/pflow/flows/hand.pflow.json")" = read-file.content ]
+    [ -e "${stderr##*what it was is in }" ]
+}
+
+@test "--json gives the flow, the diff and what it newly touches as one document" {
+    run --separate-stderr pflow plan --json --edit hand.pflow.json 'use b.md instead of out.md'
+    expect 0
+    [ "$(jq -r '.by, .changed, .written, .new_effects[0]' <<<"$output")" = \
+        "$(printf '%s\n' words true null 'write-file (write-file) writes files: path "b.md"')" ]
+}

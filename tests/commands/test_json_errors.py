@@ -1,0 +1,183 @@
+"""An error of a command with --json is a document on stdout too."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pflow.commands import _json_error
+from pflow.commands._json import json_line
+from pflow.commands._json_error import document, say_in_json
+from pflow.commands._usages import usages
+from pflow.errors import PflowError, names_meant
+from pflow.registry import names_in
+
+PFLOW = str(Path(sys.executable).parent / "pflow")
+ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, details={"place": 3, "exit": 0})
+
+
+@pytest.fixture
+def said(monkeypatch, capfdbinary):
+    """What is printed for the error of a command line."""
+    monkeypatch.setattr(_json_error, "begun", set())
+
+    def say(*words):
+        if words and words[0] in names_in("commands"):
+            __import__(f"pflow.commands.{words[0].replace('-', '_')}")
+        say_in_json(list(words), ERROR)
+        return capfdbinary.readouterr().out.decode()
+
+    return say
+
+
+@pytest.fixture
+def pflow(tmp_path):
+    def run(*words, **more):
+        environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "PFLOW_NODES": ""}
+        return subprocess.run(
+            [PFLOW, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, **{"env": environment, **more},
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_document_has_the_words_the_code_the_names_that_may_be_meant_and_the_details():
+    assert document(ERROR, "check") == {
+        "message": "cannot do it",
+        "hint": "did you mean this or that?",
+        "exit": 66,
+        "command": "check",
+        "near": ["this", "that"],
+        "place": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("hint", "names"),
+    [
+        ("did you mean llm?", ["llm"]),
+        ("did you mean a, b or c?", ["a", "b", "c"]),
+        ("did you mean 01A, 01B, …?", ["01A", "01B"]),
+        ("pflow nodes lists them", []),
+        ("", []),
+        ("did you mean it", []),
+    ],
+)
+def test_names_are_told_apart_from_other_hints(hint, names):
+    assert names_meant(hint) == names
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "--json", "f.json"),
+        ("check", "f.json", "--json"),
+        ("check", "--bogus", "--json"),
+        ("check", "--color", "never", "--json", "f.json"),
+        ("explain", "--json", "--", "llm"),
+        ("nodes", "llm", "--json"),
+        ("nodes", "--search", "a", "--json"),
+        ("runs", "-n", "3", "--json"),
+        ("trace", "--json", "@1"),
+        ("test-node", "x", "--json"),
+    ],
+)
+def test_its_own_flag_counts_wherever_the_command_takes_it(said, words):
+    assert json.loads(said(*words)) == {"error": document(ERROR, words[0])}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "f.json"),
+        ("check", "--", "--json"),
+        ("check", "--color", "--json", "f.json"),
+        ("check", "llm", "--prompt=x", "=>", "llm", "--json"),
+        ("nodes", "--search", "--json"),
+        ("nodes", "--", "--json"),
+        ("runs", "-n", "--json"),
+        ("test-node", "x", "--", "--json"),
+        ("export", "--json", "f.json"),
+        ("run", "f.json", "--json"),
+        ("save", "f.json", "name", "--json"),
+        ("chekc", "--json"),
+        ("llm", "--json"),
+    ],
+)
+def test_what_is_no_flag_of_the_command_s_does_not_count(said, words):
+    assert said(*words) == ""
+
+
+def test_a_command_that_prints_json_says_its_errors_so():
+    for word in sorted(set(names_in("commands")) - {"run"}):
+        flags = next(each for each in usages() if each.name == f"pflow {word}").flags
+        has_json = any("--json" in flag.names for flag in flags)
+        __import__(f"pflow.commands.{word.replace('-', '_')}")
+        assert _json_error._asks_for_json([word, "--json"]) is has_json
+
+
+def test_nothing_is_printed_after_something_else(said, monkeypatch):
+    monkeypatch.setattr(_json_error, "begun", {1})
+    assert said("check", "--json", "f") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("check", "--json", "none.json"), 66),
+        (("check", "--json", "--bogus", "x"), 2),
+        (("check", "--json"), 2),
+        (("check", "--json", "llm --nonsense=1"), 2),
+        (("check", "--json", "flow:none"), 127),
+        (("explain", "--json", "--graph", "llm"), 2),
+        (("nodes", "--json", "lmm"), 127),
+        (("nodes", "--json", "--color=red"), 2),
+        (("trace", "--json", "nope"), 66),
+        (("trace", "--json", "--jsn"), 2),
+        (("runs", "--json", "-n", "x"), 2),
+        (("test-node", "--json", "nope"), 127),
+    ],
+)
+def test_stdout_has_one_line_and_stderr_the_same_words(pflow, words, code):
+    ran = pflow(*words)
+    assert (ran.returncode, ran.stdout.count("\n"), ran.stderr.count("\n")) == (code, 1, 1)
+    error = json.loads(ran.stdout)["error"]
+    assert (error["exit"], error["command"]) == (code, words[0])
+    assert error["message"] in ran.stderr
+    assert error["hint"] in ran.stderr
+
+
+def test_a_search_that_finds_nothing_prints_its_list_alone(pflow):
+    ran = pflow("nodes", "--json", "--search", "no-such-word")
+    assert (ran.returncode, ran.stdout) == (1, "[]\n")
+
+
+def test_a_bug_in_a_command_is_told_too(pflow, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pflow.run.runs'] = None\n")
+    ran = pflow("runs", "--json", env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)})
+    assert (ran.returncode, json.loads(ran.stdout)["error"]["exit"]) == (70, 70)
+
+
+def test_a_stdout_that_is_full_or_has_no_reader_changes_no_code(pflow):
+    assert pflow("--version").returncode == 0
+    for target, code in ((">/dev/full", 66), ("| :", 66), (">&-", 73)):
+        script = f'{{ "$0" check --json none.json; echo $? >code; }} {target}; cat code'
+        if target == ">&-":
+            script = '"$0" check --json none.json >&-; echo $?'
+        ran = subprocess.run(
+            ["sh", "-c", script, PFLOW], capture_output=True, text=True, timeout=60, check=False,
+            cwd=os.environ.get("TMPDIR", "/tmp"),
+        )  # fmt: skip
+        assert (ran.stdout, ran.stderr.count("\n")) == (f"{code}\n", 1)
+
+
+def test_a_line_of_json_gives_a_terminal_no_orders():
+    value = {"a\x9b": "\x7f\u202e\x1b[2J\udcff\U000e0001é"}
+    line = json_line(value).decode()
+    assert line[:-1].isprintable()
+    assert "é" in line
+    assert json.loads(line) == {"a\x9b": "\x7f\u202e\x1b[2J\\udcff\U000e0001é"}

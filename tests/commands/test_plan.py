@@ -1,0 +1,152 @@
+"""What is a sentence and what is not, the flags beside one, and the words of pflow plan."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pflow.commands._sentence import is_sentence
+from pflow.commands._sentence_flags import SentenceFlags
+from pflow.commands.main import run
+from pflow.errors import PflowError
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read data.txt, summarize it",
+        "summarize  this",
+        "two\nlines",
+        "list - without a flag - the files",
+        "shell out to wc",
+        "print a | b",
+        "llm the notes",
+        "read -5 degrees as a number",
+    ],
+)
+def test_words_are_a_sentence(text):
+    assert is_sentence(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "llm",
+        " llm ",
+        "",
+        "lllm --prompt=x",
+        "read-file --path a",
+        "llm -r",
+        "frob => llm",
+        "a :: b",
+        "a =failed=> b",
+    ],
+)
+def test_a_word_a_step_and_a_pipe_are_none(text):
+    assert not is_sentence(text)
+
+
+def test_own_flags_are_taken_and_others_go_to_the_run():
+    flags = SentenceFlags(["--yes", "--allow=commands", "--allow", "..", "--path", "x y", "-r", "--model=m", "--n=1"])
+    assert (flags.yes, flags.fresh, flags.allow, flags.model) == (True, False, ["commands", ".."], "m")
+    assert flags.run == ["--path", "x y", "-r", "--n=1"]
+
+
+@pytest.mark.parametrize(("words", "seconds"), [(["--timeout=2.5"], 2.5), (["--timeout", "3"], 3.0), ([], None)])
+def test_the_time_limit_is_the_plans_and_the_runs(words, seconds):
+    flags = SentenceFlags(words)
+    assert flags.timeout == seconds
+    assert flags.run == words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["extra"], ["--yes", "extra"], ["--a=1", "extra"], ["-r", "extra"], ["--allow"], ["--model"], ["--timeout=x"]],
+)
+def test_wrong_flags_are_said_before_any_model_is_asked(words):
+    with pytest.raises(PflowError) as raised:
+        SentenceFlags(words)
+    assert raised.value.exit == 2
+
+
+@pytest.fixture
+def planned(capfd, tmp_path, monkeypatch):
+    """Runs pflow plan: its exit code, its stdout, its stderr. Whoever asks a model gets none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PFLOW_PLAN_MODEL", "no-such-model")
+
+    def plan(*words):
+        code = run(["plan", *words])
+        return code, *capfd.readouterr()
+
+    return plan
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["read-file --path=a => shell --command=cat"],
+        ["read-file", "--path=a", "::", "shell", "--command=cat"],
+        ["--timeout=3", "read-file", "--path=a", "=>", "shell", "--command=cat"],
+        ["read-file --path=a => shell --command=cat", "--fresh"],
+    ],
+)
+def test_pipe_syntax_becomes_ir_without_a_model(planned, words):
+    code, out, err = planned(*words)
+    assert (code, err) == (0, "")
+    assert [node["type"] for node in json.loads(out)["nodes"]] == ["read-file", "shell"]
+
+
+@pytest.mark.parametrize("words", [["read-file --path=a"], ["read-file", "--path=a"], ["flow:none => llm"]])
+def test_one_step_is_pipe_syntax_too_and_a_missing_flow_is_a_finding(planned, words):
+    code, out, _ = planned(*words)
+    assert code == (65 if "none" in words[0] else 0)
+    assert bool(out) == (code == 0)
+
+
+def test_pipe_prints_pipe_syntax(planned):
+    code, out, _ = planned("--pipe", "read-file --path=a => shell --command=cat")
+    assert code == 0
+    assert out.startswith("read-file --path=a\n")
+
+
+@pytest.mark.parametrize("words", [["copy a to b"], ["copy", "a", "to", "b"], ["copy", "a", "--fresh", "to", "b"]])
+def test_anything_else_is_a_sentence_for_a_model(planned, words):
+    code, out, err = planned(*words)
+    assert (code, out) == (78, "")
+    assert "no-such-model" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "there is no sentence"),
+        ([""], "there is no sentence"),
+        (["a b", "--nope"], "No such option"),
+        (["a b", "--timeout=0"], "no time to wait"),
+        (["--wire", "--edit", "f", "x"], "cannot take both"),
+        (["a b", "--yes"], "--wire and --edit"),
+        (["--write", "a b"], "--wire and --edit"),
+    ],
+)
+def test_wrong_words_are_2(planned, words, said):
+    code, out, err = planned(*words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
+    heard = []
+
+    def hear(words, options):
+        heard.append((words, options["write"], options["yes"], options["timeout"], options["json"], options["color"]))
+        return 3
+
+    monkeypatch.setattr("pflow.plan.wire.main_wire", hear)
+    monkeypatch.setattr("pflow.plan.edit.main_edit", hear)
+    assert planned("--wire", "f.json", "--timeout=2", "--color=never")[0] == 3
+    assert planned("f.json", "use b, not a", "--edit", "--write", "--yes", "--json")[0] == 3
+    wired = (["f.json"], False, False, 2.0, False, "never")
+    assert heard == [wired, (["f.json", "use b, not a"], True, True, None, True, "auto")]

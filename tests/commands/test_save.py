@@ -1,0 +1,276 @@
+"""pflow save, list, show and remove: what they print, say and end in."""
+
+import json
+
+import pytest
+
+from pflow.commands._click import run_click
+from pflow.commands.list import command as list_command
+from pflow.commands.remove import command as remove_command
+from pflow.commands.save import command as save_command
+from pflow.commands.show import command as show_command
+from pflow.errors import PflowError
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.load import load_file
+from pflow.flow.subflow import saved_flow, saved_flows
+
+COUNT = "shell --command='wc -w'"
+COMMANDS = {"save": save_command, "list": list_command, "show": show_command, "remove": remove_command}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "PFLOW_NODES", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    forget_kinds()
+    return tmp_path
+
+
+def pflow(name, *words):
+    return run_click(COMMANDS[name], name, list(words))
+
+
+def failure(name, *words):
+    with pytest.raises(PflowError) as caught:
+        pflow(name, *words)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["count", COUNT, "--description=Count words"],
+        ["--description", "Count words", "count", COUNT],
+        ["count", "--description", "Count words", COUNT],
+        ["count", "--description=Count words", "shell", "--command=wc -w", "=>", "shell", "--command=cat"],
+        ["count", "count.pflow.json", "--description=Count words"],
+    ],
+)
+def test_its_flags_stand_on_any_side_of_name_and_file(home, capfd, words):
+    (home / "count.pflow.json").write_text('{"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}')
+    assert pflow("save", *words) == 0
+    assert capfd.readouterr().out == f"{home}/.local/share/pflow/flows/count.pflow.json\n"
+    saved = load_file(saved_flow("count")).flow
+    assert (saved.name, saved.description, saved.steps[0].inputs) == ("count", "Count words", {"command": "wc -w"})
+
+
+def test_a_flow_that_breaks_rules_is_not_saved_and_every_finding_is_said(capfd):
+    error = failure("save", "count", "no-such => other-one")
+    assert (error.exit, error.message) == (65, "cannot save 'count': 2 errors")
+    said = capfd.readouterr().err
+    assert "there is no node 'no-such'" in said
+    assert "there is no node 'other-one'" in said
+    assert saved_flows() == []
+
+
+def test_a_warning_is_said_and_the_flow_saved(home, capfd):
+    step = {"type": "shell", "inputs": {"command": "date"}}
+    (home / "two.json").write_text(json.dumps({"nodes": [{"id": "a", **step}, {"id": "b", **step}]}))
+    assert pflow("save", "count", "two.json") == 0
+    assert "PF16: warning" in capfd.readouterr().err
+    assert saved_flows() == ["count"]
+
+
+def test_a_sentence_is_no_flow():
+    error = failure("save", "count", "count the words of a.txt")
+    assert (error.exit, error.hint) == (2, "pflow plan 'SENTENCE' | pflow save count")
+
+
+def test_a_redirection_that_the_shell_made_of_the_flow_is_said():
+    assert "redirection" in failure("save", "count", "read-file", "--path=a", "=").message
+
+
+def test_a_name_is_looked_at_before_the_flow():
+    assert failure("save", "a/b", "no-such").message == "cannot call a flow 'a/b'"
+
+
+def test_the_command_is_refused_before_anything_is_saved(home):
+    (home / ".local" / "bin").mkdir(parents=True)
+    (home / ".local" / "bin" / "pflow-count").write_text("mine")
+    assert failure("save", "count", COUNT, "--command").exit == 73
+    assert saved_flows() == []
+
+
+def test_the_command_is_said_and_that_path_lacks_its_place(home, capfd):
+    assert pflow("save", "count", COUNT, "--command") == 0
+    said = capfd.readouterr().err
+    assert f"pflow save: the command is {home}/.local/bin/pflow-count\n" in said
+    assert f"warning: '{home}/.local/bin' is not on PATH" in said
+
+
+def test_a_node_that_has_the_name_is_warned_of(home, monkeypatch, capfd):
+    (home / "pflow-count").write_text("#!/bin/sh\n")
+    (home / "pflow-count").chmod(0o755)
+    monkeypatch.setenv("PATH", str(home))
+    assert pflow("save", "count", COUNT) == 0
+    assert f"warning: pflow count is the node '{home}/pflow-count'; the flow is flow:count" in capfd.readouterr().err
+
+
+def put(home, name, document):
+    folder = home / ".local" / "share" / "pflow" / "flows"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.pflow.json").write_text(document if isinstance(document, str) else json.dumps(document))
+
+
+INPUTS = {"path": {}, "tone": {"default": "dry"}, "tags": {"default": ["a"]}, "note": {"required": False}}
+
+
+def test_a_list_has_a_line_for_each_flow(home, capfd):
+    put(home, "words", {"description": "Count words", "inputs": INPUTS, "nodes": [{"id": "llm"}]})
+    put(home, "a", {"nodes": [{"id": "llm"}]})
+    assert pflow("list") == 0
+    assert capfd.readouterr().out == 'a\nwords  path [tone=dry] [tags=["a"]] [note]  Count words\n'
+
+
+def test_a_broken_flow_is_said_and_the_others_listed(home, capfd):
+    put(home, "bad", "{")
+    put(home, "good", {"nodes": []})
+    assert pflow("list") == 0
+    printed = capfd.readouterr()
+    assert printed.out == "good\n"
+    assert "bad.pflow.json': line 1, column 2" in printed.err
+
+
+def test_a_list_as_json_has_all_of_it(home, capfd):
+    put(home, "bad", "{")
+    put(home, "good", {"description": "D", "inputs": {"a": {}}, "outputs": {"b": "c"}, "nodes": [{"id": "llm"}]})
+    assert pflow("list", "--json") == 0
+    bad, good = json.loads(capfd.readouterr().out)
+    assert (bad["name"], list(bad)) == ("bad", ["name", "file", "fault"])
+    del good["file"]
+    assert good == {"name": "good", "description": "D", "inputs": {"a": {}}, "outputs": {"b": "c"}, "types": ["llm"]}
+
+
+def test_an_empty_library_is_no_error(capfd):
+    assert pflow("list") == 0
+    printed = capfd.readouterr()
+    assert (printed.out, "pflow save NAME FLOW saves one" in printed.err) == ("", True)
+    assert pflow("list", "--json") == 0
+    assert capfd.readouterr().out == "[]\n"
+
+
+def test_nothing_of_a_flow_reaches_a_terminal_raw(home, capfd):
+    hostile = "\x1b[2J\nx\u202e"
+    put(home, "bad", "{" + hostile)
+    put(
+        home,
+        f"h{hostile}",
+        {"description": hostile, "inputs": {hostile: {"default": hostile}}, "nodes": [{"id": "llm"}]},
+    )
+    assert pflow("list") == 0
+    pflow("show", f"h{hostile}")
+    printed = capfd.readouterr()
+    assert not {"\x1b", "\u202e"} & set(printed.out + printed.err)
+
+
+def test_show_tells_what_it_is_takes_gives_and_touches(home, capfd):
+    document = {
+        "description": "Sum up",
+        "inputs": {"path": {"type": "path", "description": "which file", "default": "a.txt"}},
+        "outputs": {"summary": "llm.response"},
+        "nodes": [{"id": "read-file"}, {"id": "llm"}],
+        "mappings": {
+            "read-file": {"input_mappings": {"path": "path"}},
+            "llm": {"input_mappings": {"prompt": "content"}},
+        },
+    }
+    put(home, "sum", document)
+    assert pflow("show", "sum") == 0
+    printed = capfd.readouterr().out
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert lines[0] == "sum: Sum up"
+    for line in (
+        f"From {home}/.local/share/pflow/flows/sum.pflow.json",
+        "Not as a pipe: it has declared inputs",
+        '--path path default "a.txt" which file (read-file)',
+        "summary any llm.response",
+    ):
+        assert line in lines
+    assert any(line.startswith("reads files read-file path") for line in lines)
+
+
+def test_show_json_is_the_file_as_it_is(home, capfd):
+    put(home, "odd", '{"nodes":  [ {"id":"llm"}]}')
+    assert pflow("show", "flow:odd", "--json") == 0
+    assert capfd.readouterr().out == '{"nodes":  [ {"id":"llm"}]}'
+
+
+def test_a_flow_that_breaks_rules_is_shown_with_what_is_wrong(home, capfd):
+    put(home, "bad", {"nodes": [{"id": "nothing-here"}]})
+    assert pflow("show", "bad") == 65
+    printed = capfd.readouterr()
+    assert "PF11" in printed.err
+    assert printed.out.startswith("bad\nFrom")
+
+
+@pytest.mark.parametrize(
+    ("words", "exit", "said"),
+    [
+        (["nope"], 127, "cannot find the saved flow 'nope'"),
+        (["../count"], 127, "cannot find the saved flow '../count'"),
+        (["count", "--old"], 66, "cannot find an older 'count'"),
+        (["nope", "--old"], 127, "cannot find the saved flow 'nope'"),
+    ],
+)
+def test_what_is_not_there_is_said(words, exit, said):
+    pflow("save", "count", COUNT)
+    error = failure("show", *words)
+    assert error.exit == exit
+    assert said in error.message
+
+
+def test_what_was_removed_is_shown_as_old(capfd):
+    pflow("save", "count", COUNT)
+    assert pflow("remove", "count") == 0
+    assert capfd.readouterr().out.endswith("/flows/old/count.1.pflow.json\n")
+    assert failure("show", "count").hint == "pflow show count --old shows what it was"
+    assert pflow("show", "count", "--old") == 0
+    assert "shell --command='wc -w'" in capfd.readouterr().out
+
+
+def test_all_names_are_looked_for_before_any_is_removed(capfd):
+    pflow("save", "count", COUNT)
+    error = failure("remove", "count", "nope", "coun")
+    assert (error.exit, error.hint) == (127, "did you mean count?")
+    assert error.message == "cannot find the saved flow 'coun': nothing is removed"
+    assert "cannot find the saved flow 'nope'" in capfd.readouterr().err
+    assert saved_flows() == ["count"]
+
+
+def test_a_name_given_twice_is_removed_once(capfd):
+    pflow("save", "count", COUNT)
+    assert pflow("remove", "count", "Count", "flow:count") == 0
+    assert saved_flows() == []
+
+
+def test_who_uses_a_removed_flow_is_warned_of(capfd):
+    pflow("save", "count", COUNT)
+    pflow("save", "outer", "count => shell --command=cat")
+    pflow("remove", "count")
+    assert "warning: the saved flow 'outer' uses flow:count" in capfd.readouterr().err
+
+
+def test_a_flow_that_a_replaced_one_breaks_is_warned_of(capfd):
+    pflow("save", "count", COUNT)
+    pflow("save", "outer", "count --input=text => shell --command=cat")
+    pflow("save", "count", "--force", "shell --command='wc -l'")
+    assert "outer" not in capfd.readouterr().err
+    pflow("save", "count", "--force", "list-files --pattern='*'")
+    assert "warning: the saved flow 'outer' uses it, and breaks a rule now: " in capfd.readouterr().err
+
+
+def test_an_older_flow_is_shown_as_if_it_were_where_it_was(home, capfd):
+    put(home, "inner", {"nodes": [{"id": "shell", "inputs": {"command": "date"}}]})
+    put(home, "outer", {"nodes": [{"id": "in", "type": "./inner.pflow.json"}]})
+    pflow("remove", "outer")
+    assert pflow("show", "outer", "--old") == 0
+
+
+def test_a_removed_flow_takes_its_command_along(home, capfd):
+    pflow("save", "count", COUNT, "--command")
+    pflow("remove", "count")
+    assert not (home / ".local" / "bin" / "pflow-count").exists()
+    assert "pflow-count is gone too" in capfd.readouterr().err

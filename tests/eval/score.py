@@ -1,0 +1,146 @@
+"""Scoring a plan: how far it is one of the flows that were expected of a sentence. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pflow.flow.flow import Flow
+from pflow.flow.load import load_document
+from pflow.flow.pipe import parse_pipe
+from pflow.flow.plan import Plan
+from pflow.flow.wiring import wire
+from pflow.flow.written import OVER
+from pflow.library.named import values_in
+from pflow.plan.origins import Came, origins
+
+ASPECTS = ("valid", "nodes", "order", "mappings", "values")
+FREE = {"prompt", "system", "criteria"}
+"""Reads and params whose words are the model's own."""
+
+ONE_READ = {"llm": {"prompt": "text", "system": "text"}, "shell": {"args": "input"}}
+"""Reads of a node that a value may come in by just as well as by another."""
+
+Feed = tuple[str, str, str]
+"""A reader with its read, and what feeds it: `step.key`, `stdin` or `item`."""
+
+
+class Facts:
+    """What counts of a flow. Its steps are called after their types, in the order in which they run: `llm`, `llm-2`."""
+
+    def __init__(self, flow: Flow) -> None:
+        plan = wire(flow)
+        self.names = _names(plan)
+        self.types = [_type(plan, id) for id in self.names]
+        self.edges = {(self.names[edge.source], self.names[edge.target], edge.action) for edge in flow.edges}
+        self.feeds: set[Feed] = set()
+        self.values: dict[tuple[str, str], Any] = {}
+        for (id, key), origin in origins(plan, {}).items():
+            self._take(plan, id, key, origin)
+        for each in plan.references:
+            if each.role == OVER:
+                self.feeds |= {
+                    (self.names[each.step], "batch", f"{self.names[write.step]}.{write.key}") for write in each.writes
+                }
+
+    def _take(self, plan: Plan, id: str, key: str, origin: Any) -> None:
+        read = ONE_READ.get(_type(plan, id), {}).get(key, key)
+        came = list(_came(origin))
+        self.feeds |= {(self.names[id], read, self._source(place)) for each in came for place in each.places}
+        if not came:
+            self.values[self.names[id], key] = origin
+
+    def _source(self, place: tuple[Any, ...]) -> str:
+        is_write = len(place) == 3 and place[0] in self.names
+        return f"{self.names[place[0]]}.{place[1]}" if is_write else str(place[0])
+
+
+def _names(plan: Plan) -> dict[str, str]:
+    names: dict[str, str] = {}
+    ids = list(dict.fromkeys([*plan.graph.order(), *plan.steps]))
+    for id in ids:
+        type = _type(plan, id)
+        number = sum(_type(plan, other) == type for other in names) + 1
+        names[id] = type if number == 1 else f"{type}-{number}"
+    return names
+
+
+def _type(plan: Plan, id: str) -> str:
+    wired = plan.steps[id]
+    return wired.kind.name if wired.kind is not None and not wired.step.type.startswith("flow:") else wired.step.type
+
+
+def _came(origin: Any) -> list[Came]:
+    if isinstance(origin, Came):
+        return [origin]
+    parts = origin.values() if isinstance(origin, dict) else origin if isinstance(origin, list | tuple) else ()
+    return [each for part in parts for each in _came(part)]
+
+
+class Score:
+    """What is right of a plan, for each aspect, and in words what is not."""
+
+    def __init__(self, right: dict[str, bool], differs: list[str]) -> None:
+        self.right = right
+        self.differs = differs
+
+    @property
+    def is_all_right(self) -> bool:
+        return all(self.right.values())
+
+
+def expected_flows(entry: dict[str, Any]) -> list[Flow]:
+    """The flows of an entry of sentences.json: each pipe syntax, or IR where that has no pipe form."""
+    return [
+        parse_pipe([flow]) if isinstance(flow, str) else load_document(flow, "expected").usable()
+        for flow in entry["flows"]
+    ]
+
+
+def score(entry: dict[str, Any], flow: Flow | None) -> Score:
+    """The score of what came of a sentence, None for no flow, against the nearest of the flows expected."""
+    if not entry["flows"]:
+        right = flow is None
+        return Score(dict.fromkeys(ASPECTS, right), [] if right else ["a flow, where no node can do it"])
+    if flow is None:
+        return Score(dict.fromkeys(ASPECTS, False), ["no flow"])
+    found = Facts(flow)
+    scores = [compared(entry["sentence"], Facts(wanted), found) for wanted in expected_flows(entry)]
+    return max(scores, key=lambda score: sum(score.right.values()))
+
+
+def compared(sentence: str, wanted: Facts, found: Facts) -> Score:
+    right = {"valid": True, "nodes": sorted(wanted.types) == sorted(found.types)}
+    right["order"] = (wanted.types, wanted.edges) == (found.types, found.edges)
+    missing = sorted(wanted.feeds - found.feeds)
+    right["mappings"] = not missing
+    wrong = [key for key, value in wanted.values.items() if not _is_said(sentence, key, value, found.values.get(key))]
+    right["values"] = not wrong
+    differs = []
+    if not right["order"]:
+        differs.append(
+            f"{' => '.join(found.types)}, not {' => '.join(wanted.types)}"
+            if wanted.types != found.types
+            else "other edges"
+        )
+    differs += [f"{step} {read} is not from {source}" for step, read, source in missing]
+    differs += [
+        f"{step} {key} is {found.values.get((step, key))!r}, not {wanted.values[step, key]!r}" for step, key in wrong
+    ]
+    return Score(right, differs)
+
+
+def _is_said(sentence: str, key: tuple[str, str], wanted: Any, found: Any) -> bool:
+    """Whether a value is there as far as the sentence says it: whole, or the paths and numbers of it."""
+    if key[1] in FREE:
+        return True
+    if isinstance(wanted, bool | int | float):
+        return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
+    if isinstance(wanted, list):
+        return wanted == found or not any(map(sentence.__contains__, map(str, wanted)))
+    if not isinstance(wanted, str):
+        return True
+    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", sentence, re.IGNORECASE):
+        return isinstance(found, str) and found.casefold() == wanted.casefold()
+    named = [each.text for each in values_in(sentence) if each.text in wanted]
+    return all(isinstance(found, str) and text in found for text in named)

@@ -1,0 +1,265 @@
+"""The evaluation: its sentences are what they say, its scores count what is wrong, its program does not break."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.flow import Flow
+from pflow.flow.load import load_document
+from pflow.flow.pipe import parse_pipe
+from pflow.flow.rules import check
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.plan.origins import different_origin
+from pflow.plan.pasted import pipe_of
+from tests.eval.perfect import NAME, write_transcript
+from tests.eval.planning import HERE, NodeSet, plan_entry
+from tests.eval.score import ASPECTS, expected_flows, score
+from tests.eval.table import line, table
+from tests.peers import openai_server
+
+ENTRIES = json.loads((HERE / "sentences.json").read_text())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def node_set():
+    with NodeSet():
+        yield
+
+
+def entry(start):
+    (found,) = [each for each in ENTRIES if each["sentence"].startswith(start)]
+    return found
+
+
+def test_there_are_sixty_sentences_each_once():
+    assert len(ENTRIES) == len({each["sentence"] for each in ENTRIES}) == 60
+
+
+def test_some_sentences_branch_loop_run_batches_use_saved_flows_and_cannot_be_planned():
+    flows = [expected_flows(each) for each in ENTRIES]
+    firsts = [each[0] for each in flows if each]
+    assert sum(any(edge.action != "default" for edge in flow.edges) for flow in firsts) >= 3
+    assert sum(bool(wire(flow).graph.forks()) or len(flow.edges) >= len(flow.steps) for flow in firsts) >= 1
+    assert sum(any(step.batch for step in flow.steps) for flow in firsts) >= 3
+    assert sum(any(step.type.startswith("flow:") for step in flow.steps) for flow in firsts) >= 4
+    assert sum(not each for each in flows) >= 4
+
+
+@pytest.mark.parametrize("sentence", [each["sentence"] for each in ENTRIES])
+def test_every_expected_flow_passes_the_rules_is_its_own_best_score_and_comes_back_from_pipe_syntax(sentence):
+    here = entry(sentence)
+    for flow in expected_flows(here):
+        assert [str(each) for each in check(wire(flow)) if not each.is_warning] == []
+        assert score(here, flow).differs == []
+        assert comes_back(flow_to_ir(flow))
+
+
+def comes_back(ir):
+    """Whether a plan, its inputs lifted, is the same when its pipe syntax is pasted back; a batch says so."""
+    flow = load_document(ir, "the plan").usable()
+    try:
+        again = parse_pipe([pipe_of(flow, {})])
+    except PflowError as error:
+        return "(a batch)" in error.message
+    same = [(step.id, step.type) for step in again.steps] == [(step.id, step.type) for step in flow.steps]
+    return same and different_origin(wire(flow), {}, wire(again)) is None
+
+
+def changed(start, change):
+    """The score of what is expected of a sentence after a change to its IR."""
+    here = entry(start)
+    ir = copy.deepcopy(flow_to_ir(expected_flows(here)[0]))
+    change(ir)
+    return score(here, load_document(ir, "changed").usable())
+
+
+def lost(scored):
+    return [aspect for aspect in ASPECTS if not scored.right[aspect]]
+
+
+def other_type(ir):
+    ir["nodes"][1] = {"id": "llm", "type": "count-words"}
+    ir["mappings"] = {
+        "llm": {"input_mappings": {"text": "content"}},
+        "write-file": {"input_mappings": {"content": "words"}},
+    }
+
+
+def test_each_fault_loses_what_it_should():
+    def value(ir):
+        ir["nodes"][0]["inputs"]["path"] = "other.txt"
+
+    def source(ir):
+        ir["mappings"]["write-file"]["input_mappings"]["content"] = "content"
+
+    def prompt(ir):
+        ir["nodes"][1]["inputs"]["prompt"] = "Say it shorter"
+
+    def template(ir):
+        del ir["mappings"]["llm"]
+        ir["nodes"][1]["inputs"] = {"prompt": "Summarize ${read-file.content}"}
+
+    def edge(ir):
+        del ir["edges"][0]["action"]
+
+    assert lost(changed("read data.txt", other_type)) == ["nodes", "order", "mappings"]
+    assert lost(changed("read data.txt", value)) == ["values"]
+    assert lost(changed("read data.txt", source)) == ["mappings"]
+    assert lost(changed("read data.txt", prompt)) == []
+    assert lost(changed("read data.txt", template)) == []
+    assert lost(changed("run the tests; if", edge)) == ["order"]
+    assert changed("run the tests; if", edge).differs == ["other edges"]
+    assert "values" in lost(changed("read data.txt", lambda ir: ir["nodes"][2]["inputs"].update(path="summary.txt")))
+    assert "order" in lost(
+        changed("make up a haiku", lambda ir: ir["nodes"].append({"id": "b", "type": "get-weather"}))
+    )
+    assert lost(changed("resize photo.jpg", lambda ir: ir["nodes"][1]["params"].update(width=301))) == ["values"]
+    assert lost(changed("append the weather", lambda ir: ir["nodes"][1].pop("params"))) == ["values"]
+    assert lost(changed("tranlsate letter.txt", lambda ir: ir["nodes"][1]["params"].update(language="german"))) == []
+
+
+def test_no_flow_is_right_only_where_none_can_be():
+    assert lost(score(entry("copy a.txt"), None)) == list(ASPECTS)
+    assert lost(score(entry("book me a flight"), None)) == []
+    assert lost(score(entry("book me a flight"), parse_pipe(["llm --prompt=x => count-words"]))) == list(ASPECTS)
+
+
+def test_any_of_several_flows_will_do():
+    here = entry("copy a.txt")
+    assert isinstance(expected_flows(here)[0], Flow)
+    assert all(score(here, flow).is_all_right for flow in expected_flows(here))
+
+
+@pytest.fixture
+def perfect(tmp_path, monkeypatch):
+    """Starts the model that answers as its transcript says, with what is expected passed through a function."""
+    monkeypatch.setattr(openai_server, "TRANSCRIPTS", tmp_path)
+    started = []
+
+    def start(entries, spoil=lambda ir: ir):
+        write_transcript(tmp_path, entries, spoil)
+        started.append(openai_server.OpenAIServer(tmp_path).__enter__())
+        monkeypatch.setenv("LLM_USER_PATH", str(started[0].llm_user_path))
+        return lambda each: plan_entry(each, NAME, 60)
+
+    yield start
+    for server in started:
+        server.__exit__()
+
+
+def test_a_model_that_knows_the_answers_scores_sixty_of_sixty(perfect):
+    plan = perfect(ENTRIES)
+    results = [plan(each) for each in ENTRIES]
+    assert [line(0, each) for each in results if not all(each["right"].values())] == []
+    assert [each["sentence"] for each in results if each["flow"] and not comes_back(each["flow"])] == []
+    said = table(NAME, results)
+    assert "  all right         60 of 60\n" in said
+    assert "  refused rightly    4 of 4\n" in said
+
+
+def test_a_model_that_says_something_else_shows_where_it_loses(perfect):
+    def spoil(ir):
+        ir["nodes"][-1]["inputs"] = {**ir["nodes"][-1].get("inputs", {}), "path": "elsewhere.txt"}
+        return ir
+
+    plan = perfect([entry("copy a.txt")], spoil)
+    result = plan(entry("copy a.txt"))
+    assert result["right"] == {**dict.fromkeys(ASPECTS, True), "values": False}
+    assert "write-file path is 'elsewhere.txt', not 'b.txt'" in line(1, result)
+
+
+@pytest.mark.parametrize(
+    ("answer", "rules"),
+    [("I do not know.", {"PL00"}), ({"nodes": [{"id": "a", "type": "no-such-node"}]}, {"PF11"})],
+)
+def test_an_answer_that_never_passes_is_told_with_its_rules(perfect, answer, rules):
+    plan = perfect([entry("copy a.txt")], lambda ir: answer)
+    result = plan(entry("copy a.txt"))
+    assert lost(score(entry("copy a.txt"), None)) == [key for key, right in result["right"].items() if not right]
+    assert result["tries"] == 3
+    assert rules <= set(result["findings"])
+
+
+def test_what_a_provider_does_wrong_is_told_and_does_not_end_it(perfect):
+    plan = perfect([entry("copy a.txt"), entry("book me")], lambda ir: {"behave": "bad-request"})
+    first = plan(entry("copy a.txt"))
+    assert "this prompt is too long" in first["error"]
+    assert lost(score(entry("copy a.txt"), None)) == [key for key, right in first["right"].items() if not right]
+    assert " err copy a.txt to b.txt" in line(1, first)
+    assert table(NAME, [first]).count("errors") == 1
+
+
+def test_an_error_is_no_refusal(perfect):
+    perfect([entry("copy a.txt")])
+    openai_server.TRANSCRIPTS.joinpath(f"{NAME}.json").write_text('[{"behave": "broken"}]')
+    result = plan_entry(entry("book me a flight"), NAME, 60)
+    assert result["error"]
+    assert not any(result["right"].values())
+
+
+def program(*words, **more):
+    kept = {name: value for name, value in os.environ.items() if name not in ("PFLOW_MODEL", "PFLOW_PLAN_MODEL")}
+    return [sys.executable, str(HERE / "run.py"), *words], {**kept, **more}
+
+
+def run(*words, **more):
+    command, env = program(*words, **more)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_program_tests_itself_and_writes_what_it_found(tmp_path):
+    file = tmp_path / "found.json"
+    done = run("--self-test", "--only", "copy*", "--json", str(file), "--jobs", "2", "--small")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "all right          1 of 1" in done.stdout
+    assert json.loads(file.read_text())[0]["flow"]["nodes"][0]["type"] == "read-file"
+
+
+def test_without_a_capable_model_it_ends_with_78(tmp_path):
+    done = run("--limit", "1", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path), LLM_USER_PATH=str(tmp_path))
+    assert done.returncode == 78
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_model_ends_it_too(tmp_path):
+    done = run("--model", "nobody", "--jobs", "2", LLM_USER_PATH=str(tmp_path))
+    assert done.returncode == 78
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_prints_the_table_so_far(tmp_path, jobs):
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    (folder / "stops.json").write_text(
+        json.dumps({"copy a.txt": [{"nodes": [{"id": "a", "type": "get-weather", "inputs": {"city": "x"}}]}],
+                    "how many": [{"behave": "stall"}]})
+    )  # fmt: skip
+    before, openai_server.TRANSCRIPTS = openai_server.TRANSCRIPTS, folder
+    try:
+        with openai_server.OpenAIServer(tmp_path) as server:
+            command, env = program("--model", "stops", "--only", "*[?t]*", "--limit", "3", "--jobs", jobs)
+            env["LLM_USER_PATH"] = str(server.llm_user_path)
+            running = subprocess.Popen(
+                command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            )
+            while not any("how many" in json.dumps(each["body"]) for each in server.requests("stops")):
+                assert running.poll() is None
+            said = running.stdout.readline() + running.stdout.readline() + running.stdout.readline()
+            os.killpg(running.pid, signal.SIGINT)
+            rest, words = running.communicate(timeout=60)
+    finally:
+        openai_server.TRANSCRIPTS = before
+    assert running.returncode == 130
+    assert "read data.txt" in said
+    assert "stops: 2 sentences" in rest
+    assert "Traceback" not in words

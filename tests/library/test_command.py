@@ -1,0 +1,82 @@
+"""The executable of a saved flow: where it goes, whose it is, and that it is no node of its own."""
+
+import os
+
+import pytest
+
+from pflow.discovery import find_node, list_nodes
+from pflow.errors import PflowError
+from pflow.flow.load import load_document
+from pflow.library.command import changed_commands_of, command_file, commands_of, put_command, take_commands
+from pflow.library.keep import keep, remove_flow
+
+COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}
+
+
+@pytest.fixture
+def file(library):
+    """The file of a saved flow."""
+    return keep("count", load_document(COUNT, "it").usable()).file
+
+
+@pytest.mark.parametrize(
+    ("on_path", "folder"),
+    [([], ".local/bin"), (["bin"], "bin"), ([".local/bin"], ".local/bin"), (["bin", ".local/bin"], ".local/bin")],
+)
+def test_it_goes_where_the_shell_looks(library, tmp_path, monkeypatch, on_path, folder):
+    folders = [str(tmp_path / each) for each in on_path]
+    monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", *folders]))
+    assert command_file("count") == str(tmp_path / folder / "pflow-count")
+
+
+def test_it_is_made_and_taken_away(file, tmp_path):
+    command = put_command("count", file)
+    assert os.access(command, os.X_OK)
+    assert commands_of("count", file) == [command] == [put_command("count", file)]
+    assert take_commands("count", file) == [command]
+    assert not os.path.exists(command)
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder", "other flow"])
+def test_what_is_not_ours_is_left(file, tmp_path, kind):
+    command = tmp_path / ".local" / "bin" / "pflow-count"
+    command.parent.mkdir()
+    if kind == "other flow":
+        put_command("count", file + ".other")
+    elif kind == "folder":
+        command.mkdir()
+    elif kind == "link":
+        command.symlink_to("nowhere")
+    else:
+        command.write_text("#!/bin/sh\n")
+    before = os.lstat(command)
+    with pytest.raises(PflowError, match="cannot make the command") as caught:
+        put_command("count", file)
+    assert caught.value.exit == 73
+    assert take_commands("count", file) == []
+    assert os.lstat(command).st_mtime_ns == before.st_mtime_ns
+
+
+def test_one_that_was_changed_is_left_and_known(file):
+    command = put_command("count", file)
+    with open(command, "a") as opened:
+        opened.write("# mine\n")
+    assert take_commands("count", file) == []
+    assert changed_commands_of("count") == [command]
+
+
+def test_beside_its_flow_it_is_no_node(file, tmp_path, monkeypatch):
+    command = put_command("count", file)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(command), "/usr/bin"]))
+    assert find_node("count") is None
+    assert "count" not in [found.name for found in list_nodes()]
+    remove_flow("count")
+    assert find_node("count").file == command
+
+
+def test_without_a_home_there_is_no_place(file, monkeypatch):
+    monkeypatch.delenv("HOME")
+    with pytest.raises(PflowError, match="HOME is not set") as caught:
+        put_command("count", file)
+    assert caught.value.exit == 78
+    assert commands_of("count", file) == []

@@ -1,0 +1,111 @@
+"""Talking to `pflow mcp serve` as the official client does, in a home with some saved flows."""
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+BIN = Path(sys.executable).parent
+PATIENCE = 60
+
+COUNT = {
+    "pflow": 1,
+    "description": "Count the words of a file.",
+    "inputs": {"file": {"type": "path", "description": "the file"}},
+    "outputs": {"words": "count.stdout"},
+    "nodes": [{"id": "read", "type": "read-file"}, {"id": "count", "type": "shell", "inputs": {"command": "wc -w"}}],
+    "mappings": {
+        "read": {"input_mappings": {"path": "file"}},
+        "count": {"input_mappings": {"input": "read.content"}},
+    },
+}
+
+
+def one_step(type: str, **inputs: Any) -> dict[str, Any]:
+    return {"pflow": 1, "nodes": [{"id": "only", "type": type, "inputs": inputs}]}
+
+
+NAP = one_step("shell", command="echo $$ >>nap.pid; sleep 1000")
+"""A flow that goes on, and says which process does."""
+
+
+class Home:
+    """A directory that is a home, and where the server works."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.flows = place / ".local" / "share" / "pflow" / "flows"
+        self.nodes = place / ".local" / "share" / "pflow" / "nodes"
+        self.flows.mkdir(parents=True)
+        self.nodes.mkdir(parents=True)
+
+    def save(self, name: str, flow: Any) -> None:
+        (self.flows / f"{name}.pflow.json").write_text(flow if isinstance(flow, str) else json.dumps(flow))
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {"HOME": str(self.place), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
+
+    def napping(self) -> list[int]:
+        """The processes of the flow NAP that still run."""
+        return [pid for pid in self.nappers() if is_running(pid)]
+
+    def nappers(self) -> list[int]:
+        file = self.place / "nap.pid"
+        return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+def is_running(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return not any(line.startswith("State:") and line.split()[1] in "ZX" for line in status.splitlines())
+
+
+@asynccontextmanager
+async def session(home: Home, *words: str, **environment: str):
+    """A session of the official client, initialized; what the server says on stderr goes to `said` in the home."""
+    server = StdioServerParameters(
+        command=str(BIN / "pflow"),
+        args=["mcp", "serve", *words],
+        env=home.environment(**environment),
+        cwd=str(home.place),
+    )
+    with (home.place / "said").open("w") as said:
+        async with stdio_client(server, errlog=said) as (read, write), ClientSession(read, write) as client:
+            await client.initialize()
+            yield client
+
+
+def talk(home: Home, work: Callable[[ClientSession], Awaitable[Any]], *words: str, **environment: str) -> Any:
+    """What a talk with the server comes to."""
+
+    async def whole() -> Any:
+        with anyio.fail_after(PATIENCE):
+            async with session(home, *words, **environment) as client:
+                return await work(client)
+
+    return anyio.run(whole)
+
+
+def call(home: Home, tool: str, arguments: dict[str, Any], *words: str, **environment: str) -> Any:
+    """The result of one call."""
+    return talk(home, lambda client: client.call_tool(tool, arguments), *words, **environment)
+
+
+def listed(home: Home, *words: str, **environment: str) -> dict[str, Any]:
+    """The tools that are offered, by their names."""
+    return {tool.name: tool for tool in talk(home, lambda client: client.list_tools(), *words, **environment).tools}
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    """Wait until something is so; whoever waits has a limit."""
+    while not is_so():
+        await anyio.sleep(0.02)

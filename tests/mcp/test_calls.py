@@ -1,0 +1,310 @@
+"""Calls of nodes and saved flows: what goes in is data, what comes out is what is declared."""
+
+import json
+
+import anyio
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.mcp.talking import NAP, call, one_step, session, talk, until
+
+SHOW = 'printf "%s|" "$@"; cat'
+
+
+def words(result):
+    return "\n".join(each.text for each in result.content)
+
+
+def test_a_flow_gives_its_outputs_as_an_object_and_as_its_text(home):
+    result = call(home, "count", {"file": "three.txt"})
+    assert not result.is_error
+    assert result.structured_content == {"words": "3\n"}
+    assert json.loads(words(result)) == result.structured_content
+    assert result.meta["pflow/run"]
+
+
+def test_a_node_gives_its_writes(home):
+    assert call(home, "read-file", {"path": "three.txt"}).structured_content == {"content": "one two three\n"}
+
+
+def test_a_node_without_writes_gives_an_empty_object(home):
+    assert call(home, "write-file", {"path": "new.txt", "content": "text"}).structured_content == {}
+    assert (home.place / "new.txt").read_text() == "text"
+
+
+LIKE_SYNTAX = [
+    "$content",
+    "${content}",
+    "$$",
+    "--help",
+    "-r",
+    "@three.txt",
+    "a => b",
+    "`id`",
+    "$(id)",
+    "ü\u2028\x1b",
+    "",
+]
+
+
+def test_what_looks_like_a_template_a_flag_or_a_file_is_a_value(home):
+    result = call(home, "shell", {"command": SHOW, "args": LIKE_SYNTAX, "input": "$stdin ${x}"})
+    assert result.structured_content["stdout"] == "".join(f"{each}|" for each in LIKE_SYNTAX) + "$stdin ${x}"
+
+
+VALUES = ["$x", "${x}", "--verbatim", "@three.txt", "a=b => c", "007", "line\n", "[1", "ü"]
+
+
+def test_so_it_is_in_a_param_of_a_node_and_in_an_input_of_one_step_of_a_flow(home):
+    (home.nodes / "echo.py").write_text(
+        "from pflow import Node\n\nclass Echo(Node):\n    '''Echo.\n\n    Interface:\n"
+        '    - Writes: shared["got"]: str\n    - Params: say: str = ""\n    \'\'\'\n'
+        "    def post(self, shared, prep, done):\n        shared['got'] = self.params['say']\n"
+    )
+    home.save("any-command", one_step("shell"))
+    home.save("echoing", one_step("echo"))
+
+    async def work(client):
+        async def of(tool, write, arguments):
+            return (await client.call_tool(tool, arguments)).structured_content[write]
+
+        for value in VALUES:
+            assert await of("echo", "got", {"say": value}) == value
+            assert await of("echoing", "got", {"only.say": value}) == value
+            assert await of("any-command", "stdout", {"command": f"cat <<'end'\n{value}\nend"}) == f"{value}\n"
+
+    talk(home, work)
+
+
+def test_types_are_kept_on_the_way_in_and_out(home):
+    given = {"text": "ü🎉", "none": None, "list": [1, 2.5, True, {"a": None}], "bytes": {"$bytes": "//4="}}
+    home.save("same", {"pflow": 1, "inputs": {"x": {"type": "any"}}, "outputs": {"y": "x"}, "nodes": [LOOK]})
+
+    async def work(client):
+        return [(await client.call_tool("same", {"x": value})).structured_content["y"] for value in given.values()]
+
+    assert talk(home, work) == list(given.values())
+
+
+LOOK = {"id": "look", "type": "list-files", "inputs": {"pattern": "*"}}
+
+
+def test_a_flow_that_takes_what_is_piped_has_it_as_an_input(home):
+    home.save("upper", one_step("shell", command="tr a-z A-Z", input="<$stdin>"))
+    mapped = {"only": {"input_mappings": {"input": "stdin"}}}
+    home.save("lower", {**one_step("shell", command="tr A-Z a-z"), "mappings": mapped})
+
+    async def work(client):
+        given = {"stdin": "Text $x"}
+        return [(await client.call_tool(name, given)).structured_content["stdout"] for name in ("upper", "lower")]
+
+    assert talk(home, work) == ["<TEXT $X>", "text $x"]
+    assert call(home, "upper", {}).is_error
+
+
+def test_bytes_that_are_no_text_come_as_base64(home):
+    result = call(home, "shell", {"command": r"printf '\377\376'"})
+    assert result.structured_content["stdout"] == {"$bytes": "//4="}
+
+
+WRONG = [
+    ("count", {}, "'file' is a required property"),
+    ("count", {"file": 3}, "'file': 3 is not of type 'string'"),
+    ("count", {"file": "x", "shell": "y"}, "'shell' was unexpected"),
+    ("count", {"file": "x", "count.command": "id"}, "'count.command' was unexpected"),
+    ("count", {"file": "x", "$pflow": {"v": 2}}, "'$pflow' was unexpected"),
+    ("llm", {"prompt": "x", "temperature": "hot"}, "'temperature': 'hot' is not of type 'number'"),
+    ("pflow_run", {"name": "count", "inputs": {"file": 3}}, "'file': 3 is not of type 'string'"),
+    ("pflow_run", {}, "'name' is a required property"),
+    ("read-file", {"path": ""}, "'path': ''"),
+    ("shell", {"command": "x", "input": 1 << 70}, "past 64 bits"),
+    ("shell", {"command": "x", "input": {"$bytes": "?"}}, "holds no base64 text"),
+]
+
+
+def test_arguments_that_do_not_fit_are_said(home):
+    async def work(client):
+        return [await client.call_tool(tool, arguments) for tool, arguments, _ in WRONG]
+
+    for result, (tool, arguments, said) in zip(talk(home, work), WRONG, strict=True):
+        assert result.is_error, (tool, arguments)
+        assert said in words(result), (tool, arguments)
+
+
+def test_a_failure_is_a_result_with_the_words_the_code_and_the_step(home):
+    result = call(home, "count", {"file": "gone.txt"})
+    assert result.is_error
+    assert "pflow run: read (read-file): cannot read 'gone.txt': no such file" in words(result)
+    assert words(result).endswith("exit 66, step 'read' (read-file)")
+    assert result.meta["pflow/error"]["exit"] == 66
+    assert "cannot read 'gone.txt'" in (home.place / "said").read_text()
+
+
+def test_a_child_that_is_killed_is_a_failure(home):
+    home.save("murder", one_step("shell", command="kill -9 $PPID"))
+    result = call(home, "murder", {})
+    assert result.is_error
+    assert result.meta["pflow/error"]["exit"] == 137
+
+
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(home):
+    async def work(client):
+        with pytest.raises(MCPError, match="Unknown tool: gone"):
+            await client.call_tool("gone", {})
+
+    talk(home, work)
+
+
+FLOW_TEXTS = [
+    "read-file --path=a => shell --command=id",
+    "three.txt",
+    "./flow.pflow.json",
+    '{"nodes": []}',
+    "../x",
+    "flow:",
+]
+
+
+def test_only_what_was_saved_is_run(home):
+    (home.place / "flow.pflow.json").write_text(json.dumps(NAP))
+
+    async def work(client):
+        return [await client.call_tool("pflow_run", {"name": text}) for text in FLOW_TEXTS]
+
+    for result in talk(home, work):
+        assert result.is_error
+        assert "no such node or saved flow here" in words(result)
+    assert not home.nappers()
+
+
+def test_what_is_not_offered_is_not_run_by_its_name_either(home):
+    result = call(home, "pflow_run", {"name": "shell", "inputs": {"command": "touch made"}}, "--read-only")
+    assert "cannot find 'shell'" in words(result)
+    assert not (home.place / "made").exists()
+
+
+def test_pflow_run_takes_either_name_of_a_flow(home):
+    async def work(client):
+        given = {"inputs": {"file": "three.txt"}}
+        return [await client.call_tool("pflow_run", {"name": name, **given}) for name in ("count", "flow:count")]
+
+    assert [result.structured_content for result in talk(home, work)] == [{"words": "3\n"}] * 2
+
+
+def test_each_step_is_progress(home):
+    heard = []
+
+    async def hear(*news):
+        heard.append(news)
+
+    async def work(client):
+        await client.call_tool("count", {"file": "three.txt"}, progress_callback=hear)
+        await until(lambda: len(heard) == 4)
+
+    talk(home, work)
+    assert heard == [
+        (0.5, 2.0, "read (read-file) …"),
+        (1.0, 2.0, "read (read-file) done"),
+        (1.5, 2.0, "count (shell) …"),
+        (2.0, 2.0, "count (shell) done"),
+    ]
+
+
+def test_the_trace_that_was_asked_for_is_written_as_ever(home):
+    async def hear(*news):
+        pass
+
+    trace = home.place / "trace.jsonl"
+    work = lambda client: client.call_tool("count", {"file": "three.txt"}, progress_callback=hear)  # noqa: E731
+    talk(home, work, PFLOW_TRACE=str(trace))
+    assert [json.loads(line)["event"] for line in trace.read_text().splitlines()] == ["start", "end", "start", "end"]
+
+
+def test_two_calls_run_at_the_same_time(home):
+    """Each waits for what the other does."""
+    home.save("ping", one_step("shell", command="touch ping; until test -e pong; do sleep 0.02; done; echo ping"))
+    home.save("pong", one_step("shell", command="touch pong; until test -e ping; do sleep 0.02; done; echo pong"))
+    results = {}
+
+    async def whole():
+        with anyio.fail_after(60):
+            async with session(home) as client, anyio.create_task_group() as both:
+
+                async def one(name):
+                    results[name] = await client.call_tool(name, {})
+
+                both.start_soon(one, "ping")
+                both.start_soon(one, "pong")
+
+    anyio.run(whole)
+    assert {name: each.structured_content["stdout"] for name, each in results.items()} == {
+        "ping": "ping\n",
+        "pong": "pong\n",
+    }
+
+
+def test_what_is_too_long_is_cut_and_says_so(home):
+    result = call(home, "shell", {"command": "head -c 3000000 /dev/zero | tr '\\0' x"})
+    assert result.structured_content["stdout"].endswith("… (2,900,000 more characters)")
+    assert "were cut" in words(result)
+    assert result.meta["pflow/cut"]
+
+
+def test_what_is_far_too_much_is_not_kept(home):
+    result = call(home, "shell", {"command": "head -c 100000000 /dev/zero | tr '\\0' x"})
+    assert result.is_error
+    assert "it is more than 64 MiB" in words(result)
+
+
+def test_a_large_value_goes_in(home):
+    result = call(home, "shell", {"command": "wc -c", "input": "x" * 20_000_000})
+    assert result.structured_content["stdout"].strip() == "20000000"
+
+
+def test_what_cannot_be_a_flag_is_said(home):
+    home.save("any-command", one_step("shell"))
+
+    async def work(client):
+        return [await client.call_tool("any-command", {"command": each}) for each in ("x" * 200_000, "a\0b")]
+
+    long, null = talk(home, work)
+    assert "cannot take 'only.command': it is longer than 120,000 bytes" in words(long)
+    assert "cannot take 'only.command': it holds a NUL" in words(null)
+
+
+def test_a_call_of_too_many_flags_is_said(home):
+    steps = [{"id": f"run{number}", "type": "shell"} for number in range(20)]
+    home.save("many", {"pflow": 1, "nodes": steps})
+    long = {f"run{number}.command": "x" * 119_000 for number in range(1, 20)}
+    result = call(home, "many", {"command": "x", **long})
+    assert result.is_error
+    assert "cannot start what was called: argument list too long" in words(result)
+
+
+def test_what_a_node_prints_is_not_in_the_protocol(home):
+    (home.nodes / "loud.py").write_text(
+        "import os\nfrom pflow import Node\n\nclass Loud(Node):\n    '''Shout.\n\n    Interface:\n"
+        "    - Writes: shared[\"x\"]: int\n    '''\n"
+        "    def post(self, shared, prep, done):\n"
+        "        print('\\x1b[31mprinted'); os.system('echo from below'); shared['x'] = 1\n"
+    )
+    home.save("louder", one_step("loud"))
+
+    async def work(client):
+        return [(await client.call_tool(name, {})).structured_content for name in ("loud", "louder")]
+
+    assert talk(home, work) == [{"x": 1}, {"x": 1}]
+    said = (home.place / "said").read_text()
+    assert "\\x1b[31mprinted" in said
+    assert "\x1b" not in said
+
+
+def test_what_breaks_its_promise_is_said(home):
+    (home.nodes / "liar.py").write_text(
+        "from pflow import Node\n\nclass Liar(Node):\n    '''Lie.\n\n    Interface:\n"
+        "    - Writes: shared[\"number\"]: int\n    '''\n"
+        "    def post(self, shared, prep, done):\n        shared['number'] = 'seven'\n"
+    )
+    result = call(home, "liar", {})
+    assert result.is_error
+    assert "seven" in words(result) or "number" in words(result)

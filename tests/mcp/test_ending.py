@@ -1,0 +1,152 @@
+"""How calls and the server end: nothing that they began goes on."""
+
+import json
+import os
+import signal
+import subprocess
+
+import anyio
+import pytest
+
+from tests.mcp.talking import BIN, PATIENCE, session, until
+
+
+@pytest.fixture
+def server(home):
+    """A server that is spoken to by hand, with the flow NAP running in it."""
+    started = subprocess.Popen(
+        [BIN / "pflow", "mcp", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=home.place,
+        env=home.environment(),
+    )
+    begin(started)
+    ask(started, 2, "tools/call", name="nap", arguments={})
+    wait(home.napping)
+    with started:
+        yield started
+        started.kill()
+    assert not home.napping()
+
+
+def ask(server, id, method, **params):
+    message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": id} if id else {})
+    server.stdin.write(json.dumps(message).encode() + b"\n")
+    server.stdin.flush()
+
+
+def begin(server, version="2025-11-25"):
+    """Shake hands; what the server says of itself."""
+    about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    ask(server, 1, "initialize", **about)
+    answer = json.loads(server.stdout.readline())["result"]
+    ask(server, None, "notifications/initialized")
+    return answer
+
+
+def wait(is_so):
+    async def whole():
+        with anyio.fail_after(PATIENCE):
+            await until(is_so)
+
+    anyio.run(whole)
+
+
+def test_a_call_that_is_cancelled_ends_what_it_began_and_no_other_call(home):
+    async def whole():
+        with anyio.fail_after(PATIENCE):
+            async with session(home) as client, anyio.create_task_group() as first:
+                async with anyio.create_task_group() as second:
+                    first.start_soon(client.call_tool, "nap", {})
+                    await until(lambda: len(home.napping()) == 1)
+                    second.start_soon(client.call_tool, "nap", {})
+                    await until(lambda: len(home.napping()) == 2)
+                    second.cancel_scope.cancel()
+                await until(lambda: len(home.napping()) == 1)
+                assert home.napping() == home.nappers()[:1]
+                result = await client.call_tool("count", {"file": "three.txt"})
+                assert result.structured_content == {"words": "3\n"}
+                first.cancel_scope.cancel()
+
+    anyio.run(whole)
+    wait(lambda: not home.napping())
+
+
+def test_what_does_not_hear_sigterm_is_killed(home):
+    home.save("deaf", {"pflow": 1, "nodes": [{"id": "deaf", "type": "deaf"}]})
+    (home.nodes / "deaf.py").write_text(
+        "import os, signal, time\nfrom pflow import Node\n\nclass Deaf(Node):\n    '''Do not hear.\n\n    Interface:\n"
+        "    - Writes: shared[\"x\"]: int\n    '''\n    def exec(self, nothing):\n"
+        "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "        open('nap.pid', 'w').write(str(os.getpid()))\n        time.sleep(1000)\n"
+    )
+
+    async def whole():
+        with anyio.fail_after(PATIENCE):
+            async with session(home) as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "deaf", {})
+                await until(home.napping)
+                tasks.cancel_scope.cancel()
+
+    anyio.run(whole)
+    wait(lambda: not home.napping())
+
+
+def test_a_client_that_hangs_up_ends_everything(home, server):
+    server.stdin.close()
+    assert server.wait(PATIENCE) == 0
+    assert not home.napping()
+
+
+def test_a_client_that_is_gone_ends_everything(home, server):
+    server.stdout.close()
+    ask(server, 3, "ping")
+    server.stdin.close()
+    assert server.wait(PATIENCE) in (0, -signal.SIGPIPE)
+    assert b"Traceback" not in server.stderr.read()
+    assert not home.napping()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_everything(home, server, signum):
+    server.send_signal(signum)
+    assert server.wait(PATIENCE) == -signum
+    assert not home.napping()
+
+
+@pytest.mark.skipif(os.uname().sysname != "Linux", reason="the system does not tell children of their parent's death")
+def test_a_server_that_is_killed_leaves_nothing_behind(home, server):
+    server.kill()
+    wait(lambda: not home.napping())
+
+
+def test_what_is_no_message_is_survived(home, server):
+    server.stdin.write(b'nonsense\n{"jsonrpc": "2.0"\n\xff\n[]\n{"jsonrpc":"2.0","id":8,"method":"no/such"}\n')
+    ask(server, 9, "ping")
+    answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+    assert [each["id"] for each in answers] == [8, 9]
+    assert "result" in answers[1]
+    server.stdin.close()
+    assert b"Traceback" not in server.stderr.read()
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_a_client_of_an_older_protocol_is_served_in_it(home, version):
+    with subprocess.Popen(
+        [BIN / "pflow", "mcp", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=home.place,
+        env=home.environment(),
+    ) as server:
+        assert begin(server, version)["protocolVersion"] == version
+        ask(server, 2, "tools/list")
+        tools = json.loads(server.stdout.readline())["result"]["tools"]
+        assert "count" in [tool["name"] for tool in tools]
+        ask(server, 3, "tools/call", name="count", arguments={"file": "three.txt"})
+        result = json.loads(server.stdout.readline())["result"]
+        assert json.loads(result["content"][0]["text"]) == {"words": "3\n"}
+        server.stdin.close()
+        assert server.wait(PATIENCE) == 0

@@ -1,0 +1,199 @@
+"""Which tools there are, and what a client is told of each."""
+
+import anyio
+import mcp_types as types
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.tool_name_validation import validate_tool_name
+
+from pflow.discovery import launcher
+from pflow.registry import bundled_names
+from tests.mcp.talking import BIN, COUNT, PATIENCE, listed, one_step, talk, until
+
+FIXED = ["pflow_list", "pflow_describe", "pflow_check", "pflow_plan", "pflow_run", "pflow_trace"]
+
+NODE = '''
+from pflow import Node, flow_safe
+
+
+@flow_safe
+class Rate(Node):
+    """Rate a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Reads: shared["tags"]: list[str] = []  # what it is about
+    - Reads: shared["token"]: str = "" [secret]  # who asks
+    - Writes: shared["rating"]: dict{stars: int, why: str} [pipe]  # how good it is
+    - Writes: shared["key"]: str [secret]  # not to be seen
+    - Params: scale: low|high = "low"  # how strict
+    - Params: data: bytes = null  # more
+    """
+'''
+
+
+def test_nodes_and_saved_flows_are_tools_beside_the_fixed_ones(home):
+    assert {*FIXED, *bundled_names(), "count", "nap"} == listed(home).keys()
+    assert launcher("pflow-llm")
+
+
+def test_an_interface_is_a_schema_without_its_secrets(home):
+    (home.nodes / "rate.py").write_text(NODE)
+    tool = listed(home)["rate"]
+    assert tool.description == "Rate a text."
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "the text"},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "what it is about", "default": []},
+            "scale": {"type": "string", "enum": ["low", "high"], "description": "how strict", "default": "low"},
+            "data": {
+                "anyOf": [
+                    {"type": "string"},
+                    {
+                        "type": "object",
+                        "properties": {"$bytes": {"type": "string", "contentEncoding": "base64"}},
+                        "required": ["$bytes"],
+                        "additionalProperties": False,
+                    },
+                ],
+                "description": "more",
+            },
+        },
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+    shape = {"type": "object", "properties": {"stars": {"type": "integer"}, "why": {"type": "string"}}}
+    rating = {**shape, "description": "how good it is"}
+    assert tool.output_schema == {"type": "object", "properties": {"rating": rating}}
+
+
+def test_a_flow_tells_its_inputs_its_outputs_and_the_params_of_its_steps(home):
+    tool = listed(home)["count"]
+    assert tool.description == COUNT["description"]
+    assert tool.input_schema["required"] == ["file"]
+    assert set(tool.input_schema["properties"]) == {"file", "read.encoding", "count.check"}
+    assert set(tool.output_schema["properties"]) == {"words"}
+
+
+def test_effects_are_annotations(home):
+    (home.nodes / "rate.py").write_text(NODE)
+    tools = listed(home)
+    hints = {
+        name: [each.read_only_hint, each.destructive_hint, each.idempotent_hint, each.open_world_hint]
+        for name, each in ((name, tool.annotations) for name, tool in tools.items())
+    }
+    assert hints["read-file"] == [True, False, False, False]
+    assert hints["write-file"] == [False, True, False, False]
+    assert hints["llm"] == [False, None, False, True]
+    assert hints["rate"] == [True, False, True, False]
+    assert hints["count"] == [False, True, False, False]
+    assert hints["pflow_run"] == [False, True, False, True]
+    assert hints["pflow_plan"] == [True, False, False, True]
+
+
+def test_read_only_offers_what_changes_nothing(home):
+    home.save("look", one_step("read-file"))
+    tools = listed(home, "--read-only")
+    assert {*FIXED, "list-files", "read-file", "look"} == tools.keys()
+    assert all(tool.annotations.read_only_hint for tool in tools.values())
+
+
+def test_names_offer_these_alone(home):
+    assert listed(home, "count", "read-file", "pflow_trace").keys() == {"count", "read-file", "pflow_trace"}
+
+
+def test_what_has_no_interface_is_left_out_and_said(home):
+    (home.nodes / "loose.py").write_text("import pocketflow\n\nclass Loose(pocketflow.Node):\n    '''Loose.'''\n")
+    home.save("loose-flow", one_step("loose"))
+    home.save("gone", one_step("no-such-node"))
+    home.save("broken", "{")
+    home.save("closed", {**one_step("loose"), "inputs": {"x": {"type": "int"}}})
+    tools = listed(home)
+    assert not {"loose", "loose-flow", "gone", "broken"} & tools.keys()
+    assert tools["closed"].annotations.destructive_hint
+    assert tools["closed"].output_schema is None
+    said = (home.place / "said").read_text()
+    assert "'loose' is not offered: it declares no interface" in said
+    assert "'flow:loose-flow' is not offered: it has steps without an interface, and no inputs of its own" in said
+    assert "'flow:gone' is not offered: there is no node 'no-such-node'" in said
+    assert "'flow:broken' is not offered: cannot read" in said
+    assert "Traceback" not in said
+
+
+HOSTILE = [
+    ";rm -rf ~",
+    "$(touch x)",
+    "a\nb",
+    "\x1b[31mred",
+    "zoë",
+    "--help",
+    "..",
+    "x" * 150,
+    "a.b",
+    "a b",
+    "%s",
+    "llm",
+]
+
+
+def test_whatever_a_flow_is_called_its_tool_has_a_good_name_of_its_own(home):
+    for name in (*HOSTILE, *FIXED):
+        home.save(name, {**COUNT, "description": f"\x1b]0;{name}\x07 and more"})
+    tools = listed(home)
+    assert all(validate_tool_name(name).is_valid and len(name) <= 64 for name in tools)
+    titles = {tool.title for tool in tools.values()}
+    assert titles >= {"zoë", "--help", "x" * 150, "a.b", "%s"}
+    assert tools["flow_llm"].title == "llm"
+    assert tools["flow_pflow_run"].title == "pflow_run"
+    assert tools["pflow_run"].title != "pflow_run"
+    assert all(
+        sign.isprintable() for tool in tools.values() for sign in f"{tool.title}{tool.description}" if sign != "\n"
+    )
+    said = (home.place / "said").read_text()
+    assert "\x1b" not in said
+    assert "is not offered: its name has white space or signs that cannot be printed" in said
+
+
+def test_a_client_hears_of_a_flow_that_was_saved_or_removed(home):
+    changes = []
+
+    async def hear(message):
+        if isinstance(message, types.ToolListChangedNotification):
+            changes.append(message)
+
+    async def names(client):
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    async def whole():
+        server = StdioServerParameters(
+            command=str(BIN / "pflow"), args=["mcp", "serve"], env=home.environment(), cwd=str(home.place)
+        )
+        with anyio.fail_after(PATIENCE):
+            async with (
+                stdio_client(server) as (read, write),
+                ClientSession(read, write, message_handler=hear) as client,
+            ):
+                started = await client.initialize()
+                assert started.capabilities.tools.list_changed
+                assert "new" not in await names(client)
+                home.save("new", COUNT)
+                await until(lambda: len(changes) == 1)
+                assert "new" in await names(client)
+                (home.flows / "new.pflow.json").unlink()
+                assert "new" not in await names(client)
+
+    anyio.run(whole)
+
+
+def test_five_hundred_flows_are_listed_and_found(home):
+    for number in range(500):
+        home.save(f"flow-{number}", {**COUNT, "description": f"Count the words of book {number}."})
+    home.save("flow-321", {**COUNT, "description": "Measure a poem."})
+
+    async def work(client):
+        return await client.list_tools(), await client.call_tool("pflow_list", {"search": "measure poem"})
+
+    tools, found = talk(home, work)
+    assert sum(tool.name.startswith("flow-") for tool in tools.tools) == 500
+    assert found.structured_content["tools"][0]["tool"] == "flow-321"

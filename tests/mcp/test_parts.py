@@ -1,0 +1,123 @@
+"""The parts of the server that are logic: names, schemas, bounds, what changes a list."""
+
+import os
+import sys
+
+import pytest
+
+from pflow.mcp.catalogue import mark_of_files
+from pflow.mcp.names import tool_name
+from pflow.mcp.progress import Progress
+from pflow.mcp.schema import fault_in, schema_of
+from pflow.mcp.trim import size_of, trim
+from pflow.types import parse_type
+
+NAMES = [
+    ("llm", [], "llm"),
+    ("flow:fix-issue", [], "fix-issue"),
+    ("flow:llm", ["llm"], "flow_llm"),
+    ("flow:pflow_run", ["pflow_run"], "flow_pflow_run"),
+    ("flow:a b", [], "a_b-"),
+    ("flow:--x", [], "flow_--x"),
+    ("flow:-ü", [], "_-"),
+    ("flow:zoë", [], "zo_-"),
+    ("flow:" + "x" * 200, [], "x" * 55 + "-"),
+]
+
+
+@pytest.mark.parametrize(("label", "taken", "begins"), NAMES)
+def test_a_tool_is_called_what_it_is_as_far_as_that_can_be(label, taken, begins):
+    name = tool_name(label, taken)
+    assert name.startswith(begins)
+    assert len(name) == len(begins) + 8 * begins.endswith("-")
+
+
+def test_names_that_would_be_one_are_two():
+    assert tool_name("flow:a b", []) != tool_name("flow:a\tb", [])
+
+
+FITTING = [
+    ("str", "", 1),
+    ("int", 7, 7.5),
+    ("float", 7.5, "7.5"),
+    ("bool", False, 0),
+    ("path", "a", ""),
+    ("bytes", {"$bytes": "//4="}, {"$bytes": 1}),
+    ("low|high", "low", "middle"),
+    ("list", [None, 1], {}),
+    ("list[int]", [1, 2], [1, "2"]),
+    ("dict", {"a": 1}, []),
+    ("dict{a: int, b: list[str]}", {"a": 1, "more": 2}, {"b": [1]}),
+]
+
+
+@pytest.mark.parametrize(("type", "good", "bad"), FITTING)
+def test_a_schema_takes_what_its_type_does(type, good, bad):
+    schema = schema_of(parse_type(type)[0])
+    assert fault_in(schema, good) == ""
+    assert fault_in(schema, bad)
+
+
+@pytest.mark.parametrize("value", [None, 1, 1.5, "x", True, [1], {"a": [None]}])
+def test_any_takes_everything(value):
+    assert fault_in(schema_of(parse_type("any")[0]), value) == ""
+
+
+def test_what_is_short_is_not_cut():
+    value = {"text": "x" * 100, "bytes": {"$bytes": "//4="}}
+    assert trim(value, 1000) == (value, False)
+
+
+BIG = [
+    "x" * 10_000,
+    ["item"] * 10_000,
+    {str(n): n for n in range(10_000)},
+    [["x" * 1000] * 1000],
+    {"$bytes": "AAAA" * 10_000},
+    "ü🎉" * 10_000,
+]
+
+
+@pytest.mark.parametrize("value", BIG, ids=range(len(BIG)))
+def test_what_is_long_is_cut_below_the_limit(value):
+    cut, is_cut = trim({"value": value, "short": "kept"}, 5000)
+    assert is_cut
+    assert size_of(cut) <= 5000
+    assert cut["short"] == "kept"
+
+
+def test_a_loop_is_progress_without_an_end():
+    progress = Progress(1)
+    line = b'{"v":1,"event":"%s","time":1.0,"step":"a\\u001b","node":"llm"}'
+    told = [progress.take(line % event) for event in (b"start", b"end", b"start")]
+    assert [(done, total) for done, total, _ in told] == [(0.5, 1.0), (1.0, 1.0), (1.5, None)]
+    assert "\x1b" not in told[0][2]
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"event":1}', b'{"v":1,"event":"start","time":1,"step":"a/b"}'])
+def test_what_is_no_step_of_the_flow_is_no_progress(line):
+    assert Progress(1).take(line) is None
+
+
+def test_the_list_changes_with_the_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    marks = [mark_of_files()]
+    (tmp_path / "pflow" / "flows").mkdir(parents=True)
+    file = tmp_path / "pflow" / "flows" / "a.pflow.json"
+    file.write_text("{}")
+    marks.append(mark_of_files())
+    assert mark_of_files() == marks[-1]
+    os.utime(file, ns=(1, 1))
+    marks.append(mark_of_files())
+    file.unlink()
+    marks.append(mark_of_files())
+    assert len({*marks[:3]}) == 3
+    assert marks[3] == marks[0]
+
+
+def test_only_serving_loads_the_sdk():
+    code = (
+        "import sys, pflow.commands.mcp, pflow.mcp.catalogue; sys.exit('mcp' in sys.modules or 'anyio' in sys.modules)"
+    )
+    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0

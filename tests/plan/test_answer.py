@@ -1,0 +1,112 @@
+"""Reading a model's answer: the one flow in it, whatever stands around it, and what is said where there is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.models.talk import Said
+from pflow.plan.answer import read_flow
+from pflow.scanner import scan_loosely
+
+FLOW = '{"nodes": [{"id": "a", "type": "llm"}]}'
+OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
+
+
+def read(text, **more):
+    return read_flow(Said(text, **more))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FLOW,
+        f"\n\n {FLOW} \n",
+        f"```json\n{FLOW}\n```",
+        f"```\n{FLOW}\n```",
+        f"Here is {{your}} flow:\n```json\n{FLOW}\n```\nIt uses ${{a.response}}, and {{}}.",
+        f"Here it is: {FLOW} Does it please you?",
+        f'{{"inputs": {{"path": "x"}}}}\n{FLOW}',
+        f"{FLOW}\n\n{FLOW}",
+        f"[{FLOW}]",
+        f'{{"flow": {FLOW}',
+        f"<think>perhaps {OTHER}</think>{FLOW}",
+        f"\ufeff{FLOW}\0",
+    ],
+)
+def test_the_flow_is_found(text):
+    assert read(text) == (json.loads(FLOW), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it is empty"),
+        ("  \n", "it is empty"),
+        ("I cannot do that.", "it holds no JSON: 'I cannot do that.'"),
+        ("no\x1b[31m\nJSON", "it holds no JSON: 'no\\x1b[31m JSON'"),
+        ("[1, 2]", "it holds no JSON: '[1, 2]'"),
+        ("null", "it holds no JSON: 'null'"),
+        ('{"steps": []}', 'its JSON has no "nodes"'),
+        ('[{"id": "a"}, {"id": "b"}]', 'its JSON has no "nodes"'),
+        (FLOW[:-3], "its JSON cannot be read: it ends in the middle"),
+        ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: NaN is not JSON"),
+        ('{"nodes": [Infinity]}', "its JSON cannot be read: Infinity is not JSON"),
+        ('{"nodes": [1,]}', "its JSON cannot be read: "),
+        ("{'nodes': []}", "it holds no JSON: "),
+        ('{"nodes": [], "nodes": []}', "its JSON cannot be read: "),
+        ('{"nodes": ["\\ud800"]}', "its JSON cannot be read: "),
+        ('{"nodes": [99999999999999999999999]}', "its JSON cannot be read: "),
+        ('{"nodes": ' + "[" * 200 + "]" * 200 + "}", "its JSON cannot be read: line 1, column 110: it is nested"),
+        ('{"nodes": ' * 100_000, "its JSON cannot be read: it is nested too deeply"),
+        (f"{FLOW} or {OTHER}", "it holds 2 flows"),
+        (f"<think>so {FLOW}", "it stops while it still thinks"),
+        ("\0\x01\x02" * 100, "it holds no JSON: "),
+    ],
+)
+def test_what_holds_no_flow_is_a_finding(text, message):
+    flow, (finding,) = read(text)
+
+    assert flow is None
+    assert (finding.rule, finding.place) == ("PL00", "the answer")
+    assert finding.message.startswith(message)
+    assert str(finding).isprintable()
+    assert finding.remedy
+    assert len(str(finding)) < 500
+
+
+def test_an_answer_that_is_too_long_is_not_looked_into():
+    flow, (finding,) = read(FLOW, is_too_long=True)
+    assert (flow, finding.message) == (None, "it is longer than a flow can be")
+
+
+def test_an_answer_that_stopped_at_its_limit_is_told_so():
+    _, (finding,) = read(FLOW[:-3], is_limited=True)
+    assert "token limit" in finding.remedy
+
+
+@pytest.mark.parametrize("piece", ['{"', "{", '{"a":', '{"a":[', '{"a":{},', '{"nodes":', '{"a":1}', '["', "<think>"])
+def test_a_megabyte_of_anything_is_looked_at_a_few_times(piece, monkeypatch):
+    failed = []
+
+    def scan_and_count(text, at=0):
+        try:
+            return scan_loosely(text, at)
+        except ValueError:
+            failed.append(at)
+            raise
+
+    monkeypatch.setattr("pflow.plan.answer.scan_loosely", scan_and_count)
+    flow, findings = read(piece * (1_000_000 // len(piece)))
+    assert (flow, len(findings)) == (None, 1)
+    assert len(failed) <= 20
+
+
+@given(st.text() | st.text('{}[]":,\\nodes <>/`0', max_size=60))
+def test_any_text_is_a_flow_or_a_finding(text):
+    flow, findings = read(text)
+    assert (flow is None) == bool(findings)
+    assert flow is None or isinstance(flow, dict)

@@ -1,0 +1,262 @@
+"""Plans are kept: the same sentence for the same nodes, flows and model sends one request, anything else another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pflow.flow.unload import flow_to_ir
+from pflow.plan.cache import Kept
+from pflow.plan.planner import plan_sentence
+from tests.peers.openai_server import OpenAIServer
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = "read data.txt, summarize it"
+
+SHOUT = '''from pflow import Node
+
+
+class Shout(Node):
+    """Say a text loudly.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # what to say
+    - Writes: shared["shouted"]: str [pipe]  # {doc}
+    """
+
+    def exec(self, text):
+        return {body}
+'''
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    with OpenAIServer(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture
+def home(peer, tmp_path, monkeypatch):
+    """A home with an empty cache; the server counts what is asked from here on."""
+    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "PFLOW_PLAN_MODEL", "PFLOW_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("LLM_USER_PATH", str(peer.llm_user_path))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for name, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"), ("HOME", "")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
+@pytest.fixture
+def asked(peer, home):
+    """How many requests there were since this test began."""
+    before = len(peer.requests())
+    return lambda: len(peer.requests()) - before
+
+
+def plan(sentence=SENTENCE, model="plan-right", **more):
+    planned = plan_sentence(sentence, model=model, **more)
+    return flow_to_ir(planned.flow), planned.is_remembered
+
+
+def entries(home):
+    return sorted((home / "cache" / "pflow" / "plans").glob("*.json"))
+
+
+def put(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def shout(home, doc="loud", body="text.upper()"):
+    put(home / "data" / "pflow" / "nodes" / "shout.py", SHOUT.format(doc=doc, body=body))
+
+
+def save(home, description):
+    flow = {"description": description, "nodes": [{"type": "llm", "inputs": {"prompt": "x"}}]}
+    put(home / "data" / "pflow" / "flows" / "mine.pflow.json", json.dumps(flow))
+
+
+def test_the_same_sentence_twice_sends_one_request(home, asked):
+    first, again = plan(), plan("  read data.txt,\n summarize it ")
+
+    assert (first[1], again[1]) == (False, True)
+    assert first[0] == again[0]
+    assert asked() == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda home: plan("read data.txt, summarize it well"),
+        lambda home: plan(model="plan-prose"),
+        lambda home: plan(fresh=True),
+        lambda home: (shout(home), plan()),
+        lambda home: (save(home, "a flow"), plan()),
+    ],
+    ids=["sentence", "model", "fresh", "node", "flow"],
+)
+def test_what_is_not_the_same_sends_another(home, asked, change):
+    plan()
+    change(home)
+    assert asked() == 2
+
+
+def test_a_nodes_interface_counts_and_not_its_code(home, asked):
+    shout(home)
+    plan()
+    shout(home, body="text.upper() + '!'")
+    plan()
+    assert asked() == 1
+
+    shout(home, doc="very loud")
+    plan()
+    assert asked() == 2
+
+
+def test_a_saved_flow_that_changed_sends_another(home, asked):
+    save(home, "one thing")
+    plan()
+    save(home, "another thing")
+    plan()
+    plan()
+    assert asked() == 2
+
+
+def test_fresh_takes_the_place_of_what_was_kept(home, asked):
+    plan()
+    plan(fresh=True)
+    assert plan()[1]
+    assert len(entries(home)) == 1
+    assert asked() == 2
+
+
+def test_what_does_not_pass_is_not_kept(home, asked):
+    with pytest.raises(Exception, match="cannot plan"):
+        plan(model="plan-never")
+    assert entries(home) == []
+
+
+def test_nobody_else_may_read_a_plan(home):
+    plan()
+    (file,) = entries(home)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def _empty(file):
+    file.write_text("")
+
+
+def _cut(file):
+    file.write_text(file.read_text()[:-20])
+
+
+def _binary(file):
+    file.write_bytes(b"\xff\xfe" * 100)
+
+
+def _other(file):
+    file.write_text(json.dumps({**json.loads(file.read_text()), "sentence": "remove everything"}))
+
+
+def _smuggled(file):
+    entry = json.loads(file.read_text())
+    entry["ir"]["nodes"][1] = {"id": "summarize", "type": "./evil.pflow.json"}
+    file.write_text(json.dumps(entry))
+
+
+def _list(file):
+    file.write_text("[" * 100_000)
+
+
+def _no_flow(file):
+    file.write_text(json.dumps({**json.loads(file.read_text()), "ir": [1]}))
+
+
+def _large(file):
+    file.write_bytes(b" " * (1 << 25))
+
+
+def _writable_by_all(file):
+    file.chmod(0o666)
+
+
+def _directory(file):
+    file.unlink()
+    file.mkdir()
+
+
+def _fifo(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _dangling(file):
+    file.unlink()
+    file.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_empty, _cut, _binary, _other, _smuggled, _list, _no_flow, _large, _writable_by_all, _directory, _fifo, _dangling],
+    ids=lambda damage: damage.__name__,
+)
+def test_what_is_damaged_or_foreign_counts_as_not_there(home, asked, damage):
+    whole, _ = plan()
+    damage(entries(home)[0])
+
+    assert plan() == (whole, False)
+    assert asked() == 2
+
+
+def test_a_cache_that_cannot_be_written_is_none(home, asked):
+    put(home / "cache" / "pflow" / "plans", "a file")
+
+    assert [plan()[1], plan()[1]] == [False, False]
+    assert asked() == 2
+
+
+def test_without_a_home_there_is_no_cache(home, asked, monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name)
+
+    assert [plan()[1], plan()[1]] == [False, False]
+    assert entries(home) == []
+    assert asked() == 2
+
+
+def test_two_at_once_get_the_same_plan(home):
+    program = "import sys; from pflow.plan.planner import plan_sentence; from pflow.flow.unload import flow_to_ir\n"
+    program += "print(flow_to_ir(plan_sentence(sys.argv[1], model='plan-right').flow))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def work(_):
+        command = [sys.executable, "-c", program, SENTENCE]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=home).stdout
+
+    with ThreadPoolExecutor(3) as pool:
+        printed = set(pool.map(work, range(3)))
+    assert len(printed) == 1
+    assert len(entries(home)) == 1
+    assert [each.name for each in entries(home)[0].parent.iterdir()] == [entries(home)[0].name]
+
+
+def test_the_oldest_go_where_there_are_many(home):
+    for number in range(503):
+        Kept(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
+        os.utime(Kept(f"sentence {number}", "nodes", "model", 1).file, (number, number))
+    (home / "cache" / "pflow" / "plans" / "mine.txt").write_text("not a plan")
+    Kept("one more", "nodes", "model", 1).write({"nodes": []})
+
+    assert len(entries(home)) == 500
+    assert Kept("sentence 0", "nodes", "model", 1).read() is None
+    assert Kept("sentence 502", "nodes", "model", 1).read() == {"nodes": []}
+    assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()

@@ -1,0 +1,307 @@
+"""What --yes may run: effects held against what is allowed, links resolved, what is not known refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.load import load_text
+from pflow.plan.allowed import Allowed
+from pflow.plan.gate import refusals
+from pflow.plan.settled import Settled
+from tests.flow.checked import NODE
+
+INTERFACES = {
+    "Lower": ['Reads: shared["text"]: str  # a text', 'Writes: shared["lower"]: str [pipe]  # the same'],
+    "Log": [
+        'Reads: shared["path"]: path = "log.txt"  # where',
+        'Reads: shared["text"]: str = ""  # what',
+        "Params: also: path = null [env LOG_ALSO]  # where too",
+        "Effects: writes files",
+    ],
+    "Deploy": ["Effects: runs commands, writes files"],
+    "Anywhere": [],
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A working directory with files, links out of it and nodes of one's own."""
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    for name, lines in INTERFACES.items():
+        text = NODE.format(name=name, items="\n    ".join(f"- {line}" for line in lines))
+        (nodes / f"{name.lower()}.py").write_text(text if lines else text.replace("Interface:", "It does things."))
+    here = tmp_path / "here"
+    (here / "sub").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("secret")
+    (here / "link").symlink_to(tmp_path / "outside")
+    (here / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (here / "inner").symlink_to(here / "sub")
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PFLOW_NODES", str(nodes))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("LOG_ALSO", raising=False)
+    forget_kinds()
+    yield here
+    forget_kinds()
+
+
+def found(ir, *allow, words=(), has_stdin=False):
+    """The flags that the refusals of a flow name, each with its step."""
+    settled = Settled(load_text(json.dumps(ir), "plan").usable(), list(words))
+    assert not [each for each in settled.findings if not each.is_warning]
+    allowed = Allowed(allow, str(Path.cwd()))
+    refused = refusals(settled.plan, settled.values, allowed, has_stdin=has_stdin)
+    return [f"{each.step} {each.flag}" for each in refused]
+
+
+def step(type, **inputs):
+    return {"nodes": [{"id": "s", "type": type, "inputs": inputs}]}
+
+
+def writing(path):
+    return step("write-file", path=path, content="x")
+
+
+PATHS = ["s --allow=paths"]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_allowed"),
+    [
+        ("out.txt", True),
+        ("sub/new/out.txt", True),
+        ("./sub/../out.txt", True),
+        ("inner/out.txt", True),
+        ("../here/out.txt", True),
+        ("..", False),
+        ("../out.txt", False),
+        ("../here2/out.txt", False),
+        ("sub/../../out.txt", False),
+        ("link/out.txt", False),
+        ("link/new/out.txt", False),
+        ("link.txt", False),
+        ("inner/../../out.txt", False),
+        ("/etc/passwd", False),
+        ("/out.txt", False),
+        ("~/out.txt", False),
+        ("~root/out.txt", False),
+        ("/dev/stdout", False),
+        ("/proc/self/cwd/../out.txt", False),
+        ("a\0b", False),
+    ],
+)
+def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(place, path, is_allowed):
+    assert (found(writing(path)) == []) == is_allowed
+    assert (found(step("read-file", path=path)) == []) == is_allowed
+    assert found(writing(path), "paths") == []
+
+
+def test_an_absolute_path_into_the_working_directory_is_allowed(place):
+    assert found(writing(str(place / "out.txt"))) == []
+
+
+def test_the_refusal_names_the_step_the_place_and_the_smallest_leave(place):
+    settled = Settled(load_text(json.dumps(writing("link/out.txt")), "plan").usable(), [])
+    refusal = refusals(settled.plan, {}, Allowed((), str(place)), has_stdin=False)[0]
+    outside = place.parent / "outside"
+    assert str(refusal) == f"s writes 'link/out.txt', which is not below this directory (--allow={outside})"
+
+
+@pytest.mark.parametrize("allowed", ["..", "../outside", "{outside}", "{outside}/", "./link", "anything", "paths"])
+def test_a_directory_that_is_allowed_holds_the_files_below_it(place, allowed):
+    assert found(writing("link/out.txt"), allowed.format(outside=place.parent / "outside")) == []
+
+
+@pytest.mark.parametrize("allowed", ["./sub", "{outside}2", "commands", "/etc"])
+def test_another_directory_does_not(place, allowed):
+    assert len(found(writing("link/out.txt"), allowed.format(outside=place.parent / "outside"))) == 1
+
+
+@pytest.mark.parametrize("word", ["path", "", "network", "outside"])
+def test_what_is_no_such_word_is_said(place, word):
+    with pytest.raises(PflowError, match="cannot allow") as raised:
+        Allowed([word], ".")
+    assert raised.value.exit == 2
+
+
+def test_without_a_working_directory_no_relative_path_is_allowed(place):
+    settled = Settled(load_text(json.dumps(writing("out.txt")), "plan").usable(), [])
+    assert len(refusals(settled.plan, {}, Allowed((), None), has_stdin=False)) == 1
+
+
+def test_below_the_root_lies_everything_which_nobody_meant(place):
+    settled = Settled(load_text(json.dumps(writing("/etc/x")), "plan").usable(), [])
+    assert len(refusals(settled.plan, {}, Allowed((), "/"), has_stdin=False)) == 1
+    assert refusals(settled.plan, {}, Allowed(["/"], "/"), has_stdin=False) == []
+
+
+def test_a_command_needs_its_own_leave(place):
+    shell = step("shell", command="ls")
+    assert found(shell) == ["s --allow=commands"]
+    assert found(shell, "paths", "..") == ["s --allow=commands"]
+    assert found(shell, "commands") == found(shell, "anything") == []
+
+
+def test_an_open_node_may_do_anything_and_needs_leave_for_that(place):
+    assert found(step("anywhere")) == ["s --allow=anything"]
+    assert found(step("anywhere"), "commands", "paths") == ["s --allow=anything"]
+    assert found(step("anywhere"), "anything") == []
+
+
+def test_a_node_with_an_effect_whose_file_nobody_knows_needs_any_path(place):
+    assert found(step("deploy")) == ["s --allow=commands", "s --allow=paths"]
+    assert found(step("deploy"), "commands", "paths") == []
+
+
+def test_without_effects_and_with_the_network_nothing_is_refused(place):
+    assert found(step("lower", text="A")) == []
+    assert found(step("llm", prompt="hello")) == []
+
+
+def test_a_schema_that_is_a_file_is_a_path(place):
+    def asking(schema, type="llm"):
+        return {"nodes": [{"id": "s", "type": type, "inputs": {"prompt": "x"}, "params": {"schema": schema}}]}
+
+    assert found(asking({"type": "object"})) == found(asking('{"type": "object"}')) == []
+    assert found(asking("schema.json")) == []
+    assert found(asking("/etc/passwd")) == found(asking("/etc/passwd", "Llm")) == ["s --allow=/etc"]
+
+
+def test_a_path_from_a_step_is_unknown(place):
+    flow = {
+        "nodes": [
+            {"id": "name", "type": "read-file", "inputs": {"path": "name.txt"}},
+            {"id": "s", "type": "write-file", "inputs": {"content": "x"}},
+        ],
+        "mappings": {"s": {"input_mappings": {"path": "name.content"}}},
+    }
+    assert found(flow) == PATHS
+    assert found(flow, "..") == PATHS
+    assert found(flow, "paths") == []
+
+
+def test_a_path_from_stdin_is_unknown(place):
+    flow = {"nodes": [{"id": "s", "type": "write-file", "inputs": {"path": "${stdin}", "content": "x"}}]}
+    assert found(flow, has_stdin=True) == PATHS
+
+
+def test_a_template_of_inputs_that_have_values_is_known_and_any_other_is_not(place):
+    def templated(path, default):
+        given = {"folder": {"type": "str", "default": default}, "other": {"type": "str", "required": True}}
+        return {**writing(path), "inputs": given}
+
+    assert found(templated("$folder/a.txt", "sub")) == []
+    assert found(templated("$folder/a.txt", "../x")) == [f"s --allow={place.parent / 'x'}"]
+    assert found(templated("$folder/$other", "sub")) == PATHS
+    assert found(templated("$folder/$other", "sub"), words=["--other=a"]) == []
+    assert found(templated("$folder/$other", "sub"), words=["--other=../../b"]) == [f"s --allow={place.parent}"]
+    assert found(templated("li$$nk/x", "sub")) == []
+
+
+def with_input(**given):
+    flow = {"inputs": {"path": {"type": "path", **given}}, "nodes": [{"id": "s", "type": "read-file"}]}
+    return {**flow, "mappings": {"s": {"input_mappings": {"path": "path"}}}}
+
+
+def test_the_value_of_an_input_is_what_its_flag_gives_else_its_default(place):
+    assert found(with_input(default="a.txt")) == []
+    assert found(with_input(default="../a.txt"), words=["--path=a.txt"]) == []
+    assert found(with_input(default="a.txt"), words=["--path=/etc/passwd"]) == ["s --allow=/etc"]
+    assert found(with_input(required=True), words=["--path=link.txt"]) == [f"s --allow={place.parent / 'outside'}"]
+    assert found(with_input(required=True)) == PATHS
+
+
+def test_a_flag_for_what_stands_in_a_step_counts(place):
+    assert found(writing("a.txt"), words=["--path=/etc/x"]) == ["s --allow=/etc"]
+    assert found(writing("/etc/x"), words=["--s.path=a.txt"]) == []
+    assert found(writing("a.txt"), words=["--path=li$nk/x"]) == []
+
+
+def test_a_read_that_a_store_on_stdin_may_fill_is_unknown_then(place):
+    assert found(step("log")) == []
+    assert found(step("log"), has_stdin=True) == PATHS
+    assert found(step("log", path="log.txt"), has_stdin=True) == []
+    assert found(step("list-files", pattern="*.txt"), has_stdin=True) == []
+
+
+def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
+    assert found(step("log")) == []
+    monkeypatch.setenv("LOG_ALSO", "/etc/x")
+    assert found(step("log")) == PATHS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "directory", "is_allowed"),
+    [
+        ("*.txt", ".", True),
+        ("sub/*.txt", ".", True),
+        ("**/*.txt", "sub", True),
+        ("*.txt", "inner", True),
+        ("*.txt", "..", False),
+        ("*.txt", "link", False),
+        ("../*.txt", ".", False),
+        ("*/../../*", ".", False),
+        ("*/*.txt", ".", False),
+        ("l?nk/*", ".", False),
+        ("[kl]ink/*", ".", False),
+        ("**/link/*", ".", False),
+        ("/etc/*", ".", False),
+    ],
+)
+def test_a_pattern_looks_into_directories_below_this_one_only(place, pattern, directory, is_allowed):
+    assert (found(step("list-files", pattern=pattern, directory=directory)) == []) == is_allowed
+
+
+def test_an_item_of_a_batch_is_unknown(place):
+    flow = {
+        "nodes": [
+            {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
+            {"id": "s", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
+        ],
+    }
+    assert found(flow) == PATHS
+    assert found(flow, "paths") == []
+
+
+def test_the_steps_of_a_flow_within_are_held_too(place):
+    inner = {"inputs": {"path": {"type": "path"}}, **step("write-file", content="x"), "outputs": {}}
+    inner["mappings"] = {"s": {"input_mappings": {"path": "path"}}}
+    Path("inner.pflow.json").write_text(json.dumps(inner))
+
+    def outer(path):
+        return {"nodes": [{"id": "o", "type": "./inner.pflow.json", "inputs": {"path": path}}]}
+
+    assert found(outer("a.txt")) == []
+    assert found(outer("/etc/x")) == ["o/s --allow=/etc"]
+    assert found(outer("$name")) == ["o/s --allow=paths"]
+    Path("inner.pflow.json").write_text(json.dumps(step("shell", command="ls")))
+    forget_kinds()
+    assert found({"nodes": [{"id": "o", "type": "./inner.pflow.json"}]}) == ["o/s --allow=commands"]
+
+
+def test_names_within_a_flow_are_not_those_of_the_one_around_it(place):
+    inner = {"inputs": {"path": {"type": "path"}}, "nodes": [{"id": "s", "type": "read-file"}]}
+    inner["nodes"][0]["inputs"] = {"path": "${path}/x"}
+    Path("inner.pflow.json").write_text(json.dumps(inner))
+    outer = {
+        "inputs": {"path": {"type": "path", "default": "sub"}, "where": {"type": "path", "default": "/etc"}},
+        "nodes": [{"id": "o", "type": "./inner.pflow.json"}, {"id": "r", "type": "read-file"}],
+        "mappings": {"o": {"input_mappings": {"path": "where"}}, "r": {"input_mappings": {"path": "path"}}},
+    }
+    assert found(outer) == ["o/s --allow=paths"]
+
+
+def test_of_alternatives_each_counts(place):
+    flow = {
+        "inputs": {"a": {"type": "path", "default": "a.txt"}, "b": {"type": "path", "default": "/etc/b"}},
+        "nodes": [{"id": "s", "type": "read-file"}],
+        "mappings": {"s": {"input_mappings": {"path": ["a", "b"]}}},
+    }
+    assert found(flow) == ["s --allow=/etc"]

@@ -1,0 +1,219 @@
+"""What a model's flow may not hold though the rules would let it pass."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pflow.flow.rules import check
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.models.talk import Said
+from pflow.plan.answer import read_flow
+from pflow.plan.judge import judge
+from pflow.plan.limits import LIMITS, MOST_STEPS
+from pflow.plan.secrets import is_secret_name, is_secret_value
+
+EVIL = "\x1b[31m\n\u202eevil"
+
+
+@pytest.fixture(autouse=True)
+def only_bundled_nodes(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def errors(document, sentence="do it"):
+    flow, findings = judge(document, sentence)
+    found = [each for each in findings if not each.is_warning]
+    assert (flow is None) == bool(found)
+    return [(each.rule, each.place) for each in found]
+
+
+def ask(id="ask", **more):
+    return {"id": id, "type": "llm", "inputs": {"prompt": "Name a tree"}, **more}
+
+
+@pytest.mark.parametrize(
+    ("document", "rule", "place"),
+    [
+        ({"nodes": [{"id": "a", "type": "x.pflow.json"}]}, "PL01", "nodes[0].type"),
+        ({"nodes": [{"id": "a", "type": "/etc/passwd"}]}, "PL01", "nodes[0].type"),
+        ({"nodes": [ask(), {"id": "a", "type": "../x"}]}, "PL01", "nodes[1].type"),
+        ({"nodes": [ask(inputs={"prompt": "hi $name"})]}, "PL02", "nodes[0].inputs.prompt"),
+        ({"nodes": [ask(params={"system": "${env.HOME}"})]}, "PL02", "nodes[0].params.system"),
+        ({"nodes": [ask()], "outputs": {"x": "template:$HOME"}}, "PF14", "outputs.x"),
+        ({"nodes": [ask()], "mappings": {"ask": {"input_mappings": {"text": "HOME"}}}}, "PL02",
+         "mappings.ask.input_mappings.text"),
+        ({"nodes": [{"id": "read", "type": "read-file"}]}, "PL02", "nodes[0]"),
+        ({"nodes": [ask(), {"id": "w", "type": "write-file", "inputs": {"content": "x"}}]}, "PL02", "nodes[1]"),
+        ({"nodes": [ask()], "inputs": {"aB": {}}}, "PL03", "inputs.aB"),
+        ({"nodes": [ask()], "inputs": {"stdin": {}}}, "PF05", "inputs.stdin"),
+        ({"nodes": [ask()], "inputs": {"github_token": {}}}, "PL03", "inputs.github_token"),
+        ({"nodes": [ask()], "outputs": {"a\nb": "ask.response"}}, "PL03", "outputs.a b"),
+        ({"nodes": [ask()], "edges": [{"from": "ask", "to": "ask", "action": "\x1b"}]}, "PL03", "edges[0].action"),
+        ({"nodes": [ask()], "inputs": {"x": {"default": ["sk-abcdefghijklmnop0123"]}}}, "PL04", "inputs.x.default"),
+        ({"nodes": [ask(params={"system": "ghp_" + "a" * 30})]}, "PL04", "nodes[0].params.system"),
+        ({"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "curl -H \"$GITHUB_TOKEN\" x"}}]}, "PL04",
+         "nodes[0].inputs.command"),
+        ({"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "printenv AWS_SECRET_ACCESS_KEY"}}]}, "PL04",
+         "nodes[0].inputs.command"),
+        ({"nodes": [ask(f"a{n}") for n in range(MOST_STEPS + 1)]}, "PL05", "nodes"),
+        ({"nodes": [ask(retries=11)]}, "PL05", "nodes[0].retries"),
+        ({"nodes": [ask(params={"schema": "schema.json"})]}, "PL06", "nodes[0].params.schema"),
+        ({"nodes": [ask(), {"id": "s", "type": "shell"}],
+          "mappings": {"s": {"input_mappings": {"command": "ask.response"}}}}, "PL08",
+         "mappings.s.input_mappings.command"),
+        ({"nodes": [{"id": "s", "type": "shell"}], "inputs": {"run": {"type": "str", "default": "true"}},
+          "mappings": {"s": {"input_mappings": {"command": "run"}}}}, "PL08", "mappings.s.input_mappings.command"),
+    ],
+)  # fmt: skip
+def test_each_limit_has_its_finding(document, rule, place):
+    assert (rule, place) in errors(document)
+    assert rule in LIMITS or rule.startswith("PF")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"nodes": [ask()]},
+        {"nodes": [ask(inputs={"prompt": "It costs $$5"})]},
+        {"nodes": [ask(inputs={"prompt": "Read $stdin"})]},
+        {"nodes": [ask(params={"schema": {"type": "object"}})]},
+        {"nodes": [ask(params={"schema": ' {"type": "object"}'})]},
+        {"nodes": [{"id": "a", "type": "shell", "inputs": {"command": 'for x in 1 2; do echo "$x$HOME"; done'}}]},
+        {"nodes": [ask()], "inputs": {"topic": {"type": "str"}}},
+        {"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "for token in 1 2; do echo $token; done"}}]},
+        {"nodes": [ask("token"), ask(inputs={"prompt": "Say ${token.response}"})]},
+        {"nodes": [{"id": "w", "type": "write-file", "inputs": {"path": "b.txt"}}]},
+        {"nodes": [ask(f"a{n}") for n in range(MOST_STEPS)]},
+    ],
+)
+def test_what_is_within_the_limits_passes(document):
+    assert errors(document) == []
+
+
+def test_a_path_as_a_type_is_not_opened(only_bundled_nodes):
+    (only_bundled_nodes / "x.pflow.json").write_text("not JSON at all")
+    assert errors({"nodes": [{"id": "a", "type": "x.pflow.json"}]}) == [("PL01", "nodes[0].type")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left"),
+    [("name a tree", {}), ("name a tree with gpt-x", {"model": "gpt-x"}), ("with gpt-x, top_p=0.5", None)],
+)
+def test_whom_to_ask_stays_only_where_the_sentence_says_it(sentence, left):
+    params = {"model": "gpt-x", "option": ["top_p=0.5"]}
+    flow, _ = judge({"nodes": [ask(params=params)]}, sentence)
+    assert flow is not None
+    assert flow.steps[0].params == (params if left is None else left)
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "token", "db_password", "AWS_SECRET_ACCESS_KEY", "apiKey", "ssh-key"]
+)
+def test_a_secrets_name_is_known(name):
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["key", "path", "tokens_used", "keyboard", "monkey", "author", "HOME", "max_tokens"])
+def test_a_plain_name_is_no_secrets(name):
+    assert not is_secret_name(name)
+
+
+def test_a_secrets_value_is_known():
+    assert is_secret_value("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijkl")
+    assert is_secret_value("-----BEGIN RSA PRIVATE KEY-----")
+    assert not is_secret_value("sk-ipping stones are a task-force")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"nodes": [{"id": EVIL, "type": "llm"}]},
+        {"nodes": [{"id": "a", "type": EVIL}]},
+        {"nodes": [{"id": "a", "type": f"flow:{EVIL}"}]},
+        {"nodes": [ask(inputs={EVIL: 1})]},
+        {"nodes": [ask(params={EVIL: 1})]},
+        {"nodes": [ask()], "inputs": {EVIL: {}}},
+        {"nodes": [ask()], "outputs": {EVIL: "ask.response"}},
+        {"nodes": [ask()], "mappings": {EVIL: {}}},
+        {"nodes": [ask()], "edges": [{"from": "ask", "to": EVIL}]},
+        {"nodes": [ask()], EVIL: 1},
+    ],
+)
+def test_nothing_in_a_finding_moves_a_terminal(document):
+    flow, findings = judge(document, "do it")
+    assert flow is None
+    assert all(str(each).isprintable() for each in findings)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(
+        ["llm", "read", "read-file", "shell", "read.content", "$x", "${read.content}", "template:${read.content}",
+         "path", "a.txt", "flow:x", "./x.pflow.json", "text", "str", "default", "list[str]", "item"]
+    ),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(
+        st.sampled_from(
+            ["id", "type", "inputs", "params", "nodes", "edges", "mappings", "from", "to", "action", "batch", "over",
+             "as", "input_mappings", "output_mappings", "read", "llm", "path", "prompt", "text", "content", "command",
+             "name", "default", "outputs", "max_visits", "retries", "version", "config", "input_bindings",
+             "$bytes", "schema"]
+        ) | st.text(max_size=3), each, max_size=4
+    ),
+    max_leaves=12,
+)  # fmt: skip
+NODE = st.fixed_dictionaries(
+    {"id": st.sampled_from(["read", "ask", "w"]), "type": st.sampled_from(["read-file", "llm", "write-file", "shell"])},
+    optional={
+        "inputs": st.dictionaries(st.sampled_from(["path", "prompt", "text", "content", "command"]), JSON, max_size=2),
+        "params": st.dictionaries(st.sampled_from(["model", "schema", "append", "check"]), JSON, max_size=2),
+        "batch": JSON, "retries": JSON, "version": JSON, "output_bindings": JSON,
+    },
+)  # fmt: skip
+FLOW = st.fixed_dictionaries(
+    {"nodes": st.lists(NODE | JSON, min_size=1, max_size=3)},
+    optional={"mappings": JSON, "inputs": JSON, "outputs": JSON, "edges": JSON, "name": JSON, "description": JSON},
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(document=FLOW | JSON, sentence=st.sampled_from(["do it", "copy a.txt to b.txt", "ask 'path' 3 times"]))
+def test_any_json_is_a_flow_that_passes_or_findings(document, sentence):
+    ir, findings = read_flow(Said(json.dumps(document)))
+    flow = None
+    if ir is not None:
+        flow, findings = judge(ir, sentence)
+    if flow is None:
+        assert [each for each in findings if not each.is_warning]
+        return
+    assert not [each for each in check(wire(flow)) if not each.is_warning]
+    assert not [each for each in findings if not each.is_warning]
+    again, _ = judge(json.loads(json.dumps(flow_to_ir(flow), default=str)), sentence)
+    assert again is not None
+
+
+@pytest.fixture
+def saved(only_bundled_nodes):
+    """A saved flow, `sum`, with a model in it."""
+    folder = only_bundled_nodes / "pflow" / "flows"
+    folder.mkdir(parents=True)
+    (folder / "sum.pflow.json").write_text(json.dumps({"nodes": [ask()], "outputs": {"summary": "ask.response"}}))
+
+
+def test_whom_a_saved_flow_asks_is_not_the_models_to_say_either(saved):
+    step = {"id": "s", "type": "flow:sum", "params": {"ask.model": "x", "ask.max_tokens": 9}}
+    flow, _ = judge({"nodes": [step]}, "summarize a.x or x.txt")
+    assert flow is not None
+    assert flow.steps[0].params == {"ask.max_tokens": 9}
+
+
+def test_a_saved_flow_reads_no_schema_from_a_file_either(saved):
+    step = {"id": "s", "type": "flow:sum", "params": {"ask.schema": "/etc/passwd"}}
+    assert errors({"nodes": [step]}) == [("PL06", "nodes[0].params.ask.schema")]

@@ -1,0 +1,86 @@
+"""A saved flow that does what a sentence asks: by its own sentence with other values, or by what it is about."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pflow.plan.offer import find_offer
+from tests.plan.test_view import COPY
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """Saves a flow under a name."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+    folder = tmp_path / "pflow" / "flows"
+    folder.mkdir(parents=True)
+
+    def save(name, ir):
+        (folder / f"{name}.pflow.json").write_text(ir if isinstance(ir, str) else json.dumps(ir))
+
+    return save
+
+
+def both(description="copy a.txt to b.txt", **more):
+    given = {"source": {"type": "path", "default": "a.txt"}, "target": {"type": "path", "default": "b.txt"}, **more}
+    return {**COPY, "description": description, "inputs": given}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        ("copy a.txt to b.txt", {"source": "a.txt", "target": "b.txt"}),
+        ("  Copy c.md\n TO sub/d.md ", {"source": "c.md", "target": "sub/d.md"}),
+        ("copy ../x to /etc/y", {"source": "../x", "target": "/etc/y"}),
+    ],
+)
+def test_its_own_sentence_with_other_values_is_the_same_job(saved, sentence, values):
+    saved("copier", both())
+    offer = find_offer(sentence)
+    assert (offer.is_same, offer.saved.name, offer.values) == (True, "copier", values)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["copy a.txt to b.txt and c.txt", "copy a.txt to 7", "move a.txt to b.txt", "do not copy a.txt to b.txt"],
+)
+def test_any_other_sentence_is_not(saved, sentence):
+    saved("copier", both())
+    offer = find_offer(sentence)
+    assert offer is None or not offer.is_same
+
+
+def test_a_value_that_stands_in_the_flow_for_good_cannot_be_another(saved):
+    saved("copier", {**COPY, "inputs": {"source": {"type": "path", "default": "a.txt"}}})
+    assert find_offer("copy c.txt to b.txt").values == {"source": "c.txt"}
+    assert not getattr(find_offer("copy a.txt to c.txt"), "is_same", False)
+
+
+def test_one_value_of_two_inputs_cannot_become_two(saved):
+    saved("copier", {**both("copy a.txt to a.txt"), "inputs": {n: {"default": "a.txt"} for n in ("source", "target")}})
+    assert not getattr(find_offer("copy a.txt to c.txt"), "is_same", False)
+
+
+def test_numbers_become_numbers(saved):
+    saved("first", both("show the first 10 lines", count={"type": "int", "default": 10}))
+    assert find_offer("show the first 25 lines").values == {"count": 25}
+    assert not getattr(find_offer("show the first 2.5 lines"), "is_same", False)
+
+
+def test_the_command_is_what_a_person_would_type(saved):
+    saved("copier", both())
+    assert find_offer("copy 'my notes.txt' to b.txt").command == "pflow copier '--source=my notes.txt' --target=b.txt"
+
+
+def test_flows_without_words_and_broken_ones_are_passed_over(saved):
+    saved("bare", {**COPY, "description": ""})
+    saved("broken", "{")
+    assert find_offer("copy a.txt to b.txt") is None
+
+
+def test_a_flag_that_fits_several_steps_is_named_by_its_step(saved):
+    saved("copier", {**COPY, "inputs": {"path": {"type": "path", "default": "a.txt"}}})
+    assert find_offer("copy c.txt to b.txt").command == "pflow copier --read.path=c.txt"

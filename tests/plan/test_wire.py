@@ -1,0 +1,349 @@
+"""Wiring a hand-made flow: what names, the pipe and types settle, and what a model may add to it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.flow.kinds import forget_kinds
+from pflow.flow.load import load_document
+from pflow.flow.rules import check
+from pflow.flow.wiring import wire
+from pflow.plan.wire import main_wire
+from pflow.plan.wire_gaps import find_gaps
+from pflow.plan.wire_settle import settle
+from tests.flow.checked import FILES, edges, flow
+from tests.peers.openai_server import OpenAIServer
+
+NUMBER = {"issue_number": {"type": "int"}}
+JUDGE = flow("fetch", "j:judge", inputs=NUMBER)
+"""Two parts of what is fetched are texts: only a model can tell which one is judged."""
+READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
+ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
+WRITE = {"id": "write", "type": "write-file", "inputs": {"path": "b"}}
+SECRET = {
+    "keyed.py": "import pocketflow\n\nclass Keyed(pocketflow.Node):\n    '''Take a key.\n\n    Interface:\n"
+    "    - Reads: shared[\"key\"]: str [secret]  # who asks\n    '''\n"
+}
+
+
+@pytest.fixture(autouse=True)
+def nodes(tmp_path, monkeypatch):
+    """The nodes of the rules' tests, in a directory that the test works in."""
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    for name, text in {**FILES, **SECRET}.items():
+        (folder / name).write_text(text)
+    monkeypatch.setenv("PFLOW_NODES", str(folder))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for name in ("PFLOW_MODEL", "PFLOW_PLAN_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+    monkeypatch.chdir(tmp_path)
+    forget_kinds()
+    yield
+    forget_kinds()
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer(tmp_path / "server") as server:
+        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
+        yield server
+
+
+def settled(document):
+    """Each mapping that is settled without a model, and after them each gap that is left, with a `?`."""
+    plan = wire(load_document(document, "flow").flow)
+    found, left = settle(*find_gaps(plan, check(plan)))
+    return [f"{each.gap} {each.source}" for each in found] + [f"{each.gap} ?" for each in left]
+
+
+def wired(capfd, document, **options):
+    """The mappings of the flow that comes out, with the flow in a file; what was said on stderr."""
+    with open("f.pflow.json", "w") as file:
+        json.dump(document, file)
+    code = main_wire(["f.pflow.json"], options)
+    out, err = capfd.readouterr()
+    assert code == 0
+    return {id: each["input_mappings"] for id, each in json.loads(out).get("mappings", {}).items()}, err
+
+
+def refused(capfd, document, **options):
+    """The error, and what was said on stderr. Nothing is on stdout, and the file is as it was."""
+    with open("f.pflow.json", "w") as file:
+        json.dump(document, file)
+    with pytest.raises(PflowError) as caught:
+        main_wire(["f.pflow.json"], {"write": True, "yes": True, **options})
+    out, err = capfd.readouterr()
+    assert out == ""
+    with open("f.pflow.json") as file:
+        assert json.load(file) == document
+    return caught.value, err
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        # by equal name: a declared input, by the read's own name or by one more flag of it
+        (flow("load", inputs={"path": {"type": "path"}}), ["load.path path"]),
+        # by the name of a part
+        (
+            flow("fetch", {"id": "c", "type": "count", "params": {"least": 1}}, inputs=NUMBER),
+            ["c.items fetch.issue_data.labels"],
+        ),
+        # by the pipe, before the only one of the type
+        (flow("ask", "save", inputs={"prompt": {"type": "str"}, "path": {"type": "path"}}),
+         ["save.content ask.answer", "save.path path"]),
+        # by the only one of the type
+        (flow("load", inputs={"source": {"type": "path"}, "n": {"type": "int"}}), ["load.path source"]),
+        # by the pipe, though another step's write has the read's name, where else a result would be for nothing
+        (flow(READ, ASK, WRITE), ["write.content ask.response"]),
+        (flow(READ, ASK), ["ask.text read.content"]),
+    ],
+)  # fmt: skip
+def test_what_has_one_answer_is_settled(document, expected):
+    assert settled(document) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("fetch.isue_data.title", "fetch.issue_data.title"),
+        ("fetch.title", "fetch.issue_data.title"),
+        ("fetch.issue_data.titel", "fetch.issue_data.title"),
+        ("template:Fix ${fetch.title}: ${fetch.issue_data.body}", "template:Fix ${fetch.issue_data.title}: "
+         "${fetch.issue_data.body}"),
+        (["fetch.titel", "issue_number"], ["fetch.issue_data.title", "issue_number"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_path_is_put_right(source, expected):
+    document = flow("fetch", "j:judge", inputs=NUMBER, mappings={"j": {"input_mappings": {"answer": source}}})
+    assert settled(document) == [f"j.answer {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (JUDGE, ["j.answer ?"]),
+        (flow("fetch", "ask", inputs=NUMBER), ["ask.text fetch.issue_data", "ask.prompt ?"]),
+        (flow("load", inputs={"one": {"type": "path"}, "other": {"type": "path"}}), ["load.path ?"]),
+        # one input of the type, and two files: which one is written over would be a guess
+        (
+            flow("load", {"id": "s", "type": "save", "inputs": {"content": 1}}, inputs={"file": {"type": "path"}}),
+            ["load.path ?", "s.path ?"],
+        ),
+        # nothing fits
+        (flow("ask", {"id": "c", "type": "count", "params": {"least": 1}}, inputs={"prompt": {}}), ["c.items ?"]),
+        # an optional input may not be there
+        (flow("load", inputs={"source": {"type": "path", "required": False}}), ["load.path ?"]),
+    ],
+)
+def test_what_has_none_or_several_is_left(document, expected):
+    assert settled(document) == expected
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        flow("fetch"),
+        flow("fetch", {"id": "ask", "type": "ask", "inputs": {"prompt": "Fix ${issue_data}"}}),
+        flow(READ, {**ASK, "inputs": {"prompt": "Sum up ${read.content}"}}),
+        flow("ask", "judge"),
+        flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "mkdir x", "input": "y"}}, WRITE),
+        flow("anything", "j:judge", inputs={"x": {}}),
+        flow("ask", "j:judge", inputs={"prompt": {"type": "str"}}),
+        flow("ask", "j:judge", "again:ask", edges=edges("ask j", "j failed again", "again j")),
+    ],
+)
+def test_a_flow_that_needs_nothing_is_left_alone(document):
+    assert settled(document) == []
+
+
+def test_such_a_flow_is_said_and_given_and_nobody_asked(capfd):
+    mappings, err = wired(capfd, flow("ask", "judge"), model="no-such-model")
+    assert mappings == {}
+    assert err == "pflow: nothing to wire: every read of its 2 steps has a source\n"
+
+
+def test_data_never_decides_where_a_file_is_written(capfd):
+    document = flow("fetch", {"id": "s", "type": "save", "inputs": {"content": 1}}, inputs=NUMBER)
+    error, _ = refused(capfd, document)
+    assert error.exit == 78
+    assert "s.path" in error.message
+
+
+def test_what_a_branch_writes_is_not_taken_by_the_other():
+    document = flow(
+        "a:ask", "b:fetch", "c:count", inputs={"prompt": {}, **NUMBER}, edges=edges("a b", "a c"),
+    )  # fmt: skip
+    document["nodes"][2]["params"] = {"least": 1}
+    assert settled(document) == ["c.items ?"]
+
+
+def test_a_step_that_is_run_for_its_effect_gives_nothing_unasked():
+    make = {"id": "make", "type": "shell", "inputs": {"command": "mkdir x"}}
+    assert settled(flow(make, ASK)) == []
+
+
+def test_several_steps_that_lead_to_one_give_a_list():
+    document = flow(
+        "x:ask", "j:judge", "y:fetch", "s:save",
+        inputs={"prompt": {}, **NUMBER, "path": {"type": "path"}},
+        edges=edges("x j", "j failed y", "j s", "y s"),
+    )  # fmt: skip
+    assert "s.content ['j.verdict', 'y.issue_data']" in settled(document)
+
+
+def test_what_was_found_is_said_with_its_reason_and_shown(capfd):
+    mappings, err = wired(capfd, flow(READ, ASK, WRITE))
+    assert mappings == {"ask": {"text": "read.content"}, "write": {"content": "ask.response"}}
+    assert "ask.text ← read.content: it is what the pipe carries there" in err
+    assert '+        "content": "ask.response"' in err
+
+
+def test_with_json_all_of_it_is_one_document(capfd):
+    wired_flow = flow(READ, ASK, WRITE)
+    with open("f.pflow.json", "w") as file:
+        json.dump(wired_flow, file)
+    assert main_wire(["f.pflow.json"], {"json": True}) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["changed"] is True
+    assert document["written"] is None
+    assert document["mappings"][1] == {
+        "step": "ask", "read": "text", "source": "read.content", "why": "it is what the pipe carries there"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        (flow("nobody", "j:judge", inputs=NUMBER), "nodes[0].type"),
+        (flow("fetch", "j:judge", inputs=NUMBER, outputs={"x": "nowhere.y"}), "outputs.x"),
+        (flow("fetch", {"id": "a", "type": "ask", "inputs": {"prompt": "${fetch.no}"}}), "nodes[1].inputs.prompt"),
+        ({"nodes": []}, "nodes"),
+        (flow({"id": 7, "typ": "ask"}), "nodes[0]"),
+    ],
+)
+def test_what_no_mapping_puts_right_is_said_and_nobody_asked(capfd, document, place):
+    error, err = refused(capfd, document, model="no-such-model")
+    assert error.exit == 65
+    assert f"{place}" in err
+    assert [each for each in error.details["findings"] if each["place"].startswith(place)]
+
+
+def test_an_empty_file_is_said(capfd):
+    open("f.pflow.json", "w").close()
+    with pytest.raises(PflowError) as caught:
+        main_wire(["f.pflow.json"], {})
+    assert caught.value.exit == 66
+
+
+def test_without_a_capable_model_what_is_settled_is_shown_and_the_rest_said(capfd):
+    document = flow("fetch", "ask", inputs=NUMBER)
+    error, err = refused(capfd, document)
+    assert error.exit == 78
+    assert "cannot wire ask.prompt in 'f.pflow.json'" in error.message
+    assert '+        "text": "fetch.issue_data"' in err
+    assert "ask.prompt has no source: it could be issue_number (int), fetch.issue_data (dict), fetch." in err
+
+
+def test_a_read_that_may_stay_an_input_does_so_without_a_model(capfd):
+    mappings, err = wired(capfd, flow("fetch", "j:judge"))
+    assert mappings == {}
+    assert "j.answer has no source, and stays an input of the flow: it could be fetch.issue_data" in err
+
+
+@pytest.mark.parametrize(
+    ("model", "tries", "source"),
+    [
+        ("wire-right", 1, "fetch.issue_data.title"),
+        ("wire-prose", 1, "fetch.issue_data.title"),
+        ("wire-right-native", 1, "fetch.issue_data.title"),
+        ("wire-second", 2, "template:About ${fetch.issue_data.title}"),
+        ("wire-third", 3, "fetch.issue_data.body"),
+        ("wire-meddles-once", 2, "fetch.issue_data.title"),
+    ],
+)
+def test_a_model_settles_the_rest(capfd, server, model, tries, source):
+    mappings, err = wired(capfd, JUDGE, model=model)
+    assert mappings == {"j": {"answer": source}}
+    assert len(server.requests(model)) == tries
+    assert f"j.answer ← {source}: the model says so" in err
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("wire-never", "'nowhere' is nothing that it may take"),
+        ("wire-meddles", "PL10: the answer changes the flow's nodes"),
+        ("wire-two", "it is no JSON object with"),
+        ("wire-invents", "it takes its value from nowhere"),
+        ("wire-unasked", "PL10: nobody asked for it"),
+        ("wire-odd", "it is no path, template or list of paths"),
+        ("wire-odder", "it is no object"),
+    ],
+)
+def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
+    error, err = refused(capfd, JUDGE, model=model)
+    assert error.exit == 65
+    assert len(server.requests(model)) == 3
+    assert words in err
+    assert error.details["findings"]
+
+
+@pytest.mark.parametrize(
+    ("model", "document"),
+    [
+        ("wire-data-path", flow("fetch", {"id": "s", "type": "save", "inputs": {"content": 1}}, inputs=NUMBER)),
+        ("wire-secret", flow("k:keyed", "fetch", "j:judge", inputs={"key": {"type": "str"}, **NUMBER})),
+    ],
+)
+def test_a_model_can_take_neither_a_secret_nor_a_path_from_data(capfd, server, model, document):
+    error, err = refused(capfd, document, model=model)
+    assert error.exit == 65
+    assert "is nothing that it may take" in err
+
+
+@pytest.mark.parametrize(("model", "code"), [("wire-stall", 124), ("wire-cut", 75), ("wire-refuse", 1)])
+def test_what_a_provider_does_wrong_is_raised(capfd, server, model, code):
+    error, _ = refused(capfd, JUDGE, model=model, timeout=1)
+    assert error.exit == code
+
+
+def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
+    wired(capfd, JUDGE, model="wire-right")
+    (request,) = server.requests("wire-right")
+    told = str(request["body"]["messages"])
+    assert "j.answer: str (what to judge): it could be issue_number (int), fetch.issue_data (dict), fetch." in told
+    assert "judge: A node." in told
+
+
+def test_a_flow_in_another_dialect_is_given_as_ir(capfd):
+    main_wire(["read-file --path=a => llm --prompt=x"], {})
+    out, err = capfd.readouterr()
+    assert json.loads(out)["nodes"][0]["type"] == "read-file"
+    assert "nothing to wire" in err
+
+
+def test_a_wired_file_keeps_its_place_and_mode():
+    with open("f.pflow.json", "w") as file:
+        json.dump(flow(READ, ASK, WRITE), file)
+    os.chmod("f.pflow.json", 0o640)
+    os.symlink("f.pflow.json", "link.pflow.json")
+    assert main_wire(["link.pflow.json"], {"write": True, "yes": True}) == 0
+    assert os.path.islink("link.pflow.json")
+    assert os.stat("f.pflow.json").st_mode & 0o777 == 0o640
+    assert json.loads(open("f.pflow.json").read())["mappings"]["ask"] == {"input_mappings": {"text": "read.content"}}
+
+
+def test_twice_wired_is_wired_once(capfd):
+    mappings, _ = wired(capfd, flow(READ, ASK, WRITE))
+    mappings = {id: {"input_mappings": each} for id, each in mappings.items()}
+    again, err = wired(capfd, flow(READ, ASK, WRITE, mappings=mappings))
+    assert again == {id: each["input_mappings"] for id, each in mappings.items()}
+    assert "nothing to wire" in err
