@@ -64,7 +64,7 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare pyth
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then .ci/local-model $(VENV); fi; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2)
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
 	@$(VENV)/bin/python -m pflow.generate

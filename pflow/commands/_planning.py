@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pflow.plan.offer import Offer
     from pflow.plan.planner import Planned
+    from pflow.plan.show.offer import Offer
 
 
 def in_order(work: Callable[[], int]) -> int:
@@ -34,7 +34,7 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
     try:
         return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, tell=_tell)
     except Unplannable as error:
-        from pflow.plan.view import draft_text, show
+        from pflow.plan.show.view import draft_text, show
 
         show(draft_text(error.ir, error.findings))
         raise
@@ -45,7 +45,7 @@ def _tell(text: str) -> None:
     if os.isatty(2):
         from pflow.colour import colour_of
         from pflow.flow.explaining.columns import clean
-        from pflow.plan.view import show
+        from pflow.plan.show.view import show
 
         show(colour_of(2).dim(clean(text)) + "\n")
 

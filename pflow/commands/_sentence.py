@@ -11,10 +11,10 @@ from pflow.flow.pipe.scan import is_sign
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.commands._sentence_flags import SentenceFlags
-    from pflow.plan.gate import Refusal
-    from pflow.plan.offer import Offer
+    from pflow.plan.gate.gate import Refusal
     from pflow.plan.planner import Planned
-    from pflow.plan.settled import Settled
+    from pflow.plan.show.offer import Offer
+    from pflow.plan.show.settled import Settled
 
 
 def is_sentence(text: str) -> bool:
@@ -72,8 +72,8 @@ class _Sentence:
     """One sentence on its way to a run."""
 
     def __init__(self, sentence: str, flags: SentenceFlags, closed: list[int]) -> None:
-        from pflow.plan.allowed import Allowed, working_directory
-        from pflow.plan.terminal import open_terminal
+        from pflow.plan.gate.allowed import Allowed, working_directory
+        from pflow.plan.show.terminal import open_terminal
 
         self.sentence = sentence
         self.flags = flags
@@ -96,8 +96,8 @@ class _Sentence:
     def _offer(self) -> Offer | None:
         """The saved flow that is to be used instead of a plan."""
         from pflow.commands._planning import mention
-        from pflow.plan.dialogue import choose
-        from pflow.plan.offer import find_offer
+        from pflow.plan.show.dialogue import choose
+        from pflow.plan.show.offer import find_offer
 
         offer = find_offer(self.sentence)
         if offer is None or self.terminal is None:
@@ -123,7 +123,7 @@ class _Sentence:
     def _settled(self, offer: Offer | None) -> Settled:
         """The flow, with what the sentence and the flags give it. Raises PflowError (65) where it breaks a rule."""
         from pflow.flow.load import load_file
-        from pflow.plan.settled import Settled
+        from pflow.plan.show.settled import Settled
         from pflow.run.driver import refuse_errors
 
         flow = load_file(offer.saved.file).usable() if offer else self._plan().flow
@@ -143,7 +143,7 @@ class _Sentence:
             return settled
         if is_own:
             return settled
-        from pflow.plan.dialogue import Dialogue
+        from pflow.plan.show.dialogue import Dialogue
 
         dialogue = Dialogue(settled, self.terminal)
         if dialogue.decide():
@@ -154,7 +154,7 @@ class _Sentence:
 
     def _hold(self, settled: Settled) -> None:
         """Show it where there is anybody to see it. Raises PflowError (77) unless --yes allows all of it."""
-        from pflow.plan.view import plan_text, show
+        from pflow.plan.show.view import plan_text, show
 
         found = self._refusals(settled) if self.flags.yes else []
         if found or not self.flags.yes or (os.isatty(2) and not settled.flags.quiet):
@@ -166,7 +166,7 @@ class _Sentence:
             raise PflowError("cannot run the plan: nobody is there to be asked", hint=hint, exit=DENIED)
 
     def _refusals(self, settled: Settled) -> list[Refusal]:
-        from pflow.plan.gate import refusals
+        from pflow.plan.gate.gate import refusals
         from pflow.stage.stdin import is_readable
 
         has_stdin = not settled.flags.no_stdin and is_readable(getattr(settled.flags, "from"))

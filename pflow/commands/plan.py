@@ -87,10 +87,10 @@ def _change(words: list[str], options: dict[str, Any]) -> int:
     if options["wire"] and options["edit"]:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
     if options["wire"]:
-        from pflow.plan.wire import main_wire
+        from pflow.plan.wire.wire import main_wire
 
         return main_wire(words, options)
-    from pflow.plan.edit import main_edit
+    from pflow.plan.edit.edit import main_edit
 
     return main_edit(words, options)
 
@@ -157,7 +157,7 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
     import os
 
     from pflow.commands._planning import in_order, mention, plan
-    from pflow.plan.offer import find_offer
+    from pflow.plan.show.offer import find_offer
     from pflow.stage.stdout import divert_prints
 
     planned = []
@@ -183,6 +183,6 @@ def _printed(flow: Flow, *, as_pipe: bool) -> str:
 
     if not as_pipe:
         return canonical_json(flow_to_ir(flow))
-    from pflow.plan.pasted import pipe_of
+    from pflow.plan.paste.pasted import pipe_of
 
     return pipe_of(flow, {}).rstrip("\n") + "\n"

@@ -46,7 +46,7 @@ def plan(sentence: str) -> dict[str, Any]:
 def told(flow: Flow) -> dict[str, Any]:
     """A flow as IR, and as pipe syntax where that can say it."""
     from pflow.flow.unload import flow_to_ir
-    from pflow.plan.pasted import pipe_of
+    from pflow.plan.paste.pasted import pipe_of
 
     about: dict[str, Any] = {"ir": flow_to_ir(flow)}
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pflow.errors import BAD_DATA, TIMED_OUT, USAGE, PflowError
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.plan.hearing import TIMEOUT, TRIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,20 +16,16 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.models.talk import Said, Talk
+    from pflow.models.talk import Said
     from pflow.plan.cache import Kept
     from pflow.plan.catalogue import Catalogue
 
     Tell = Callable[[str], None]
 
-TRIES = 3
-TIMEOUT = 300.0
-"""Seconds that the whole of planning may take where nobody says."""
-
 LONGEST = 20_000
 """Characters of a sentence."""
 
-_ROOM_EMBEDDED = 8_000
+_ROOM_EMBEDDED = 2_000
 """Characters of the catalogue for the embedded model, which takes short questions only."""
 
 
@@ -69,7 +66,7 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] | None = None, tries: int = TRIES,
 ) -> Planned:  # fmt: skip
     """Plan. `tell` hears what is going on, in short lines. `timeout` (seconds) is for all but choosing the model.
 
@@ -77,20 +74,14 @@ def plan_sentence(
     runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
     raised. Whatever else comes back is a try.
     """
-    from pflow.models.talk import OutOfTime
     from pflow.plan.timing import limited
 
     sentence = _checked(sentence)
     seconds = TIMEOUT if timeout is None else timeout
     chosen = _capable(model, sentence)  # not on the clock: llm never loads its plugins again when it is interrupted
-    planning = _Planning(sentence, time.monotonic() + seconds, tell or _say_nothing)
-    try:
-        with limited(seconds):
-            return planning.plan(chosen, fresh=fresh)
-    except OutOfTime:
-        raise PflowError(
-            f"cannot plan: it took longer than {seconds:g} s", hint="--timeout gives it longer", exit=TIMED_OUT
-        ) from None
+    planning = _Planning(sentence, time.monotonic() + seconds, tell or _say_nothing, tries)
+    with limited(seconds, "plan"):
+        return planning.plan(chosen, fresh=fresh)
 
 
 def _checked(sentence: str) -> str:
@@ -131,10 +122,11 @@ def _capable(name: str | None, sentence: str) -> Model:
 class _Planning:
     """One sentence being planned. `ends_at` is when it has to be over."""
 
-    def __init__(self, sentence: str, ends_at: float, tell: Tell) -> None:
+    def __init__(self, sentence: str, ends_at: float, tell: Tell, tries: int) -> None:
         self.sentence = sentence
         self.ends_at = ends_at
         self.tell = tell
+        self.tries = tries
 
     def plan(self, model: Model, *, fresh: bool) -> Planned:
         from pflow.flow.kinds import forget_kinds
@@ -168,68 +160,43 @@ class _Planning:
 
     def _ask(self, model: Model, there: Catalogue) -> Planned:
         """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
-        from pflow.models.talk import Talk
+        from pflow.plan.hearing import Request, hear_until
         from pflow.plan.prompt import findings_text, system_text, task_text
+        from pflow.plan.schema import plan_schema
 
-        talk = Talk(model, system_text(there.text), ends_at=self.ends_at)
-        best: Try | None = None
-        text = task_text(self.sentence)
-        for number in range(1, TRIES + 1):
-            self.tell(f"asking {model.model_id}" + (f" again, try {number} of {TRIES}" if number > 1 else ""))
-            tried = self._judged(_say(talk, text, there.types))
-            if tried.flow is not None:
-                planned = Planned(tried.flow, tried.findings, model.model_id)
-                planned.tries = number
-                return planned
-            self.tell(_first(tried.errors))
-            best = tried if best is None or tried.badness <= best.badness else best
-            text = findings_text(self.sentence, tried.errors)
-        assert best is not None
-        raise Unplannable(model.model_id, TRIES, best.ir, best.findings)
+        request = Request(
+            system_text(there.text),
+            task_text(self.sentence),
+            lambda findings: findings_text(self.sentence, findings),
+            lambda: plan_schema(there.types),
+        )
+        heard = hear_until(self.ends_at, model, request, self._judge, self.tell, self.tries)
+        tried: Try | None = heard.result
+        if tried is None or tried.flow is None:
+            findings = tried.findings if tried is not None else heard.findings
+            raise Unplannable(model.model_id, heard.tries, tried.ir if tried is not None else None, findings)
+        planned = Planned(tried.flow, tried.findings, model.model_id)
+        planned.tries = heard.tries
+        return planned
 
-    def _judged(self, said: Said) -> Try:
+    def _judge(self, said: Said) -> tuple[Try | None, list[Finding]]:
         from pflow.plan.answer import read_flow
         from pflow.plan.judge import judge
 
         ir, findings = read_flow(said)
-        flow = None
-        if ir is not None:
-            flow, findings = judge(ir, self.sentence)
-        return Try(ir, flow, findings)
+        if ir is None:
+            return None, findings
+        flow, findings = judge(ir, self.sentence)
+        return Try(ir, flow, findings), [] if flow is not None else [each for each in findings if not each.is_warning]
 
 
 class Try:
-    """One answer: the IR as the model wrote it, its flow where that passes, and its findings."""
+    """An answer: the IR as the model wrote it, its flow where that passes, and its findings."""
 
-    def __init__(self, ir: dict[str, Any] | None, flow: Flow | None, findings: list[Finding]) -> None:
+    def __init__(self, ir: dict[str, Any], flow: Flow | None, findings: list[Finding]) -> None:
         self.ir = ir
         self.flow = flow
         self.findings = findings
-        self.errors = [each for each in findings if not each.is_warning]
-
-    @property
-    def badness(self) -> tuple[bool, int]:
-        """A flow is better than none, fewer errors than more."""
-        return self.ir is None, len(self.errors)
-
-
-def _first(errors: list[Finding]) -> str:
-    return f"{len(errors)} fault{'s' if len(errors) > 1 else ''}, the first: {_line(str(errors[0]))}"
-
-
-def _say(talk: Talk, text: str, types: list[str]) -> Said:
-    """Ask with a schema; where the provider will not have it (not every one takes every schema), without."""
-    from pflow.plan.schema import plan_schema
-
-    if not talk.has_schemas:
-        return talk.say(text)
-    try:
-        return talk.say(text, schema=plan_schema(types))
-    except PflowError as error:
-        if error.exit != BAD_DATA:
-            raise
-        talk.has_schemas = False
-        return talk.say(text)
 
 
 def _line(text: str) -> str:

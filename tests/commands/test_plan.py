@@ -144,8 +144,8 @@ def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
         heard.append((words, options["write"], options["yes"], options["timeout"], options["json"], options["color"]))
         return 3
 
-    monkeypatch.setattr("pflow.plan.wire.main_wire", hear)
-    monkeypatch.setattr("pflow.plan.edit.main_edit", hear)
+    monkeypatch.setattr("pflow.plan.wire.wire.main_wire", hear)
+    monkeypatch.setattr("pflow.plan.edit.edit.main_edit", hear)
     assert planned("--wire", "f.json", "--timeout=2", "--color=never")[0] == 3
     assert planned("f.json", "use b, not a", "--edit", "--write", "--yes", "--json")[0] == 3
     wired = (["f.json"], False, False, 2.0, False, "never")

@@ -44,30 +44,15 @@ class NoModel(Exception):
     """No model can plan, or none has that name (78): it would be so for every sentence. Its args: what, and a hint."""
 
 
-SMALL_ROOM = 1_500
-"""Characters of nodes that a small model is told of."""
-
-
-def ask_little() -> None:
-    """Have the planner ask as little as a small model on a slow machine can take: few nodes, one try, no schema."""
-    from pflow.plan import catalogue, planner
-
-    planner.TRIES = 1
-    planner._ROOM_EMBEDDED = catalogue.ROOM = SMALL_ROOM
-    planner._say = lambda talk, text, types: talk.say(text)
-
-
-def plan_entry(entry: dict[str, Any], model: str | None, timeout: float, *, is_small: bool = False) -> dict[str, Any]:
+def plan_entry(entry: dict[str, Any], model: str | None, timeout: float, most_tries: int = 3) -> dict[str, Any]:
     """What came of a sentence, scored. Raises NoModel; whatever else goes wrong is in `error`."""
     from pflow.plan.planner import Unplannable, plan_sentence
 
-    if is_small:
-        ask_little()
     responses = _watch_responses()
     started, flow, error, tries, findings = time.monotonic(), None, None, None, []
     why = ""
     try:
-        planned = plan_sentence(entry["sentence"], model=model, fresh=True, timeout=timeout)
+        planned = plan_sentence(entry["sentence"], model=model, fresh=True, timeout=timeout, tries=most_tries)
         flow, tries, findings = planned.flow, planned.tries, planned.findings
     except Unplannable as unplannable:
         tries, findings, why = unplannable.tries, unplannable.findings, unplannable.message.partition("; ")[2]

@@ -50,7 +50,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
     parser.add_argument("--jobs", metavar="N", type=int, default=1, help="sentences at a time, in processes (1)")
     parser.add_argument("--json", metavar="FILE", help="write every plan and its score into a file")
-    parser.add_argument("--small", action="store_true", help="ask as little as a small model takes: once, of few nodes")
+    parser.add_argument("--tries", type=int, default=3, metavar="N", help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     return parser.parse_args()
 
@@ -90,7 +90,7 @@ def _run(entries: list[dict[str, Any]], options: argparse.Namespace) -> int:
 
 
 def _results(entries: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    plan = partial(plan_entry, model=options.model, timeout=options.timeout, is_small=options.small)
+    plan = partial(plan_entry, model=options.model, timeout=options.timeout, most_tries=options.tries)
     if options.jobs < 2:
         yield from map(plan, entries)
         return

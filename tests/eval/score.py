@@ -12,7 +12,7 @@ from pflow.flow.plan import Plan
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER
 from pflow.library.named import values_in
-from pflow.plan.origins import Came, origins
+from pflow.plan.paste.origins import Came, origins
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
 FREE = {"prompt", "system", "criteria"}

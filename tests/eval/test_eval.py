@@ -18,8 +18,8 @@ from pflow.flow.pipe import parse_pipe
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.origins import different_origin
-from pflow.plan.pasted import pipe_of
+from pflow.plan.paste.origins import different_origin
+from pflow.plan.paste.pasted import pipe_of
 from tests.eval.perfect import NAME, write_transcript
 from tests.eval.planning import HERE, NodeSet, plan_entry
 from tests.eval.score import ASPECTS, expected_flows, score
@@ -218,7 +218,7 @@ def run(*words, **more):
 
 def test_the_program_tests_itself_and_writes_what_it_found(tmp_path):
     file = tmp_path / "found.json"
-    done = run("--self-test", "--only", "copy*", "--json", str(file), "--jobs", "2", "--small")
+    done = run("--self-test", "--only", "copy*", "--json", str(file), "--jobs", "2", "--tries", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "all right          1 of 1" in done.stdout
     assert json.loads(file.read_text())[0]["flow"]["nodes"][0]["type"] == "read-file"

@@ -7,8 +7,8 @@ import pytest
 from pflow.colour import Colour
 from pflow.flow.load import load_document
 from pflow.flow.wiring import wire
-from pflow.plan.diff import diff_lines, painted
-from pflow.plan.diff_effects import new_effects
+from pflow.plan.change.diff import diff_lines, painted
+from pflow.plan.change.effects import new_effects
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}

@@ -12,8 +12,8 @@ from pflow.errors import PflowError
 from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.unload import flow_to_ir
-from pflow.plan.edit import main_edit, split
-from pflow.plan.edit_plain import plain_edit
+from pflow.plan.edit.edit import main_edit, split
+from pflow.plan.edit.plain import plain_edit
 from tests.peers.openai_server import OpenAIServer
 
 READ = {"id": "read", "type": "read-file"}
@@ -363,7 +363,7 @@ def test_a_saved_flow_is_replaced_and_the_old_one_kept(capfd, tmp_path):
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(capfd, monkeypatch):
-    from pflow.plan import edit_give
+    from pflow.plan.change import give as edit_give
 
     def meddle(change, options):
         with open(FILE, "w") as file:

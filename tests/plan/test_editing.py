@@ -8,8 +8,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
-from pflow.plan.editing import read_edited, text_of
-from pflow.plan.settled import Settled
+from pflow.plan.show.editing import read_edited, text_of
+from pflow.plan.show.settled import Settled
 from tests.plan.test_view import COPY
 
 

@@ -10,9 +10,9 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_text
-from pflow.plan.allowed import Allowed
-from pflow.plan.gate import refusals
-from pflow.plan.settled import Settled
+from pflow.plan.gate.allowed import Allowed
+from pflow.plan.gate.gate import refusals
+from pflow.plan.show.settled import Settled
 from tests.flow.checked import NODE
 
 INTERFACES = {

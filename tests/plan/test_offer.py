@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pflow.plan.offer import find_offer
+from pflow.plan.show.offer import find_offer
 from tests.plan.test_view import COPY
 
 

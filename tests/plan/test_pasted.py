@@ -18,8 +18,8 @@ from pflow.flow.pipe import parse_pipe
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.origins import different_origin
-from pflow.plan.pasted import as_literals, pipe_of
+from pflow.plan.paste.origins import different_origin
+from pflow.plan.paste.pasted import as_literals, pipe_of
 from tests.flow.own_nodes import own_nodes
 from tests.flow.test_pipe_write import NODES
 from tests.plan.plans import plans

@@ -9,8 +9,8 @@ import pytest
 from pflow.flow.explaining.columns import cells
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
-from pflow.plan.settled import Settled
-from pflow.plan.view import draft_text, explained, findings_text, plan_text
+from pflow.plan.show.settled import Settled
+from pflow.plan.show.view import draft_text, explained, findings_text, plan_text
 
 COPY = {
     "name": "copier",

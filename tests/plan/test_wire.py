@@ -12,9 +12,9 @@ from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
-from pflow.plan.wire import main_wire
-from pflow.plan.wire_gaps import find_gaps
-from pflow.plan.wire_settle import settle
+from pflow.plan.wire.gaps import find_gaps
+from pflow.plan.wire.settle import settle
+from pflow.plan.wire.wire import main_wire
 from tests.flow.checked import FILES, edges, flow
 from tests.peers.openai_server import OpenAIServer
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.plan import Plan
     from pflow.models.talk import Said
-    from pflow.plan.wire_settle import Open
+    from pflow.plan.wire.settle import Open
 
 SYSTEM = """\
 You wire a flow for pflow: you say where reads of its steps take their values from. Its steps, edges, inputs and params
@@ -36,7 +36,7 @@ _MOST_FAULTS = 20
 def task_text(plan: Plan, left: Sequence[Open]) -> str:
     """The flow, its nodes' interfaces and the reads that want a source."""
     from pflow.flow.unload import canonical_json
-    from pflow.plan.edit_secrets import hidden
+    from pflow.plan.change.masks import hidden
 
     parts = ["The flow:\n" + canonical_json(hidden(plan.flow)), "Its nodes:\n" + interfaces(plan)]
     parts.append("The reads that want a source:\n" + "\n".join(map(_line, left)))

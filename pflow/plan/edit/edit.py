@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.plan.edit_give import Change, flow_words, give, say, show
-from pflow.plan.edit_place import check_writable, place_of
-from pflow.plan.edit_talk import unsettled
+from pflow.plan.change.give import Change, flow_words, give, say, show
+from pflow.plan.change.place import check_writable, place_of
+from pflow.plan.hearing import unsettled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.plan.edit_place import Place
+    from pflow.plan.change.place import Place
 
     Options = dict[str, Any]
 
@@ -60,14 +60,14 @@ def split(words: Sequence[str]) -> tuple[list[str], str]:
 
 def changed(flow: Flow, sentence: str, place: Place, options: Options) -> tuple[Flow, dict[str, Any]]:
     """The changed flow, and how it came about: settled by the words alone, or by a model."""
-    from pflow.plan.edit_plain import plain_edit
+    from pflow.plan.edit.plain import plain_edit
 
     plain = plain_edit(flow, sentence)
     if plain is not None:
         say(f"{plain.place}: {plain.words}")
         tell_findings(plain.errors)
         return plain.flow, {"by": "words", "model": None}
-    from pflow.plan.edit_model import NoTryPassed, edit_by_model
+    from pflow.plan.edit.model import NoTryPassed, edit_by_model
 
     try:
         edited = edit_by_model(flow, sentence, options, say)

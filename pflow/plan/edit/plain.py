@@ -54,7 +54,7 @@ def plain_edit(flow: Flow, sentence: str) -> Plain | None:
 
 def _breaks_nothing(old: Flow, change: Plain) -> bool:
     """Whether every error of a changed flow was there before."""
-    from pflow.plan.edit_judge import errors_of
+    from pflow.plan.edit.judge import errors_of
 
     before = {str(each) for each in errors_of(old)}
     change.errors = errors_of(change.flow)

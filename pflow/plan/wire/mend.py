@@ -7,7 +7,7 @@ from pflow.flow.naming import is_near
 from pflow.flow.rewrite import rewritten
 from pflow.flow.rules.fits import YES
 from pflow.paths import parse_path, write_path
-from pflow.plan.wire_candidates import candidates
+from pflow.plan.wire.candidates import candidates
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pflow.flow.plan import Reference
     from pflow.flow.rules.view import View
     from pflow.paths import Path
-    from pflow.plan.wire_candidates import Candidate
-    from pflow.plan.wire_gaps import Gap
+    from pflow.plan.wire.candidates import Candidate
+    from pflow.plan.wire.gaps import Gap
 
 
 def mended(view: View, gap: Gap) -> Mapped | None:

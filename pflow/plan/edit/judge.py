@@ -33,7 +33,7 @@ class Judge:
         import hashlib
 
         from pflow.flow.unload import canonical_json
-        from pflow.plan.edit_secrets import hidden
+        from pflow.plan.change.masks import hidden
 
         return hashlib.sha256(canonical_json(hidden(self.flow)).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -54,7 +54,7 @@ class Judge:
 
     def _flow_of(self, ir: IR) -> tuple[Flow | None, list[Finding]]:
         from pflow.flow.load import load_document
-        from pflow.plan.edit_secrets import restored
+        from pflow.plan.change.masks import restored
         from pflow.plan.limits import check_document, drop_choices
 
         self.ir = ir

@@ -12,7 +12,7 @@ from pflow.flow.explaining.pipe_lines import pipe_lines
 from pflow.flow.explaining.sayings import said, value_text
 from pflow.flow.explaining.step_text import step_lines
 from pflow.flow.findings import Finding
-from pflow.plan.pasted import pipe_of
+from pflow.plan.paste.pasted import pipe_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.colour import Colour
-    from pflow.plan.settled import Settled
+    from pflow.plan.show.settled import Settled
 
     Account = dict[str, Any]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
     from pflow.paths import Path
-    from pflow.plan.wire_gaps import Gap
+    from pflow.plan.wire.gaps import Gap
 
 _DEPTH = 3
 """How far into shapes parts are looked for."""

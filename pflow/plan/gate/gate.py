@@ -9,8 +9,8 @@ from pflow.flow.explaining.effects import ANYTHING as OPEN
 from pflow.flow.explaining.effects import touches
 from pflow.flow.explaining.origins import Origins
 from pflow.flow.explaining.sayings import said
-from pflow.plan import allowed as words
-from pflow.plan.reached import Reach, Reached
+from pflow.plan.gate import allowed as words
+from pflow.plan.gate.reached import Reach, Reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.plan import Plan
-    from pflow.plan.allowed import Allowed
+    from pflow.plan.gate.allowed import Allowed
 
     Touch = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import STDIN, carried_into
 from pflow.flow.rules.fits import YES
-from pflow.plan.wire_candidates import INPUT, candidates, is_of_type, written
-from pflow.plan.wire_gaps import IDLE
-from pflow.plan.wire_gaps import INPUT as AS_INPUT
-from pflow.plan.wire_mend import mended
+from pflow.plan.wire.candidates import INPUT, candidates, is_of_type, written
+from pflow.plan.wire.gaps import IDLE
+from pflow.plan.wire.gaps import INPUT as AS_INPUT
+from pflow.plan.wire.mend import mended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow, Mapped
     from pflow.flow.pipe.carry import Carried
     from pflow.flow.rules.view import View
-    from pflow.plan.wire_candidates import Candidate
-    from pflow.plan.wire_gaps import Gap
+    from pflow.plan.wire.candidates import Candidate
+    from pflow.plan.wire.gaps import Gap
 
 
 class Settled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import DENIED, OK, PflowError
-from pflow.plan.edit_place import put
+from pflow.plan.change.place import put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.plan.edit_place import Place
+    from pflow.plan.change.place import Place
 
     Options = dict[str, Any]
 
@@ -23,8 +23,8 @@ class Change:
 
     def __init__(self, old: Flow, new: Flow, place: Place, **told: Any) -> None:
         from pflow.flow.wiring import wire
-        from pflow.plan.diff import diff_lines
-        from pflow.plan.diff_effects import new_effects
+        from pflow.plan.change.diff import diff_lines
+        from pflow.plan.change.effects import new_effects
 
         self.old = old
         self.new = new
@@ -59,7 +59,7 @@ def give_result(change: Change, options: Options, *, is_written: bool = False) -
 def show(change: Change, options: Options) -> None:
     """Say on stderr what changed."""
     from pflow.colour import AUTO, colour_of
-    from pflow.plan.diff import painted
+    from pflow.plan.change.diff import painted
     from pflow.stage.failure import write_stderr
 
     if not change.lines:
@@ -93,7 +93,7 @@ def _agree(change: Change, options: Options) -> None:
 
 def _asked(question: str) -> bool | None:
     """What a person at the terminal answers; the end of the file is a no. None where nobody can be asked."""
-    from pflow.plan.terminal import open_terminal
+    from pflow.plan.show.terminal import open_terminal
 
     terminal = open_terminal()
     if terminal is None:
@@ -113,7 +113,7 @@ def flow_words(words: Sequence[str], options: Options) -> list[str]:
 def _text_of(flow: Flow, options: Options) -> str:
     """The flow as IR, or with `pipe` in pipe syntax. Raises PflowError (65) where it has none."""
     if options.get("pipe"):
-        from pflow.plan.pasted import pipe_of
+        from pflow.plan.paste.pasted import pipe_of
 
         return pipe_of(flow, {})
     from pflow.flow.unload import canonical_json, flow_to_ir

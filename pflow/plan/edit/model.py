@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.plan.edit_judge import Judge, errors_of
+from pflow.plan.edit.judge import Judge, errors_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.plan.edit_talk import Heard
+    from pflow.plan.hearing import Heard
 
     IR = dict[str, Any]
 
@@ -58,7 +58,7 @@ def edit_by_model(flow: Flow, sentence: str, options: IR, tell: Callable[[str], 
     """
     from pflow.plan.cache import Kept
     from pflow.plan.catalogue import catalogue
-    from pflow.plan.edit_talk import capable, hear
+    from pflow.plan.hearing import capable, hear
 
     model = capable(options.get("model"), f"tell what '{sentence}' changes")
     judge = Judge(flow, sentence)
@@ -84,11 +84,11 @@ def _version() -> int:
 def _request(flow: Flow, sentence: str, there: str) -> Any:
     from pflow.flow.unload import canonical_json
     from pflow.flow.wiring import wire
-    from pflow.plan.edit_secrets import hidden
-    from pflow.plan.edit_talk import Request
+    from pflow.plan.change.masks import hidden
+    from pflow.plan.hearing import Request
     from pflow.plan.prompt import findings_text, system_text
     from pflow.plan.schema import plan_schema
-    from pflow.plan.wire_words import interfaces
+    from pflow.plan.wire.words import interfaces
 
     plan = wire(flow)
     errors = errors_of(flow)

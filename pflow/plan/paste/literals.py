@@ -13,7 +13,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.jsontext import encode
 from pflow.paths import look_up, parse_path, write_path
-from pflow.plan.stands import Literal, fitted, replaced
+from pflow.plan.paste.stands import Literal, fitted, replaced
 from pflow.templates import references
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pflow.flow.plan import Reference, Wired, Write
     from pflow.interface import Interface, Item
     from pflow.paths import Path
-    from pflow.plan.stands import Stands
+    from pflow.plan.paste.stands import Stands
 
 _PIPED = ("stdin",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.errors import BAD_DATA, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,31 +73,42 @@ def hear(
 
     Raises PflowError: 124 where the time runs out, and what asking a model raises.
     """
-    from pflow.models.talk import OutOfTime, Talk
     from pflow.plan.timing import limited
 
     seconds = TIMEOUT if timeout is None else timeout
-    try:
-        with limited(seconds):
-            talk = Talk(model, request.system, ends_at=time.monotonic() + seconds)
-            return _hear(talk, model.model_id, request, judge, tell)
-    except OutOfTime:
-        what = f"cannot ask '{model.model_id}': it took longer than {seconds:g} s"
-        raise PflowError(what, hint="--timeout gives it longer", exit=TIMED_OUT) from None
+    with limited(seconds, f"ask '{model.model_id}'"):
+        return hear_until(time.monotonic() + seconds, model, request, judge, tell)
 
 
-def _hear(talk: Talk, name: str, request: Request, judge: Judge, tell: Callable[[str], None]) -> Heard:
+def hear_until(
+    ends_at: float, model: Model, request: Request, judge: Judge, tell: Callable[[str], None], tries: int = TRIES
+) -> Heard:
+    """The same until a time of the monotonic clock. Raises OutOfTime."""
+    from pflow.models.choose import EMBEDDED
+    from pflow.models.talk import Talk
+
+    talk = Talk(model, request.system, ends_at=ends_at)
+    if model.model_id == EMBEDDED:  # its schemas are grammars, which take minutes for one as large as a flow's
+        talk.has_schemas = False
     heard, text = Heard(), request.task
-    while heard.tries < TRIES and not heard.is_right:
+    while heard.tries < tries and not heard.is_right:
         heard.tries += 1
-        tell(f"asking {name}" + (f" again, try {heard.tries} of {TRIES}" if heard.tries > 1 else ""))
+        tell(f"asking {model.model_id}" + (f" again, try {heard.tries} of {tries}" if heard.tries > 1 else ""))
         result, findings = judge(_say(talk, text, request.schema))
         if heard.tries == 1 or _is_better(result, findings, heard):
             heard.result, heard.findings = result, findings
         if findings:
-            tell(f"{len(findings)} fault{'s' if len(findings) > 1 else ''}, the first: {findings[0]}")
+            tell(faults_line(findings))
         text = request.again(findings)
     return heard
+
+
+def faults_line(findings: Sequence[Finding]) -> str:
+    """How many faults there are, and the first, in a line."""
+    from pflow.flow.explaining.columns import clean, shorten
+
+    many = f"{len(findings)} fault{'s' if len(findings) > 1 else ''}"
+    return f"{many}, the first: {shorten(clean(str(findings[0])), 160)}"
 
 
 def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:

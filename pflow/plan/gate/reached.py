@@ -7,7 +7,7 @@ import os
 from pflow.flow.explaining.sayings import say
 from pflow.flow.flow import TEMPLATE
 from pflow.paths import write_path
-from pflow.plan.patterns import folders_of
+from pflow.plan.gate.patterns import folders_of
 from pflow.templates import expand
 
 TYPE_CHECKING = False

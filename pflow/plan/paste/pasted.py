@@ -21,7 +21,7 @@ def as_literals(flow: Flow, values: dict[str, Any]) -> Flow:
     batch runs over, among alternatives, as an output that is no text. Raises PflowError (65) for an input that a step
     writes too on some ways.
     """
-    from pflow.plan.literals import Literals
+    from pflow.plan.paste.literals import Literals
 
     return Literals(flow, values).replaced()
 
@@ -33,8 +33,8 @@ def pipe_of(flow: Flow, values: dict[str, Any]) -> str:
     """
     from pflow.flow.pipe import parse_pipe, write_pipe
     from pflow.flow.wiring import wire
-    from pflow.plan.origins import different_origin
-    from pflow.plan.sayable import make_sayable
+    from pflow.plan.paste.origins import different_origin
+    from pflow.plan.paste.sayable import make_sayable
 
     _refuse_unsayable(flow)
     try:

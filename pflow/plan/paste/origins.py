@@ -8,8 +8,8 @@ from pflow.flow.rewrite import escaped
 from pflow.flow.written import MAPPING, OVER, parts_of_step
 from pflow.jsontext import text_of
 from pflow.paths import look_up
-from pflow.plan.literals import input_meant, values_of
-from pflow.plan.stands import fitted
+from pflow.plan.paste.literals import input_meant, values_of
+from pflow.plan.paste.stands import fitted
 from pflow.templates import parse_template
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from copy import copy
 from pflow.errors import MISSING, PflowError
 from pflow.jsontext import text_of as text_of_value
 from pflow.library.named import values_in
-from pflow.plan.pasted import pipe_of
+from pflow.plan.paste.pasted import pipe_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow, Input
-    from pflow.plan.settled import Settled
+    from pflow.plan.show.settled import Settled
 
 
 class Edited:

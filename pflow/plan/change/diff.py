@@ -26,7 +26,7 @@ def diff_lines(old: Flow, new: Flow, name: str = "flow") -> list[str]:
     What pipe syntax does not say (names, inputs, outputs) stands as JSON below it. Secrets are masked.
     """
     from pflow.flow.unload import flow_to_ir
-    from pflow.plan.edit_secrets import hidden
+    from pflow.plan.change.masks import hidden
 
     if flow_to_ir(old) == flow_to_ir(new):
         return []
@@ -56,7 +56,7 @@ def _diff(before: str, after: str, name: str) -> list[str]:
 def _pipe(ir: IR, directory: str) -> str | None:
     """The flow in pipe syntax; None where it has none."""
     from pflow.flow.load import load_document
-    from pflow.plan.pasted import pipe_of
+    from pflow.plan.paste.pasted import pipe_of
 
     if len(ir["nodes"]) > _MOST_STEPS:
         return None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import OK
-from pflow.plan.edit_give import Change, flow_words, give, say, show
-from pflow.plan.edit_place import check_writable, place_of
-from pflow.plan.edit_talk import unsettled
+from pflow.plan.change.give import Change, flow_words, give, say, show
+from pflow.plan.change.place import check_writable, place_of
+from pflow.plan.hearing import unsettled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pflow.errors import PflowError
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.plan.edit_place import Place
-    from pflow.plan.wire_settle import Open, Settled
+    from pflow.plan.change.place import Place
+    from pflow.plan.wire.settle import Open, Settled
 
     Options = dict[str, Any]
 
@@ -33,7 +33,7 @@ class Wiring:
 
     def take(self, settled: Sequence[Settled]) -> None:
         """Add mappings to the flow, and look again what the rules say."""
-        from pflow.plan.wire_settle import mapped
+        from pflow.plan.wire.settle import mapped
 
         self.settled += settled
         self.flow = mapped(self.flow, list(settled))
@@ -94,8 +94,8 @@ def wire_flow(flow: Flow, place: Place, options: Options) -> Wiring:
 def _round(wiring: Wiring) -> list[Settled]:
     """What can be settled now, once for each read: to wire one may leave another without its source."""
     from pflow.flow.wiring import wire
-    from pflow.plan.wire_gaps import find_gaps
-    from pflow.plan.wire_settle import settle
+    from pflow.plan.wire.gaps import find_gaps
+    from pflow.plan.wire.settle import settle
 
     done = {each.gap.place for each in wiring.settled}
     view, gaps = find_gaps(wire(wiring.flow), wiring.findings)
@@ -107,9 +107,9 @@ def _ask(wiring: Wiring, place: Place, options: Options) -> None:
     """Have a model tell what is left. Where none can, and the flow passes without, it is let be."""
     from pflow.flow.wiring import wire
     from pflow.models.capable import NoCapableModel
-    from pflow.plan.edit_talk import Request, capable, hear
-    from pflow.plan.wire_model import Judge
-    from pflow.plan.wire_words import SYSTEM, findings_text, task_text, wire_schema
+    from pflow.plan.hearing import Request, capable, hear
+    from pflow.plan.wire.model import Judge
+    from pflow.plan.wire.words import SYSTEM, findings_text, task_text, wire_schema
 
     try:
         model = capable(options.get("model"), f"wire {_names(wiring.left)} in '{place}'")
@@ -152,8 +152,8 @@ def _unwired(
     wiring: Wiring, place: Place, options: Options, best: Sequence[Settled] | None, findings: Sequence[Finding]
 ) -> PflowError:
     """No try passed: the best is shown, with what is wrong with it."""
-    from pflow.plan.wire_model import roots_of
-    from pflow.plan.wire_settle import mapped
+    from pflow.plan.wire.model import roots_of
+    from pflow.plan.wire.settle import mapped
 
     sound = [each for each in best or () if roots_of(each.source) is not None]
     say("the best try, which will not do:")
@@ -174,7 +174,7 @@ def _tell(settled: Sequence[Settled]) -> None:
 
 
 def _tell_left(wiring: Wiring) -> None:
-    from pflow.plan.wire_words import candidates_text
+    from pflow.plan.wire.words import candidates_text
 
     for each in wiring.left:
         stays = "" if each.gap.is_needed else ", and stays an input of the flow"
@@ -187,7 +187,7 @@ def _what_is_right(wiring: Wiring) -> str:
 
 
 def _give_unchanged(change: Change, options: Options) -> int:
-    from pflow.plan.edit_give import give_result
+    from pflow.plan.change.give import give_result
 
     give_result(change, options)
     return OK

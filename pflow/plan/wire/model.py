@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.findings import Finding
 from pflow.flow.flow import TEMPLATE
-from pflow.plan.wire_settle import Settled, mapped
+from pflow.plan.wire.settle import Settled, mapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow
     from pflow.flow.plan import Plan
     from pflow.models.talk import Said
-    from pflow.plan.wire_settle import Open
+    from pflow.plan.wire.settle import Open
 
 PL00, PL02, PL10 = "PL00", "PL02", "PL10"
 """PL10: only mappings are added, and only those that were asked for."""
@@ -29,7 +29,7 @@ class Judge:
     """What is made of a model's answers for the gaps that are left in a flow."""
 
     def __init__(self, plan: Plan, left: Sequence[Open]) -> None:
-        from pflow.plan.edit_secrets import hidden
+        from pflow.plan.change.masks import hidden
 
         self.flow: Flow = plan.flow
         self.plan = plan
@@ -38,7 +38,7 @@ class Judge:
 
     def __call__(self, said: Said) -> tuple[list[Settled] | None, list[Finding]]:
         """The mappings of an answer, and why they will not do."""
-        from pflow.plan.wire_words import read_mappings
+        from pflow.plan.wire.words import read_mappings
 
         document = read_mappings(said)
         if document is None:

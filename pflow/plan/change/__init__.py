@@ -1,0 +1,1 @@
+"""A changed flow: its diff, what it newly touches, and where it goes."""

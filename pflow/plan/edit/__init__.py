@@ -1,0 +1,1 @@
+"""pflow plan --edit: a change in words to a flow."""

@@ -1,0 +1,1 @@
+"""What a script may run without a person who looks at it."""

@@ -1,0 +1,1 @@
+"""A plan as pipe syntax that can be pasted back."""

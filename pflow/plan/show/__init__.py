@@ -1,0 +1,1 @@
+"""A plan in front of a person: shown, edited, offered, saved, run."""

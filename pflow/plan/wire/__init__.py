@@ -1,0 +1,1 @@
+"""pflow plan --wire: mappings for a flow made by hand."""
