@@ -77,6 +77,9 @@ PRINTED = {
     "pflow-hello": "0 failed",
     "count-words": "1",
     "--search": "write-file",
+    "--yes -q": "Oak, ash and elm.",
+    "pflow find": "summarize",
+    "reads files": "list-files\nread-file\n",
     "make -s": "notes/",
 }
 """A part of each block of the README that prints, and what it prints at least."""
