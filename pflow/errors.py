@@ -94,11 +94,12 @@ class PflowError(Exception):
 
 
 def names_meant(hint: str) -> list[str]:
-    """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
-    before, _, names = hint.partition("did you mean ")
-    if before or not names.endswith("?"):
+    """The names that a hint begins with, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
+    before, _, rest = hint.partition("did you mean ")
+    names, ended, _ = f"{rest} ".partition("? ")
+    if before or not ended:
         return []
-    return [name for name in names[:-1].replace(" or ", ", ").split(", ") if name != "…"]
+    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"]
 
 
 def is_permanent(error: BaseException) -> bool:

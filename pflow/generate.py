@@ -52,12 +52,11 @@ def launchers(root: Path) -> dict[str, str]:
     return texts
 
 
-def of_usages(module: str) -> Callable[[Path], dict[str, str]]:
+def of_usages(module: str, which: str = "usages") -> Callable[[Path], dict[str, str]]:
     """A folder's files from how every command is used, as `files` in a module of pflow's makes them."""
 
     def texts(root: Path) -> dict[str, str]:
-        from pflow.commands._usages import usages
-
+        usages = getattr(import_module("pflow.commands._usages"), which)
         made: dict[str, str] = import_module(f"pflow.{module}").files(usages(str(root)))
         return made
 
@@ -67,9 +66,9 @@ def of_usages(module: str) -> Callable[[Path], dict[str, str]]:
 GENERATORS = (
     Generator("bin", launchers, mode=0o755),
     Generator("man/man1", of_usages("manual.pages")),
-    Generator("completions/bash", of_usages("completion.bash")),
-    Generator("completions/zsh", of_usages("completion.zsh")),
-    Generator("completions/fish", of_usages("completion.fish")),
+    Generator("completions/bash", of_usages("completion.bash", "typed")),
+    Generator("completions/zsh", of_usages("completion.zsh", "typed")),
+    Generator("completions/fish", of_usages("completion.fish", "typed")),
 )
 
 

@@ -351,5 +351,5 @@ def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
 def test_an_interface_can_be_described_as_json():
     parsed = interface('- Reads: shared["a"]: list[str] = [] [own]  # x', "- Params: k: int [env K] [flag kk]")
     described = describe("x", None, parsed)
-    assert '"a":{"type":"list[str]","doc":"x","required":false,"default":[],"marks":["own"]}' in described
-    assert '"k":{"type":"int","doc":"","flags":["kk"],"env":"K"}' in described
+    assert '"a":{"type":"list[str]","doc":"x","required":false,"flag":"--a","default":[],"marks":["own"]}' in described
+    assert '"k":{"type":"int","doc":"","required":true,"flag":"--k","flags":["kk"],"env":"K"}' in described

@@ -9,7 +9,7 @@ set -g __pflow_files (status dirname)
 # A table is a function that sets what one command takes:
 #   __pflow_flags   what is offered for its flags, lines of NAME<TAB>DESCRIPTION, data first
 #   __pflow_values  for each flag that has a value NAME<TAB>KIND, and after choice the choices; NAME= of a bool
-#   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many
+#   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many; <TAB>choices
 
 function __pflow_complete --argument-names table
     set -l token (__pflow_token)
@@ -39,10 +39,17 @@ function __pflow_driver --argument-names token
         __pflow_step "$token" $words[(math $at + 1)..]
     else if not set -q words[1]
         __pflow_first "$token"
-    else if contains -- $words[1] run check explain export
-        __pflow_of_flow "pflow $words[1]" "$token" $words[2..]
     else if functions -q "__pflow_table_pflow $words[1]"
-        __pflow_command "pflow $words[1]" "$token" $words[2..]
+        $__pflow_table_prefix"pflow $words[1]"
+        if set -q __pflow_words[1]; and string match -q -- 'flow*' $__pflow_words
+            __pflow_of_flow "pflow $words[1]" "$token" $words[2..]
+        else
+            __pflow_command "pflow $words[1]" "$token" $words[2..]
+        end
+    else if string match -qr -- '\s.*(?:=>|::|\|)' $words[1]
+        __pflow_command 'pflow run' "$token" $words
+    else if string match -qr -- '\s' $words[1]
+        __pflow_command 'pflow SENTENCE' "$token" $words
     else if test "$words[1]" = help
         __pflow_first "$token"
     else
@@ -78,7 +85,8 @@ end
 function __pflow_of_flow --argument-names table token
     set -l words $argv[3..]
     $__pflow_table_prefix$table
-    set -l at (__pflow_first_word $words)
+    set -l nth (string match -q -- 'flow*' $__pflow_words[1]; and echo 1; or echo 2)
+    set -l at (__pflow_nth_word $nth $words)
     if test $at -gt 0
         __pflow_value "$token" "$words[-1]"; and return
         __pflow_step "$token" $words[$at..]
@@ -131,7 +139,7 @@ function __pflow_command --argument-names table token
     end
     set -l kind (__pflow_kind_of_word $words)
     if test -n "$kind"
-        __pflow_offer $kind "$token"
+        __pflow_among "$token" (string split \t -- $kind)
     else if test -z "$token"
         __pflow_flag --
     end
@@ -183,12 +191,14 @@ function __pflow_values_of --argument-names flag token
     set -l entry (__pflow_entry $flag)
     set -q entry[1]; or return
     set -l fields (string split \t -- $entry[1])
-    if test $fields[2] = choice
-        printf '%s\n' $fields[3..]
-    else
-        __pflow_offer $fields[2] "$token"
-    end
+    __pflow_among "$token" $fields[2..]
     return 0
+end
+
+# The choices that there are; of a kind that has more, those too.
+function __pflow_among --argument-names token kind
+    set -q argv[3]; and printf '%s\n' $argv[3..]
+    test $kind = choice; or __pflow_offer $kind "$token"
 end
 
 # What the table says of a flag's values. Fails where it takes none.
@@ -199,26 +209,25 @@ end
 # The kind of the word that comes next.
 function __pflow_kind_of_word
     set -l count 1
-    while set -l at (__pflow_first_word $argv); and test $at -gt 0
+    while test (__pflow_nth_word $count $argv) -gt 0
         set count (math $count + 1)
-        set argv $argv[(math $at + 1)..]
     end
     if set -q __pflow_words[$count]
-        string trim -r -c … -- $__pflow_words[$count]
+        string replace … '' -- $__pflow_words[$count]
     else
         string replace -f … '' -- $__pflow_words[-1]
     end
 end
 
-# Where the first word stands that is neither a flag nor a flag's value; 0 without one.
-function __pflow_first_word
+# Where a word stands, the first or a later one, of those that are neither a flag nor a flag's value; 0 without one.
+function __pflow_nth_word --argument-names nth
     set -l at 0
     set -l before ''
-    for word in $argv
+    for word in $argv[2..]
         set at (math $at + 1)
         if not string match -q -- '-*' $word; and not __pflow_entry $before >/dev/null
-            echo $at
-            return
+            set nth (math $nth - 1)
+            test $nth -eq 0; and echo $at; and return
         end
         set before $word
     end
@@ -228,8 +237,13 @@ end
 # Everything of a kind: file, directory, model, node, flow, run, word; nothing for text.
 function __pflow_offer --argument-names kind token
     switch $kind
-        case file directory model node run
+        case file directory model run
             __pflow_$kind "$token"
+        case node
+            __pflow_node
+            __pflow_flow
+        case saved
+            __pflow_flow
         case flow
             __pflow_flow
             __pflow_node
@@ -454,7 +468,7 @@ function '__pflow_table_pflow mcp'
         '-h'\t'[options] print this help'
     set -g __pflow_values
     set -g __pflow_words \
-        'text' \
+        'choice'\t'serve' \
         'node…'
 end
 
@@ -501,11 +515,11 @@ function '__pflow_table_pflow plan'
         '--help'\t'[options] print this help' \
         '-h'\t'[options] print this help'
     set -g __pflow_values \
-        '--model'\t'text' \
+        '--model'\t'model' \
         '--timeout'\t'text' \
         '--color'\t'choice'\t'auto'\t'always'\t'never'
     set -g __pflow_words \
-        'text…'
+        'flow…'
 end
 
 function '__pflow_table_pflow remove'
@@ -514,7 +528,7 @@ function '__pflow_table_pflow remove'
         '-h'\t'[options] print this help'
     set -g __pflow_values
     set -g __pflow_words \
-        'flow…'
+        'saved…'
 end
 
 function '__pflow_table_pflow run'
@@ -599,7 +613,7 @@ function '__pflow_table_pflow show'
     set -g __pflow_values \
         '--color'\t'choice'\t'auto'\t'always'\t'never'
     set -g __pflow_words \
-        'flow'
+        'saved'
 end
 
 function '__pflow_table_pflow test-node'
@@ -637,6 +651,42 @@ function '__pflow_table_pflow trace'
         '--color'\t'choice'\t'auto'\t'always'\t'never'
     set -g __pflow_words \
         'run'
+end
+
+function '__pflow_table_pflow SENTENCE'
+    set -g __pflow_flags \
+        '--yes'\t'[options] run it without asking, as far as that is allowed' \
+        '--allow='\t'[options] what --yes may do too: commands, paths (any), anything, or a directory, for the files below it' \
+        '--model='\t'[options] the model that plans' \
+        '--fresh'\t'[options] ask the model anew, and offer no saved flow' \
+        '--timeout='\t'[options] end planning, and the run, after so many seconds each, with 124' \
+        '--dry-run'\t'[options] show the flow and what it would do, and run nothing' \
+        '--help'\t'[options] print this help' \
+        '--from='\t'[common] what stdin holds' \
+        '--no-stdin'\t'[common] read nothing: this stage starts the pipe' \
+        '--allow-empty'\t'[common] take an empty pipe as an empty text' \
+        '--raw'\t'[common] print only what the pipe carries, as it is' \
+        '--json'\t'[common] print the store document, even to a terminal' \
+        '--quiet'\t'[common] print nothing' \
+        '--debug'\t'[common] show the traceback of a failure' \
+        '--verbose'\t'[common] say where each value comes from and goes to' \
+        '--jobs='\t'[common] how many branches of a fork run at once; without it, all' \
+        '--isolate'\t'[common] run each step in a process of its own' \
+        '--show-store'\t'[common] print the final store on stderr' \
+        '-h'\t'[options] print this help' \
+        '-n'\t'[common] read nothing: this stage starts the pipe' \
+        '-r'\t'[common] print only what the pipe carries, as it is' \
+        '-j'\t'[common] print the store document, even to a terminal' \
+        '-q'\t'[common] print nothing' \
+        '-v'\t'[common] say where each value comes from and goes to'
+    set -g __pflow_values \
+        '--allow'\t'directory'\t'commands'\t'paths'\t'anything' \
+        '--model'\t'model' \
+        '--timeout'\t'text' \
+        '--from'\t'choice'\t'auto'\t'store'\t'text'\t'json' \
+        '--jobs'\t'text'
+    set -g __pflow_words \
+        ''
 end
 
 function '__pflow_table_any stage'

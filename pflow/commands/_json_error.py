@@ -29,7 +29,6 @@ def say_in_json(words: list[str], error: PflowError) -> None:
 
 def document(error: PflowError, command: str) -> dict[str, Any]:
     """What is told of an error: its words, its exit code, the names that may have been meant, and its details."""
-    near = names_meant(error.hint)
     about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
     if near := names_meant(error.hint):
         about["near"] = near

@@ -20,10 +20,21 @@ if TYPE_CHECKING:
 def is_sentence(text: str) -> bool:
     """Whether a text is one: words, and not what was meant for a step or for pipe syntax.
 
-    A misspelt node is never sent to a model, so a first word with a flag or a separator behind it begins a step.
+    A misspelt node is never sent to a model, so a first word with a flag or a separator behind it begins a step, and so
+    does `pflow` with such a one.
     """
+    words = _words_of(text)
+    return len(words) > 1 and not is_flag(words[1]) and not _is_separator(words[1])
+
+
+def _is_separator(word: str) -> bool:
+    return word == ";" or is_sign(word)
+
+
+def _words_of(text: str) -> list[str]:
+    """The words, without the `pflow` that a pasted command begins with."""
     words = text.split()
-    return len(words) > 1 and not is_flag(words[1]) and not (is_sign(words[1]) and words[1] != "|")
+    return words[words[:1] == ["pflow"] :]
 
 
 def is_flag(word: str) -> bool:
@@ -39,9 +50,9 @@ def step_hint(text: str) -> str:
     from pflow.flow.pipe.names import split_name
     from pflow.flow.pipe.recognize import names_node
 
-    words = text.split()
+    words = _words_of(text)
     if names_node(words[0]):
-        return "one step needs no quotes around it"
+        return "" if words[1:] and _is_separator(words[1]) else "one step needs no quotes around it"
     near = nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()])
     return f"did you mean {near}?" if near else ""
 
@@ -161,7 +172,7 @@ class _Sentence:
             show(plan_text(settled))
         if found:
             raise _refused(found)
-        if not self.flags.yes and not self.flags.is_dry:
+        if not self.flags.yes and not settled.flags.dry_run:
             hint = "--yes runs it, pflow plan prints it"
             raise PflowError("cannot run the plan: nobody is there to be asked", hint=hint, exit=DENIED)
 

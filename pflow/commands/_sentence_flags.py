@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 def usage_of_sentence() -> Usage:
     """How a sentence is used as a command."""
-    from pflow.usage.usage import Argument, Flag, Usage
+    from pflow.usage.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
 
     usage = Usage(
-        "pflow SENTENCE",
+        SENTENCE,
         "Plan a flow from a sentence, show it, ask, and run it.",
         ("pflow 'SENTENCE' [FLAG]…",),
     )
@@ -30,9 +30,11 @@ files elsewhere or not known yet, need --allow. pflow plan prints the flow and r
             ("--allow",),
             "what --yes may do too: commands, paths (any), anything, or a directory, for the files below it",
             metavar="WHAT",
+            values=DIRECTORY,
+            choices=("commands", "paths", "anything"),
             repeats=True,
         ),
-        Flag(("--model",), "the model that plans", metavar="MODEL"),
+        Flag(("--model",), "the model that plans", metavar="MODEL", values=MODEL),
         Flag(("--fresh",), "ask the model anew, and offer no saved flow"),
         Flag(("--timeout",), "end planning, and the run, after so many seconds each, with 124", metavar="SECONDS"),
         Flag(("--dry-run",), "show the flow and what it would do, and run nothing"),
@@ -64,7 +66,7 @@ class SentenceFlags:
             else:
                 self._pass_on(word, rest)
         self.yes, self.fresh, self.wants_help = "--yes" in names, "--fresh" in names, bool({"--help", "-h"} & names)
-        self.is_dry = "--dry-run" in self.run
+        self.is_dry = "--dry-run" in self.run  # or the value of another flag: the run's own flags decide
         self.is_quiet = bool({"-q", "--quiet"} & set(self.run))
         self._take_timeout()
 

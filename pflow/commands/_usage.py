@@ -9,8 +9,16 @@ import click
 from pflow.usage import usage as kinds
 from pflow.usage.usage import Argument, Flag, Usage
 
-_ARGUMENTS = {"RUN": kinds.RUN, "FLOW": kinds.FLOW, "FILE": kinds.FILE, "PATH": kinds.FILE}
-_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY}
+_ARGUMENTS = {
+    "RUN": kinds.RUN,
+    "FLOW": kinds.FLOW,
+    "SENTENCE": kinds.FLOW,  # or pipe syntax, and after --edit and --wire a flow
+    "FILE": kinds.FILE,
+    "PATH": kinds.FILE,
+}
+_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL}
+_OF_SAVED = ("show", "remove")
+"""The commands whose FLOW is a saved one's name."""
 
 
 def usage_of_click(command: click.Command, name: str) -> Usage:
@@ -26,7 +34,7 @@ def usage_of_click(command: click.Command, name: str) -> Usage:
     usage.description = "\n\n".join(map(_paragraph, paragraphs[1:]))
     usage.flags = [_flag(each) for each in command.params if isinstance(each, click.Option)]
     usage.flags.append(Flag(("-h", "--help"), "print this help"))
-    usage.arguments = [_argument(each) for each in arguments]
+    usage.arguments = [_argument(each, name) for each in arguments]
     usage.notes = tuple(getattr(command, "notes", list)())
     return usage
 
@@ -53,6 +61,7 @@ def _metavar(argument: click.Argument) -> str:
     return word if argument.required else f"[{word}]"
 
 
-def _argument(argument: click.Argument) -> Argument:
+def _argument(argument: click.Argument, command: str) -> Argument:
     word = _metavar(argument).strip("[]…").removesuffix("]")
-    return Argument(word, _ARGUMENTS.get(word, kinds.TEXT), repeats=argument.nargs == -1)
+    values = kinds.SAVED if command in _OF_SAVED else _ARGUMENTS.get(word, kinds.TEXT)
+    return Argument(word, values, repeats=argument.nargs == -1)

@@ -30,6 +30,18 @@ def usages(root: str = ROOT) -> list[Usage]:
     ]
 
 
+def typed(root: str = ROOT) -> list[Usage]:
+    """What TAB knows of: those, and what stands beside a sentence, which has the flags of a run as well."""
+    from pflow.commands._sentence_flags import usage_of_sentence
+
+    beside, known = usage_of_sentence(), usages(root)
+    own = {name for flag in beside.flags for name in flag.names}
+    for usage in known:
+        if usage.name == "pflow run":
+            beside.flags += [flag for flag in usage.flags if own.isdisjoint(flag.names)]
+    return [*known, beside]
+
+
 def _names(directory: str) -> list[str]:
     """The commands, tools or nodes that a directory has: one file each."""
     if not os.path.isdir(directory):

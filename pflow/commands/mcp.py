@@ -13,10 +13,16 @@ USAGE = Usage(
     ("pflow mcp serve [--read-only] [NAME]…",),
 )
 USAGE.description = """\
-The client starts it: its configuration names the command pflow with the words mcp serve. Each node with an interface
-and each saved flow is a tool, with the schemas of what it takes and gives and with its effects; so are pflow_list,
-pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, these nodes, flows and tools are all
-that is offered. The list is made anew when a flow is saved or removed. What is not offered is said on stderr.
+The client starts it, in the directory where paths begin. Most clients are told of it in a file of theirs, as
+  {"mcpServers": {"pflow": {"command": "pflow", "args": ["mcp", "serve"]}}}
+
+where the words after serve are further args, and an env may hold PFLOW_MODEL. A client that does not find pflow needs
+its whole path, which command -v pflow prints.
+
+Each node with an interface and each saved flow is a tool, with the schemas of what it takes and gives and with its
+effects; so are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, these
+nodes, flows and tools are all that is offered. The list is made anew when a flow is saved or removed. What is not
+offered is said on stderr.
 
 A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A call
 is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up.
@@ -26,7 +32,7 @@ USAGE.flags = [
     Flag(("--read-only",), "offer only what changes nothing: no files, no commands, no network"),
     Flag(("-h", "--help"), "print this help"),
 ]
-USAGE.arguments = [Argument("serve", kinds.TEXT), Argument("NAME", kinds.NODE, repeats=True)]
+USAGE.arguments = [Argument("serve", choices=("serve",)), Argument("NAME", kinds.NODE, repeats=True)]
 USAGE.examples = (
     "pflow mcp serve",
     "pflow mcp serve --read-only",

@@ -16,21 +16,38 @@ if TYPE_CHECKING:
 
 
 class _Command(FlowCommand):
-    """A command whose words are a flow, or a sentence with its options anywhere."""
+    """A command whose words are a flow, or a sentence; its options stand anywhere, but for those of a flow's steps."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        options, rest = self._split(args)
-        if any(map(is_sign, rest)) or _is_step(rest):
-            return click.Command.parse_args(self, ctx, [*options, "--", *rest])
-        return click.Command.parse_args(self, ctx, args)
+    def flow_last(self, words: list[str]) -> list[str]:
+        options, rest = self._split(words)
+        if any(map(is_sign, rest)) or (_is_step(rest) and not _is_changed(words, rest[0])):
+            return [*options, "--", *rest]
+        return words
+
+    @staticmethod
+    def notes() -> list[str]:
+        from pflow.plan.limits import LIMITS
+
+        rows = {**LIMITS, "PL10": "to --wire an answer adds mappings only, and only those that were asked for"}
+        return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in rows.items())])]
+
+
+def _is_changed(words: list[str], flow: str) -> bool:
+    """Whether --wire or --edit stands among the words, and a flow that is there is what they change."""
+    from pflow.flow.take import find_file
+
+    return any(word in ("--wire", "--edit") for word in words) and find_file(flow) is not None
 
 
 def _is_step(words: list[str]) -> bool:
-    """Whether words are one step of pipe syntax: a node and its flags, or a slip of such."""
+    """Whether words are a step of pipe syntax: a node and its flags, a slip of such, or what the shell left of a =>."""
     from pflow.commands._sentence import is_flag
     from pflow.flow.pipe.recognize import names_node
+    from pflow.flow.pipe.redirection import is_rest
 
-    return len(words) > 1 and is_flag(words[1]) and not set(words[0]) & set(" \t\n") and names_node(words[0])
+    if len(words) < 2 or not (is_flag(words[1]) or is_rest(words[1])):
+        return False
+    return not set(words[0]) & set(" \t\n") and names_node(words[0])
 
 
 @click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,9 +68,10 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
     """Plan a flow from a sentence and print it, in JSON. Nothing is run.
 
     A model that PFLOW_PLAN_MODEL or PFLOW_MODEL names, or else llm's default one, is given the sentence and what nodes
-    and saved flows there are. Its answer is held to the rules that pflow check tells of, and handed back with what is
-    wrong, three times at most. Paths, URLs and numbers of the sentence become inputs of the flow. The same sentence is
-    planned once. - takes the sentence from stdin. Pipe syntax becomes JSON without any model.
+    and saved flows there are. Its answer is held to the rules that pflow check tells of, and to the limits below, and
+    handed back with what is wrong, three times at most. Paths, URLs and numbers of the sentence become inputs of the
+    flow. The same sentence is planned once. - takes the sentence from stdin. Pipe syntax becomes JSON without any
+    model.
 
     With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. The change is
     shown on stderr as a diff; the flow that comes of it is printed, or with --write put back.
@@ -65,18 +83,19 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
     pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
     """
     from pflow.commands._sentence_flags import seconds
+    from pflow.plan.change.give import flow_text
     from pflow.stage.stdout import write_pieces
 
     limit = seconds(timeout) if timeout is not None else None
     if options["wire"] or options["edit"]:
-        return _change(list(words), {**options, "timeout": limit, "json": options["as_json"], "color": when})
+        return _change(list(words), {**options, "timeout": limit, "color": when})
     if options["write"] or options["yes"]:
         from pflow.errors import USAGE, PflowError
 
         flag = "--write" if options["write"] else "--yes"
         raise PflowError(f"cannot take {flag}: it goes with --wire and --edit", exit=USAGE)
     flow = _flow(list(words), options["model"], limit, fresh=options["fresh"])
-    write_pieces(1, [_printed(flow, as_pipe=options["as_pipe"]).encode("utf-8", "replace")])
+    write_pieces(1, [flow_text(flow, as_pipe=options["as_pipe"]).encode("utf-8", "replace")])
     return 0
 
 
@@ -176,13 +195,3 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
         os.dup2(stdout, 1)
         os.close(stdout)
     return planned[0].flow
-
-
-def _printed(flow: Flow, *, as_pipe: bool) -> str:
-    from pflow.flow.unload import canonical_json, flow_to_ir
-
-    if not as_pipe:
-        return canonical_json(flow_to_ir(flow))
-    from pflow.plan.paste.pasted import pipe_of
-
-    return pipe_of(flow, {}).rstrip("\n") + "\n"

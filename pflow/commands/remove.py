@@ -24,6 +24,8 @@ def command(flow: tuple[str, ...]) -> int:
     pflow remove count
     pflow show count --old --json | pflow save count
     """
+    import os
+
     from pflow.library.command import changed_commands_of, take_commands
     from pflow.library.keep import remove_flow
     from pflow.library.users import users_of
@@ -32,21 +34,15 @@ def command(flow: tuple[str, ...]) -> int:
 
     found = _find(name.removeprefix("flow:") for name in flow)
     for name, file in found.items():
-        write_pieces(1, [_encoded(remove_flow(name)) + b"\n"])
-        for taken in take_commands(name, file):
-            say("pflow remove", f"the command {taken} is gone too")
+        for taken in take_commands(name, file):  # first: ended in between, remove finds the flow again
+            say("pflow remove", f"the command {taken} is gone")
+        write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])
         for changed in changed_commands_of(name):
             say("pflow remove", f"'{changed}' is left as it is: it was changed since pflow save made it")
     for name in found:
         for user in users_of(name):
             say("pflow remove", f"warning: the saved flow '{user.name}' uses flow:{name}")
     return 0
-
-
-def _encoded(file: str) -> bytes:
-    import os
-
-    return os.fsencode(file)
 
 
 def _find(names: Iterable[str]) -> dict[str, str]:

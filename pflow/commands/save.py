@@ -148,12 +148,11 @@ def _keep(name: str, flow: Flow, *, force: bool) -> Kept:
 
 def _question(name: str) -> str:
     from pflow.flow.explaining.columns import clean, shorten
-    from pflow.library.library import list_saved
-    from pflow.source import plain
+    from pflow.library.library import read_saved
 
-    there = next((saved for saved in list_saved() if plain(saved.name) == plain(name)), None)
-    about = f" ({shorten(clean(there.description), 60)})" if there and there.description else ""
-    return f"Another flow is saved as {there.name if there else name}{about}. Replace it, and keep it as an older one?"
+    there = read_saved(name)
+    about = f" ({shorten(clean(there.description), 60)})" if there.description else ""
+    return f"Another flow is saved as {there.name}{about}. Replace it, and keep it as an older one?"
 
 
 def _tell(name: str, kept: Kept) -> None:

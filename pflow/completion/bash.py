@@ -51,7 +51,7 @@ def _tool(usage: Usage) -> str:
 
 def _driver(usages: list[Usage]) -> str:
     """The engine, then what the driver, its commands and the tools take."""
-    commands = [usage.name.removeprefix("pflow ") for usage in usages if usage.name.startswith("pflow ")]
+    commands = [usage.name[6:] for usage in usages if usage.name.startswith("pflow ") and usage.name != kinds.SENTENCE]
     tools = [usage.name.removeprefix("pflow-") for usage in usages if _is_tool(usage)]
     names = [f"_pflow_commands=({' '.join(map(quote, commands))})\n", f"_pflow_tools=({' '.join(map(quote, tools))})\n"]
     return "".join([*map(_resource, ENGINE), "\n", *names, *map(_table, usages), "complete -F _pflow pflow\n"])
@@ -77,11 +77,12 @@ def _flag_row(flag: Flag) -> tuple[str, str, str, str, str]:
 
 
 def _argument_row(argument: Argument) -> tuple[str, str, str, str, str]:
-    return "argument", argument.metavar, argument.values, "+" if argument.repeats else "", ""
+    return "argument", argument.metavar, _values(argument), "+" if argument.repeats else "", ""
 
 
-def _values(flag: Flag) -> str:
-    return " ".join([kinds.CHOICE, *flag.choices]) if flag.values == kinds.CHOICE else flag.values
+def _values(taker: Flag | Argument) -> str:
+    """The kind of a value, and the choices that there are."""
+    return " ".join([taker.values, *taker.choices])
 
 
 def quote(text: str) -> str:

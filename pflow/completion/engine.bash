@@ -68,7 +68,7 @@ _pflow_run() {
 
 # `pflow …`: a command, a node, a tool, a saved flow, or steps.
 _pflow_driver() {
-    local first=${words[1]-} i
+    local first=${words[1]-} i before
     for ((i = ${#words[@]} - 1; i > 0; i--)); do
         [[ ${words[i]} != @(::|=>|>>|\||;|=?*=>) ]] || break
     done
@@ -83,33 +83,39 @@ _pflow_driver() {
         _pflow_of_driver "$first"
     elif _pflow_load "pflow-$first"; then
         _pflow_stage 2 "pflow-$first"
-    elif _pflow_is_saved "$first" || [[ $first == *[[:space:]]* ]]; then
+    elif _pflow_is_saved "$first" || [[ $first == *[[:space:]]*@(=>|::|\|)* ]]; then
         _pflow_stage 2 'pflow run'
+    elif [[ $first == *[[:space:]]* ]]; then
+        _pflow_stage 2 'pflow SENTENCE'
     fi
 }
 
-# Whether a command's argument is a flow.
+# Whether a command takes a flow; how many other words come first: `before`.
 _pflow_is_flow_command() {
     local i=${_pflow_first["pflow $1"]-} end
+    before=0
     [[ $i ]] || return 1
     end=$((i + ${_pflow_count["pflow $1"]}))
     for ((; i < end; i += 5)); do
-        [[ ${_pflow_rows[i]} != argument || ${_pflow_rows[i + 2]} != flow ]] || return 0
+        [[ ${_pflow_rows[i]} == argument ]] || continue
+        [[ ${_pflow_rows[i + 2]} != flow ]] || return 0
+        before=$((before + 1))
     done
     return 1
 }
 
 # `pflow COMMAND …`; the words after `run` may be a flow's first step.
 _pflow_of_driver() {
+    local before
     _pflow_collect "pflow $1"
     _pflow_walk 2
     if ! _pflow_is_flow_command "$1"; then
         _pflow_complete
-    elif [[ $quote && -z $wants && $word != -* ]]; then
+    elif [[ $quote && -z $wants && $word != -* ]] && ((${#bare[@]} >= before)); then
         _pflow_pipe
-    elif ((${#bare[@]})) && _pflow_load "pflow-${bare[0]%%:*}"; then
+    elif ((${#bare[@]} > before)) && _pflow_load "pflow-${bare[before]%%:*}"; then
         local i=2
-        while [[ ${words[i]} != "${bare[0]}" ]]; do i=$((i + 1)); done
+        while [[ ${words[i]} != "${bare[before]}" ]]; do i=$((i + 1)); done
         rows=() arguments=() flags=() given=() bare=() wants=''
         _pflow_step "$i" "pflow $1"
     else

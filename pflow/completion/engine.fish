@@ -3,7 +3,7 @@
 # A table is a function that sets what one command takes:
 #   __pflow_flags   what is offered for its flags, lines of NAME<TAB>DESCRIPTION, data first
 #   __pflow_values  for each flag that has a value NAME<TAB>KIND, and after choice the choices; NAME= of a bool
-#   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many
+#   __pflow_words   the kinds of the words that are no flags, the last with a … where there may be many; <TAB>choices
 
 function __pflow_complete --argument-names table
     set -l token (__pflow_token)
@@ -33,10 +33,17 @@ function __pflow_driver --argument-names token
         __pflow_step "$token" $words[(math $at + 1)..]
     else if not set -q words[1]
         __pflow_first "$token"
-    else if contains -- $words[1] run check explain export
-        __pflow_of_flow "pflow $words[1]" "$token" $words[2..]
     else if functions -q "__pflow_table_pflow $words[1]"
-        __pflow_command "pflow $words[1]" "$token" $words[2..]
+        $__pflow_table_prefix"pflow $words[1]"
+        if set -q __pflow_words[1]; and string match -q -- 'flow*' $__pflow_words
+            __pflow_of_flow "pflow $words[1]" "$token" $words[2..]
+        else
+            __pflow_command "pflow $words[1]" "$token" $words[2..]
+        end
+    else if string match -qr -- '\s.*(?:=>|::|\|)' $words[1]
+        __pflow_command 'pflow run' "$token" $words
+    else if string match -qr -- '\s' $words[1]
+        __pflow_command 'pflow SENTENCE' "$token" $words
     else if test "$words[1]" = help
         __pflow_first "$token"
     else
@@ -72,7 +79,8 @@ end
 function __pflow_of_flow --argument-names table token
     set -l words $argv[3..]
     $__pflow_table_prefix$table
-    set -l at (__pflow_first_word $words)
+    set -l nth (string match -q -- 'flow*' $__pflow_words[1]; and echo 1; or echo 2)
+    set -l at (__pflow_nth_word $nth $words)
     if test $at -gt 0
         __pflow_value "$token" "$words[-1]"; and return
         __pflow_step "$token" $words[$at..]
@@ -125,7 +133,7 @@ function __pflow_command --argument-names table token
     end
     set -l kind (__pflow_kind_of_word $words)
     if test -n "$kind"
-        __pflow_offer $kind "$token"
+        __pflow_among "$token" (string split \t -- $kind)
     else if test -z "$token"
         __pflow_flag --
     end
@@ -177,12 +185,14 @@ function __pflow_values_of --argument-names flag token
     set -l entry (__pflow_entry $flag)
     set -q entry[1]; or return
     set -l fields (string split \t -- $entry[1])
-    if test $fields[2] = choice
-        printf '%s\n' $fields[3..]
-    else
-        __pflow_offer $fields[2] "$token"
-    end
+    __pflow_among "$token" $fields[2..]
     return 0
+end
+
+# The choices that there are; of a kind that has more, those too.
+function __pflow_among --argument-names token kind
+    set -q argv[3]; and printf '%s\n' $argv[3..]
+    test $kind = choice; or __pflow_offer $kind "$token"
 end
 
 # What the table says of a flag's values. Fails where it takes none.
@@ -193,26 +203,25 @@ end
 # The kind of the word that comes next.
 function __pflow_kind_of_word
     set -l count 1
-    while set -l at (__pflow_first_word $argv); and test $at -gt 0
+    while test (__pflow_nth_word $count $argv) -gt 0
         set count (math $count + 1)
-        set argv $argv[(math $at + 1)..]
     end
     if set -q __pflow_words[$count]
-        string trim -r -c … -- $__pflow_words[$count]
+        string replace … '' -- $__pflow_words[$count]
     else
         string replace -f … '' -- $__pflow_words[-1]
     end
 end
 
-# Where the first word stands that is neither a flag nor a flag's value; 0 without one.
-function __pflow_first_word
+# Where a word stands, the first or a later one, of those that are neither a flag nor a flag's value; 0 without one.
+function __pflow_nth_word --argument-names nth
     set -l at 0
     set -l before ''
-    for word in $argv
+    for word in $argv[2..]
         set at (math $at + 1)
         if not string match -q -- '-*' $word; and not __pflow_entry $before >/dev/null
-            echo $at
-            return
+            set nth (math $nth - 1)
+            test $nth -eq 0; and echo $at; and return
         end
         set before $word
     end
@@ -222,8 +231,13 @@ end
 # Everything of a kind: file, directory, model, node, flow, run, word; nothing for text.
 function __pflow_offer --argument-names kind token
     switch $kind
-        case file directory model node run
+        case file directory model run
             __pflow_$kind "$token"
+        case node
+            __pflow_node
+            __pflow_flow
+        case saved
+            __pflow_flow
         case flow
             __pflow_flow
             __pflow_node

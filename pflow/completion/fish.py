@@ -45,7 +45,7 @@ def _driver(usages: list[Usage]) -> str:
     with open(_ENGINE, encoding="utf-8") as file:
         engine = file.read()
     own = [each for each in usages if not each.name.startswith("pflow-")]
-    commands = [each for each in own if " " in each.name]
+    commands = [each for each in own if " " in each.name and each.name != kinds.SENTENCE]
     tools = [each for each in usages if each.name.startswith("pflow-") and not each.is_node]
     names = [
         _list("__pflow_commands", [_line(each.name.split()[1], f"[command] {each.summary}") for each in commands]),
@@ -76,11 +76,11 @@ def _file(usage: Usage) -> str:
 
 def _table(usage: Usage) -> str:
     """A function that sets what a command takes."""
-    words = [each.values + "…" * each.repeats for each in usage.arguments]
+    words = [_line(each.values + "…" * each.repeats, *each.choices) for each in usage.arguments]
     lists = [
         _list("__pflow_flags", _flag_lines(usage)),
         _list("__pflow_values", list(_value_lines(usage))),
-        _list("__pflow_words", [quote(word) for word in words]),
+        _list("__pflow_words", words),
     ]
     body = "".join(lists).replace("\n", "\n    ").rstrip()
     return f"function {_function(usage)}\n    {body}\nend\n"

@@ -1,6 +1,6 @@
 #autoload
 # Completes the words of one command by its table: `flags`, in rows of GROUP NAMES KIND CHOICES TEXT, and `arguments`,
-# the kinds of its other words. A + after a kind says that it repeats.
+# the kinds of its other words. A + after a kind says that it repeats; a word's choices stand behind a colon.
 
 emulate -L zsh
 setopt $_comp_options
@@ -44,8 +44,8 @@ for (( at = 2; at <= $#words; at++ )); do
   fi
 done
 
-# The first word of a flow may be its first step: then what follows is that step's.
-[[ -n $_pflow_flow ]] && (( $#others )) && _pflow_step $others[1] && return
+# The flow's word, the first or a later one, may be its first step: then what follows is that step's.
+(( _pflow_flow && $#others >= _pflow_flow )) && _pflow_step $others[_pflow_flow] && return
 
 if [[ -z $value_of$ended && $PREFIX = --*=* ]]; then
   name=${${PREFIX%%=*}//_/-}
@@ -64,6 +64,6 @@ if [[ -z $ended && $PREFIX = -* ]]; then
 fi
 
 local kind=$arguments[$#others+1]
-[[ -z $kind && $arguments[-1] = *+ ]] && kind=$arguments[-1]
-[[ -n $kind ]] && _pflow_values ${kind%+} && return
+[[ -z $kind && $arguments[-1] = *+* ]] && kind=$arguments[-1]
+[[ -n $kind ]] && _pflow_values ${${kind%%:*}%+} '' "${${(M)kind%%:*}#:}" && return
 [[ -z $ended && -z $PREFIX ]] && _pflow_flags

@@ -4,7 +4,7 @@
 emulate -L zsh
 setopt $_comp_options
 
-local name
+local name _pflow_flow
 local -a files
 integer at
 

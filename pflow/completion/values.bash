@@ -59,9 +59,14 @@ _pflow_values() {
     typed=${word#"$base"}
     case $kind in
         choice\ *) _pflow_choices "${kind#choice }" ;;
+        directory\ *)
+            _pflow_choices "${kind#directory }"
+            _pflow_files directory
+            ;;
         file | directory) _pflow_files "$kind" ;;
         model) _pflow_models ;;
-        node) _pflow_nodes ;;
+        node) _pflow_nodes && _pflow_flows ;;
+        saved) _pflow_flows ;;
         run) _pflow_runs ;;
         flow) _pflow_flows && _pflow_nodes && _pflow_files flow ;;
         word) _pflow_words ;;

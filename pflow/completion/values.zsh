@@ -19,13 +19,21 @@ case $kind in
     values=("${(@s:|:)choices}")
     ends[values]=$#values
     _pflow_show ;;
-  model|node|run) _pflow_names ${kind}s ;;
+  model|run) _pflow_names ${kind}s ;;
+  node) _pflow_names nodes flows ;;
+  saved) _pflow_names flows ;;
   word) _pflow_names commands nodes tools flows ;;
   flow)
-    _pflow_names flows ${_pflow_flow:+nodes}
+    _pflow_names flows nodes
     _wanted files expl 'file' _files -g '*.json(-.)' || (( compstate[nmatches] )) ;;
   file) _wanted files expl "$title" _files ;;
-  directory) _wanted directories expl "$title" _files -/ ;;
+  directory)
+    if [[ -n $choices ]]; then
+      values=("${(@s:|:)choices}")
+      ends[values]=$#values
+      _pflow_show && return
+    fi
+    _wanted directories expl "$title" _files -/ ;;
   text) _message -e values "$title"; return 1 ;;
   *) return 1 ;;
 esac

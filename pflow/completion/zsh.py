@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.usage.usage import SENTENCE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,11 +45,12 @@ def _program(usage: Usage) -> str:
 
 def _driver(driver: Usage, usages: list[Usage]) -> str:
     """The driver's file: what it knows by name, and the table of each command. It names no node."""
-    commands = {usage.name.removeprefix("pflow "): usage for usage in usages if usage.name.count(" ") == 1}
+    driven = {usage.name.removeprefix("pflow "): usage for usage in usages if usage.name.count(" ") == 1}
+    commands = {name: usage for name, usage in driven.items() if usage.name != SENTENCE}
     tools = {usage.name.removeprefix("pflow-"): usage for usage in usages if _is_tool(usage)}
     lines = [*_names("_pflow_commands", commands), *_names("_pflow_tools", tools), "local -a flags arguments"]
     lines += ["", "case $words[2] in"]
-    for name, usage in commands.items():
+    for name, usage in driven.items():
         lines += [f"  {name})", *_indented(_table(usage)), "    ;;"]
     lines += ["  *)", *_indented(_table(driver)), "    ;;", "esac", "", "_pflow_words"]
     return _HEAD.format("pflow") + "\n".join(lines) + "\n"
@@ -84,7 +87,8 @@ def _kind(flag: Flag) -> str:
 
 
 def _argument(argument: Argument) -> str:
-    return argument.values + "+" * argument.repeats
+    kind = argument.values + "+" * argument.repeats
+    return _quoted(":".join([kind, "|".join(argument.choices)])) if argument.choices else kind
 
 
 def _quoted(text: str) -> str:

@@ -18,6 +18,7 @@ def build_flow(document: Document) -> Flow:
     """The flow of a document that `check_shape` has seen; a null in a list stands for what was left out there."""
     steps, dialects = _steps(document)
     flow = Flow(steps, _edges(document, [step.id for step in steps]))
+    flow.schema = document.get("$schema", "")
     flow.name = document.get("name", "")
     flow.description = document.get("description", "")
     flow.inputs = {name: _input(name, given) for name, given in document.get("inputs", {}).items()}
@@ -25,7 +26,7 @@ def build_flow(document: Document) -> Flow:
     flow.max_visits = document.get("max_visits", MAX_VISITS)
     flow.dialect = next((dialect for dialect in (BINDINGS, KEYS) if dialect in dialects), PFLOW)
     ids = {step.id for step in steps}
-    flow.stray_mappings = [id for id in document.get("mappings", {}) if id not in ids]
+    flow.stray_mappings = {id: each for id, each in document.get("mappings", {}).items() if id not in ids}
     return flow
 
 
@@ -86,6 +87,7 @@ def _step(id: str, node: Document, mapping: Document, place: str) -> Step:
         timeout=node.get("timeout"),
         max_visits=node.get("max_visits"),
         batch=_batch(node.get("batch", {})),
+        description=node.get("description", ""),
     )
 
 

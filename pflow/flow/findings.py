@@ -23,10 +23,12 @@ class Finding:
         self.is_warning = is_warning
 
     def __str__(self) -> str:
-        """One line: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
+        """One line, of nothing that a terminal obeys: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
+        from pflow.flow.explaining.columns import clean
+
         kind = "warning: " if self.is_warning else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{self.place}: {self.rule}: {kind}{self.message}{remedy}"
+        return clean(f"{self.place}: {self.rule}: {kind}{self.message}{remedy}".replace("\n", "\\n"))
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -59,8 +59,8 @@ class Step:
     """One node in a flow, as it is written there. `None` stands for what is not written."""
 
     __slots__ = (
-        "batch", "id", "input_mappings", "inputs", "max_visits", "output_mappings", "params", "place", "retries",
-        "timeout", "type", "version", "wait",
+        "batch", "description", "id", "input_mappings", "inputs", "max_visits", "output_mappings", "params", "place",
+        "retries", "timeout", "type", "version", "wait",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,7 @@ class Step:
         inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, batch: Batch | None = None,
+        description: str = "",
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -83,6 +84,7 @@ class Step:
         self.timeout = timeout
         self.max_visits = max_visits
         self.batch = batch
+        self.description = description
 
 
 class Flow:
@@ -93,6 +95,8 @@ class Flow:
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
+        self.schema = ""
+        """Where its JSON schema lies, for editors."""
         self.name = ""
         self.description = ""
         self.inputs: dict[str, Input] = {}
@@ -103,8 +107,8 @@ class Flow:
         self.dialect = "pflow"
         self.directory = "."
         self.warnings: list[str] = []
-        self.stray_mappings: list[str] = []
-        """The ids in `mappings` that no step has."""
+        self.stray_mappings: dict[str, Any] = {}
+        """What stands in `mappings` under ids that no step has."""
 
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.common import OF_RUNS
+from pflow.templates import is_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,31 +17,49 @@ def name_flags(plan: Plan) -> None:
     What is a flag of `pflow run` itself is none of an input's.
     """
     fitting: dict[str, int] = {}
-    for names in [*map(_all_names, plan.inputs.values()), *_param_names(plan)]:
+    for names in [*({_plain(name) for name in names_of(each)} for each in plan.inputs.values()), *_param_names(plan)]:
         for name in names:
             fitting[name] = fitting.get(name, 0) + 1
     for given in plan.inputs.values():
         free = [name for name in _own_names(plan, given) if name.replace("-", "_") not in OF_RUNS]
         alone = [name for name in free if fitting[name] == 1 or (name == _plain(given.name) and means(plan, given))]
-        given.flag = "--" + (
-            min(alone, key=len) if alone else _plain(".".join(given.readers[0]) if given.readers else given.name)
-        )
+        given.flag = "--" + (min(alone, key=len) if alone else _plain(_of_a_step(plan, given) or given.name))
+
+
+def names_of(given: PlanInput) -> list[str]:
+    """The names that an input goes by: its own, its aliases, and that of the one read that it is for."""
+    return list(dict.fromkeys([given.name, *given.flags, *([given.readers[0][1]] if given.step else [])]))
+
+
+def readers_of(plan: Plan, given: PlanInput) -> list[tuple[str, str]]:
+    """The reads, and the params that are an input as it is, whose flags are the input's. A param that holds more than
+    the input has a flag of its own."""
+    return [(step, key) for step, key in given.readers if not _holds_more(plan, step, key)]
+
+
+def _holds_more(plan: Plan, step: str, key: str) -> bool:
+    wired = plan.steps[step]
+    value = wired.step.params.get(key)
+    return key in wired.interface.params and not (isinstance(value, str) and is_reference(value))
+
+
+def _of_a_step(plan: Plan, given: PlanInput) -> str | None:
+    """`ID.READ`, of a read that is given this input and no other."""
+    others = {reader for other in plan.inputs.values() if other is not given for reader in other.readers}
+    return next((".".join(reader) for reader in readers_of(plan, given) if reader not in others), None)
 
 
 def means(plan: Plan, given: PlanInput) -> bool:
     """Whether the name of an input means it, whatever else goes by that name: the flow declares it, and there is no
-    param of that name but the one that takes it."""
+    param of that name but the one that takes it, or else no other flag that could give it."""
     others = [
         item
         for wired in plan.steps.values()
         for key, item in wired.interface.params.items()
         if (wired.id, key) not in given.readers
     ]
-    return given.declared and not any(_plain(given.name) in _item_names(item) for item in others)
-
-
-def _all_names(given: PlanInput) -> set[str]:
-    return {_plain(name) for name in [given.name, *given.flags]}
+    is_alone = not any(_plain(given.name) in _item_names(item) for item in others)
+    return given.declared and (is_alone or _of_a_step(plan, given) is None)
 
 
 def _own_names(plan: Plan, given: PlanInput) -> list[str]:

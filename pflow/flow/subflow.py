@@ -27,6 +27,8 @@ SUFFIX = ".pflow.json"
 
 _being_loaded: list[str] = []
 _plans: dict[str, Plan] = {}
+_where = {"paths": True}
+"""Whether a path names a flow."""
 
 
 class FlowKind(Kind):
@@ -51,10 +53,17 @@ def forget_plans() -> None:
     _plans.clear()
 
 
+def take_no_paths() -> None:
+    """From now on a path names no flow, but in a saved one: what this process reads is a stranger's text."""
+    _where["paths"] = False
+
+
 def find_flow(type: str, directory: str) -> FlowKind | None:
     """The flow that a step's type names: a saved one, `flow:NAME`, or a file, from `directory` where it is relative."""
     if type.startswith("flow:"):
         file = saved_flow(type.removeprefix("flow:"))
+    elif not _where["paths"] and not _being_loaded:
+        return None
     else:
         file = os.path.normpath(os.path.join(directory, type))
     return FlowKind(type, FLOW, os.path.abspath(file)) if file and os.path.isfile(file) else None

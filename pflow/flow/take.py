@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.errors import MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.flow.kinds import find_kind
 from pflow.flow.load import Loaded, load_file, load_text, read_text
 
 TYPE_CHECKING = False
@@ -32,7 +33,10 @@ def take_flow(words: Sequence[str]) -> Loaded:
 
 
 def find_file(word: str) -> str | None:
-    """The file of a flow: the word itself where it is one, else the saved flow of that name."""
+    """The file of a flow: the saved flow of that name, or the word itself where it is a file.
+
+    A name is never a file that happens to lie here: of a node's or saved flow's name, `./NAME` is the file.
+    """
     from pflow.flow.subflow import saved_flow
 
     if word.startswith("flow:") and not set(word) & set(" \t\n"):
@@ -40,9 +44,11 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
-    if "\n" not in word and "\0" not in word and os.path.isfile(word):
+    if "\n" in word or "\0" in word or not os.path.isfile(word):
+        return saved_flow(word)
+    if "/" in word or word.endswith(".json"):
         return word
-    return saved_flow(word)
+    return saved_flow(word) or (None if find_kind(word) else word)
 
 
 def no_saved_flow(name: str) -> PflowError:

@@ -21,12 +21,13 @@ def flow_to_ir(flow: Flow) -> IR:
     is_chain = list(map(_edge, flow.edges)) == list(map(_edge, chain(ids)))
     mappings = {step.id: mapping for step in flow.steps if (mapping := _mapping(step))}
     return {
+        **_given(**{"$schema": flow.schema}),
         "pflow": 1,
         **_given(name=flow.name, description=flow.description),
         **_given(inputs={name: _input(given) for name, given in flow.inputs.items()}, outputs=flow.outputs),
         "nodes": [_node(step) for step in flow.steps],
         **({} if is_chain else {"edges": [_edge(edge) for edge in flow.edges]}),
-        **_given(mappings=mappings | {id: {} for id in flow.stray_mappings}),
+        **_given(mappings=mappings | flow.stray_mappings),
         **({} if flow.max_visits == MAX_VISITS else {"max_visits": flow.max_visits}),
     }
 
@@ -45,7 +46,7 @@ def _node(step: Step) -> IR:
     return {
         "id": step.id,
         "type": step.type,
-        **_given(version=step.version, params=step.params, inputs=step.inputs),
+        **_given(description=step.description, version=step.version, params=step.params, inputs=step.inputs),
         **_given(retries=step.retries, wait=step.wait, timeout=step.timeout, max_visits=step.max_visits),
         **({} if step.batch is None else {"batch": _batch(step.batch)}),
     }

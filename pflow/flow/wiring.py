@@ -140,6 +140,7 @@ class _Wiring:
         needed = self._input(name, item)
         if wired is None:
             return
+        needed.secret = needed.secret or _is_secret(wired, part.key)
         if not self._has_open_before(wired):  # what a mapping leads to must be there, though the read be optional
             needed.required = needed.required or not needed.declared
         needed.readers.append((wired.id, part.key))
@@ -222,6 +223,12 @@ def _is_one_path(part: Part) -> bool:
     if part.role == MAPPING:
         return not part.is_template
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
+
+
+def _is_secret(wired: Wired, key: str) -> bool:
+    """Whether a step takes a secret under this name: then what it is made of is one too."""
+    items = (wired.interface.reads.get(key), wired.interface.params.get(key))
+    return any(item is not None and "secret" in item.marks for item in items)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

@@ -10,7 +10,7 @@ from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
 from pflow.library.held import in_words
 
 _LARGEST = 1 << 14
-"""Bytes of a script of ours, at most: two paths may stand in it."""
+"""Bytes of a script of ours, at most: three paths may stand in it."""
 
 
 def command_file(name: str) -> str:
@@ -90,11 +90,16 @@ def take_commands(name: str, flow_file: str) -> list[str]:
 
 
 def _script(flow_file: str) -> str:
-    """An absolute path each for pflow and the flow: cron's PATH has neither, and its HOME may be another's."""
+    """An absolute path each for pflow and the flow: cron's PATH has neither, and its HOME may be another's.
+
+    Where XDG_DATA_HOME names the library, it does so for the script: the flow may use others in it.
+    """
     import shlex
 
     begin = f"{RUNS_FLOW.decode()}pflow remove takes it away.\n"
-    return f'{begin}exec {shlex.quote(_pflow())} run {shlex.quote(flow_file)} "$@"\n'
+    data = os.environ.get("XDG_DATA_HOME", "")
+    library = f"export XDG_DATA_HOME={shlex.quote(data)}\n" if os.path.isabs(data) else ""
+    return f'{begin}{library}exec {shlex.quote(_pflow())} run {shlex.quote(flow_file)} "$@"\n'
 
 
 def _pflow() -> str:

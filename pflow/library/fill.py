@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from pflow.library.named import NUMBER, PATH, QUOTED, URL, values_in
-from pflow.library.words import runs, stem, words
+from collections import Counter
+
+from pflow.library.named import NUMBER, PATH, QUOTED, URL
+from pflow.library.places import TO, WRITING, clauses_outside, places_in
+from pflow.library.words import is_silent, runs, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.library.named import Named
+    from pflow.library.places import Place
     from pflow.types import Type
 
-_TO = frozenset(map(stem, ("to", "into", "as", "out", "output", "target", "destination", "dest", "result")))
-_WRITING = frozenset(map(stem, ("write", "written", "save", "saved", "store", "export", "put")))
 _FROM = frozenset(map(stem, ("from", "of", "in", "input", "source", "src", "origin", "read", "load", "fetch", "open")))
 _URL_WORDS = frozenset(map(stem, ("url", "uri", "link", "address", "page", "site", "website", "feed", "endpoint")))
-_PATH_WORDS = frozenset(map(stem, ("path", "file", "folder", "directory", "document")))
+_PATH_WORDS = frozenset(map(stem, ("path", "file", "filename", "folder", "directory", "document")))
+_CALLED = {URL: _URL_WORDS, PATH: _PATH_WORDS}
+_IS = frozenset(map(stem, ("of", "is", "to", "number")))
 
-_BEFORE, _AFTER = 3, 2
-"""Words around a value that may say what it is."""
 _NAME, _DOC, _ROLE, _NEEDED = 4, 1, 3, 1
 """What speaks for a value: a word of the input's name or of its description, its role, that nothing else is there."""
 
@@ -34,54 +36,18 @@ class Filled:
         self.unused = unused
 
 
-def fill(inputs: dict[str, dict[str, Any]], sentence: str) -> dict[str, Any]:
+def fill(inputs: dict[str, dict[str, Any]], sentence: str) -> Filled:
     """The values that the sentence names for these inputs (the IR's member), in their types; no guesses."""
-    return filled(inputs, sentence).values
-
-
-def filled(inputs: dict[str, dict[str, Any]], sentence: str) -> Filled:
-    """The same, with what is named and left over."""
-    places = _places(sentence)
+    places = places_in(sentence)
     wanted = [_Input(name, given) for name, given in inputs.items()]
     chosen, taken = _choices(wanted, sentence, places)
     open_inputs = [each for each in wanted if each.name not in chosen]
-    open_places = [place for place in places if place not in taken]
+    open_places = [place for place in places if place not in taken and not place.is_denied]
     for input, part in _assigned(open_inputs, open_places):
         chosen[input.name] = input.value(part)
         taken += part
     values = {name: chosen[name] for name in inputs if name in chosen}
     return Filled(values, [place.named for place in places if place not in taken])
-
-
-class _Place:
-    """A value of the sentence, the stems of the words before it, nearest first, and of those after it."""
-
-    def __init__(self, named: Named, before: list[str], after: list[str]) -> None:
-        self.named = named
-        self.before = [stem(word) for word in before[::-1][:_BEFORE]]
-        self.after = [stem(word) for word in after[:_AFTER]]
-
-    @property
-    def is_target(self) -> bool:
-        return bool(self.before) and (self.before[0] in _TO or self.before[0] in _WRITING)
-
-
-def _places(sentence: str) -> list[_Place]:
-    found = values_in(sentence)
-    places = []
-    for number, named in enumerate(found):
-        begin = found[number - 1].end if number else 0
-        end = found[number + 1].start if number + 1 < len(found) else len(sentence)
-        places.append(_Place(named, _last_part(sentence[begin : named.start]), _first_part(sentence[named.end : end])))
-    return places
-
-
-def _last_part(text: str) -> list[str]:
-    return runs("".join(["\n" if sign in ",;:.!?" else sign for sign in text]).rpartition("\n")[2])
-
-
-def _first_part(text: str) -> list[str]:
-    return runs("".join(["\n" if sign in ",;:.!?" else sign for sign in text]).partition("\n")[0])
 
 
 class _Input:
@@ -91,8 +57,11 @@ class _Input:
         self.name = name
         self.type = _type(given.get("type"))
         doc = given.get("description")
+        told = words(doc) if isinstance(doc, str) else []
         self.named = {stem(word) for word in runs(name.replace("_", " "))}
-        self.said = set(words(doc)) if isinstance(doc, str) else set()
+        self.said = set(told)
+        self.is_called = self.named | set(told[:1])
+        """What it is, by its name and the first word of its description."""
         self.is_needed = "default" not in given
 
     @property
@@ -106,16 +75,16 @@ class _Input:
 
     @property
     def is_target(self) -> bool:
-        return bool(self.named & (_TO | _WRITING)) or (not self.named & _FROM and bool(self.said & _WRITING))
+        return bool(self.named & (TO | WRITING)) or (not self.named & _FROM and bool(self.said & WRITING))
 
-    def value(self, places: list[_Place]) -> Any:
+    def value(self, places: list[Place]) -> Any:
         from pflow.values import from_text
 
         assert self.one is not None
         found = [from_text(self.one, place.named.text) for place in places]
         return found if self.is_list else found[0]
 
-    def takes(self, place: _Place) -> bool:
+    def takes(self, place: Place) -> bool:
         """Whether a value can be this input's at all."""
         if self.one is None or self.one.choices or not self._is_of_kind(place):
             return False
@@ -125,38 +94,53 @@ class _Input:
             return False
         return True
 
-    def _is_of_kind(self, place: _Place) -> bool:
+    def _is_of_kind(self, place: Place) -> bool:
         kind = place.named.kind
+        if place.counts and not self._is_number_of(place):
+            return False
         if self.one is not None and self.one.name in ("str", "any"):
             return self._is_meant(place)
+        if kind == PATH and "@" in place.named.text and "/" not in place.named.text:
+            return False  # somebody's address
         if kind == QUOTED and self.one is not None and self.one.name == "path":
             return "/" in place.named.text or "." in place.named.text.strip(".")
         return kind in _KINDS.get(self.one.name if self.one else "", ())
 
-    def _is_meant(self, place: _Place) -> bool:
+    def _is_meant(self, place: Place) -> bool:
         """Whether a text may be this value: a text in quotes, or what its words speak of."""
-        kind, said = place.named.kind, self.named | self.said
-        if kind == QUOTED:
-            return True
-        if bool(said & _URL_WORDS if kind == URL else kind == PATH and said & _PATH_WORDS):
+        kind = place.named.kind
+        if kind == QUOTED or self.is_called & _CALLED.get(kind, frozenset()):
             return True
         return bool(self.named & {*place.before, *place.after})
 
-    def likes(self, place: _Place) -> float:
+    def _is_number_of(self, place: Place) -> bool:
+        """Whether a number that counts something counts this, or is named as this just before: `a width of 3 feet`."""
+        before = next((word for word in place.before if word not in _IS), None)
+        return place.counts in self.named | self.said or before in self.telling
+
+    def chooses(self, place: Place) -> bool:
+        """Whether a value that is one of its choices is meant as that."""
+        return not place.is_denied and (place.named.kind == QUOTED or _nearness(self.telling, place) > 0)
+
+    def likes(self, place: Place) -> float:
         """How much speaks for a value; 0 for what nothing speaks for."""
-        liking = max(_NAME * _nearness(self._telling, place), _DOC * _nearness(self.said, place))
+        liking = max(_NAME * _nearness(self.telling, place), _DOC * _nearness(self.said, place))
         if place.named.kind == PATH or (self.one is not None and self.one.name == "path"):
             liking += _ROLE * (1 if self.is_target == place.is_target else -1)
-        if place.named.kind == URL and (self.named | self.said) & _URL_WORDS:
+        if place.named.kind == URL and self.is_called & _URL_WORDS:
             liking += _ROLE
         return liking + _NEEDED * self.is_needed
 
+    def is_in(self, place: Place) -> bool:
+        """Whether a value says itself which input it is for: `old.txt`."""
+        return not self.telling.isdisjoint(map(stem, runs(place.named.text)))
+
     @property
-    def _telling(self) -> set[str]:
-        return self.named - _TO - _FROM - _WRITING - {stem(word) for word in ("number", "value", "name", "text")}
+    def telling(self) -> set[str]:
+        return self.named - TO - _FROM - WRITING - {stem(word) for word in ("number", "value", "name", "text")}
 
 
-def _nearness(telling: set[str], place: _Place) -> float:
+def _nearness(telling: set[str], place: Place) -> float:
     """How near one of these words is to a value, 0 to 1: just before it is nearest, after it half as near."""
     before = [1 / at for at, word in enumerate(place.before, 1) if word in telling]
     after = [0.5 / at for at, word in enumerate(place.after, 1) if word in telling]
@@ -178,27 +162,35 @@ def _type(text: Any) -> Type | None:
     return type if end == len(text) else None
 
 
-def _choices(wanted: list[_Input], sentence: str, places: list[_Place]) -> tuple[dict[str, Any], list[_Place]]:
+def _choices(wanted: list[_Input], sentence: str, places: list[Place]) -> tuple[dict[str, Any], list[Place]]:
     """The choices of which one alone stands in the sentence, and the values that are spoken for with them."""
-    said = set(runs(sentence))
     inputs = [input for input in wanted if input.type is not None and input.type.choices]
+    clauses = clauses_outside(sentence)
     chosen: dict[str, Any] = {}
-    taken: list[_Place] = []
+    taken: list[Place] = []
     for input in inputs:
         assert input.type is not None
-        found = [choice for choice in input.type.choices if (own := runs(choice)) and said.issuperset(own)]
-        shared = [other for other in inputs if other is not input and other.type and {*found} & {*other.type.choices}]
+        values = [place for place in places if place.named.text in input.type.choices and input.chooses(place)]
+        said = [choice for choice in input.type.choices if any(_says(clause, choice) for clause in clauses)]
+        found = {*said, *(place.named.text for place in values)}
+        shared = [other for other in inputs if other is not input and other.type and found & {*other.type.choices}]
         if len(found) == 1 and not shared:
-            chosen[input.name] = found[0]
-            taken += [place for place in places if place.named.text == found[0]]
+            chosen[input.name] = found.pop()
+            taken += values
     return chosen, taken
 
 
-def _assigned(inputs: list[_Input], places: list[_Place]) -> list[tuple[_Input, list[_Place]]]:
+def _says(clause: list[str], choice: str) -> bool:
+    """Whether a choice stands in a clause, one that is no word of every other sentence."""
+    own = runs(choice)
+    return not all(map(is_silent, own)) and not any(map(str.isdecimal, own)) and set(clause).issuperset(own)
+
+
+def _assigned(inputs: list[_Input], places: list[Place]) -> list[tuple[_Input, list[Place]]]:
     """Each input with its value: pairs that like each other best, then as many values as inputs, in their order."""
-    found: list[tuple[_Input, list[_Place]]] = []
+    found: list[tuple[_Input, list[Place]]] = []
     single = [input for input in inputs if not input.is_list]
-    scores = {(input, place): input.likes(place) for input in single for place in places if input.takes(place)}
+    scores = {(input, place): input.likes(place) for input in single for place in _alone(input, places)}
     while pair := _best_pair(scores):
         found.append((pair[0], [pair[1]]))
         scores = {each: score for each, score in scores.items() if each[0] is not pair[0] and each[1] is not pair[1]}
@@ -208,7 +200,15 @@ def _assigned(inputs: list[_Input], places: list[_Place]) -> list[tuple[_Input, 
     return [*found, *_in_order(inputs, places), *_lists(inputs, places)]
 
 
-def _best_pair(scores: dict[tuple[_Input, _Place], float]) -> tuple[_Input, _Place] | None:
+def _alone(input: _Input, places: list[Place]) -> list[Place]:
+    """The values that an input takes, where it could not take another of their listing as well."""
+    fitting = [place for place in places if input.takes(place)]
+    listings = [id(place.listing) for place in fitting]
+    once = {each for each, count in Counter(listings).items() if count == 1}
+    return [place for place, listing in zip(fitting, listings, strict=True) if listing in once]
+
+
+def _best_pair(scores: dict[tuple[_Input, Place], float]) -> tuple[_Input, Place] | None:
     """A value and an input of which each is what speaks most for the other, with nothing as good beside them."""
     rivals: dict[object, list[float]] = {}
     for pair, score in scores.items():
@@ -219,24 +219,32 @@ def _best_pair(scores: dict[tuple[_Input, _Place], float]) -> tuple[_Input, _Pla
     return max(liked, key=lambda pair: scores[pair], default=None)
 
 
-def _in_order(inputs: list[_Input], places: list[_Place]) -> list[tuple[_Input, list[_Place]]]:
-    """As many values as inputs that could each take any of them."""
+def _in_order(inputs: list[_Input], places: list[Place]) -> list[tuple[_Input, list[Place]]]:
+    """As many values of one listing as inputs that could each take any of them."""
     single = [input for input in inputs if not input.is_list and any(map(input.takes, places))]
     fitting = [place for place in places if any(input.takes(place) for input in single)]
     is_even = len(single) == len(fitting) and all(input.takes(place) for input in single for place in fitting)
-    likings = {input.likes(place) for input in single for place in fitting}
-    if not is_even or len(likings) != 1 or likings == {0}:
+    if not is_even or not _is_one_listing(fitting) or any(input.is_in(place) for input in single for place in fitting):
         return []
-    return [(input, [place]) for input, place in zip(single, fitting, strict=True)]
+    likings = {input.likes(place) for input in single for place in fitting}
+    return [(input, [place]) for input, place in zip(single, fitting, strict=True)] if _is_one_good(likings) else []
 
 
-def _lists(inputs: list[_Input], places: list[_Place]) -> list[tuple[_Input, list[_Place]]]:
-    """A list takes all that it can, where no other input could take any of it."""
+def _lists(inputs: list[_Input], places: list[Place]) -> list[tuple[_Input, list[Place]]]:
+    """A list takes the listing that it can, where no other input could take any of it."""
     found = []
-    for input in inputs:
-        part = [place for place in places if input.takes(place)]
+    for input in filter(lambda each: each.is_list, inputs):
+        part = [place for place in places if input.takes(place) and input.likes(place) >= 0]
         rivals = [other for other in inputs if other is not input]
-        others = [1 for other in rivals for place in part if other.takes(place) and other.likes(place) > 0]
-        if input.is_list and part and not others:
+        is_wanted = any(other.takes(place) and other.likes(place) > 0 for other in rivals for place in part)
+        if part and _is_one_listing(part) and not is_wanted:
             found.append((input, part))
     return found
+
+
+def _is_one_good(likings: set[float]) -> bool:
+    return len(likings) == 1 and min(likings) > 0
+
+
+def _is_one_listing(places: list[Place]) -> bool:
+    return len({id(place.listing) for place in places}) == 1

@@ -69,7 +69,8 @@ def _lock(fd: int, act: str) -> None:
             return
         except BlockingIOError:
             if time.monotonic() > end:
-                raise PflowError(f"{act}: another pflow changes saved flows and does not end", exit=TRY_AGAIN) from None
+                what = f"{act}: another pflow changes saved flows and does not end"
+                raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
             time.sleep(_PAUSE)
         except OSError:  # a file system without locks
             return

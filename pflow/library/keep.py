@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
 from pflow.flow.subflow import flow_name, forget_plans, saved_flow
 from pflow.library.held import held
 from pflow.library.names import check_name, file_of, library_folder
@@ -57,6 +57,8 @@ def keep(name: str, flow: Flow, *, replace: bool = False) -> Kept:
         there = saved_flow(name)
         file = there or file_of(name)
         data, notes = _data(flow, flow_name(os.path.basename(file)), file)
+        if there is None and os.path.lexists(file):
+            raise PflowError(f"cannot save '{name}': '{file}' is no file", hint="move it away", exit=CANNOT_WRITE)
         if there is None:
             _write(file, data, is_new=True)
             kept = Kept(file, None, notes=notes)
@@ -85,7 +87,11 @@ def _data(flow: Flow, name: str, file: str) -> tuple[bytes, list[str]]:
     from pflow.library.portable import portable
 
     saved, notes = portable(flow, name, file)
-    return canonical_json(flow_to_ir(saved)).encode(), notes
+    try:
+        return canonical_json(flow_to_ir(saved)).encode(), notes
+    except PflowError:  # nothing else is left that JSON could not hold
+        hint = "its description, or the path of a subflow"
+        raise PflowError(f"cannot save '{name}': not all of it is UTF-8", hint=hint, exit=BAD_DATA) from None
 
 
 def _replace(name: str, file: str, data: bytes, notes: list[str], *, replace: bool) -> Kept:

@@ -47,13 +47,20 @@ class Ranking:
         total = sum(map(self.weight, asked)) or 1.0
         scores = [0.0] * len(self._counts)
         for word in asked:
-            for number, part in self._parts(word).items():
+            for number, part in self._parts_of({word: 1.0, **self._near(word)}).items():
                 scores[number] += part * self.weight(word) / total
         return scores
 
+    def heard(self, number: int, query: Sequence[str]) -> float:
+        """The part of the query's weight that one thing has, without what only looks alike."""
+        asked = dict.fromkeys(query)
+        total = sum(map(self.weight, asked)) or 1.0
+        parts = {word: self._parts_of({word: 1.0, **self._synonyms(word)}).get(number, 0.0) for word in asked}
+        return sum(part * self.weight(word) for word, part in parts.items()) / total
+
     def told(self, number: int, query: Sequence[str]) -> float:
-        """The part of a thing's own weight that the query has."""
-        known = {near for word in query for near in (word, *self._near(word))}
+        """The part of a thing's own weight that the query has, without what only looks alike."""
+        known = {near for word in query for near in (word, *self._synonyms(word))}
         own = self._counts[number]
         total = sum(map(self.weight, own)) or 1.0
         return sum(self.weight(word) for word in own if word in known) / total
@@ -63,10 +70,10 @@ class Ranking:
         holders = len(self._holders.get(word, ()))
         return log(1 + (len(self._counts) - holders + 0.5) / (holders + 0.5)) * (_FAINTNESS if word in _FAINT else 1.0)
 
-    def _parts(self, word: str) -> dict[int, float]:
-        """For each thing that has the word, or one near it, how much of it (0 to 1)."""
+    def _parts_of(self, words: dict[str, float]) -> dict[int, float]:
+        """For each thing that has one of these words, how much of it (0 to 1), as near as each of them is."""
         parts: dict[int, float] = {}
-        for near, nearness in {word: 1.0, **self._near(word)}.items():
+        for near, nearness in words.items():
             for number in self._holders.get(near, ()):
                 count = self._counts[number][near]
                 part = nearness * min(1.0, count * (1 + _SATURATION) / (count + _SATURATION * self._lengths[number]))
@@ -74,10 +81,13 @@ class Ranking:
         return parts
 
     def _near(self, word: str) -> dict[str, float]:
-        near = {other: nearness for other, nearness in synonyms(word).items() if other in self._holders}
+        near = self._synonyms(word)
         if near or word in self._holders or len(word) < 4:
             return near
         return self._alike(word)
+
+    def _synonyms(self, word: str) -> dict[str, float]:
+        return {other: nearness for other, nearness in synonyms(word).items() if other in self._holders}
 
     def _alike(self, word: str) -> dict[str, float]:
         """The words that one may be a misspelling of, or a part of."""

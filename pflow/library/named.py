@@ -9,7 +9,7 @@ URL, PATH, NUMBER, QUOTED = "url", "path", "number", "quoted"
 _PATTERNS = {
     QUOTED: r"\"(?P<double>[^\"\n]+)\"|(?<!\w)'(?P<single>[^'\n]+)'(?!\w)|`(?P<back>[^`\n]+)`",
     URL: r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>`]*[^\s\"'<>`.,;:!?)\]}]",
-    NUMBER: r"(?<![\w./-])-?\d+(?:\.\d+)?(?![\w/*-]|\.\w)",
+    NUMBER: r"(?<![\w./-])(?<!\d,)-?\d+(?:\.\d+)?(?![\w/*-]|[.,]\w)",
     PATH: r"(?<![\w/~*.])[~\w./*?@+-]*[~\w/*]",
 }
 _ALL = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))

@@ -6,7 +6,7 @@ import os
 
 from pflow.discovery import is_node_name
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.flow.subflow import SUFFIX
+from pflow.flow.subflow import SUFFIX, flow_name
 from pflow.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.source import plain
 
@@ -52,3 +52,14 @@ def library_folder() -> str:
 
 def file_of(name: str) -> str:
     return os.path.join(library_folder(), name + SUFFIX)
+
+
+def saved_name(type: str, directory: str) -> str:
+    """The saved flow that a step's type means: `flow:NAME`, or a path, from `directory` where it is relative.
+
+    Empty for any other type. Raises PflowError as `library_folder` does.
+    """
+    if type.startswith("flow:"):
+        return type.removeprefix("flow:")
+    folder, file = os.path.split(os.path.abspath(os.path.join(directory, type)))
+    return flow_name(file) if folder == os.path.abspath(library_folder()) else ""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from pflow.library.lexical import Ranking
+from pflow.library.sense import is_same_sense
 from pflow.library.words import words
 
 TYPE_CHECKING = False
@@ -23,6 +26,11 @@ _LEAST = 0.3
 """What has no word of the text is so much like it at least, or has nothing to do with it."""
 _ASKED, _TOLD, _AHEAD = 0.65, 0.65, 0.2
 """What is meant has so much of the text's weight, the text so much of its, and it is so far ahead of all others."""
+
+
+_PAUSE = 120.0
+"""Seconds for which a model that failed is not asked again."""
+_failed: dict[str, float] = {}
 
 
 class About:
@@ -66,13 +74,19 @@ def nearest(text: str, abouts: Sequence[About], *, by_meaning: bool = True) -> l
 
         model = configured()
         try:
-            if model:
+            if model and _may_ask(model):
                 return nearest_by_meaning(text, abouts, model)
         except PflowError as error:
             from pflow.stage.failure import say
 
+            _failed[model or ""] = monotonic()
             say("pflow", f"{error.message}: the nearest are found by their words alone")
     return _matches(text, abouts, None)
+
+
+def _may_ask(model: str) -> bool:
+    """Not a model that failed a moment ago: whoever asks for several things waits for it once, and is told once."""
+    return model not in _failed or monotonic() - _failed[model] > _PAUSE
 
 
 def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> list[Match]:
@@ -104,9 +118,12 @@ def _matches(text: str, abouts: Sequence[About], likeness: list[float] | None) -
     if matches:
         first, *others = near
         ahead = scores[first] - max((scores[other] for other in others), default=0.0)
-        matches[0].is_meant = (
-            ahead >= _AHEAD and by_words[first] >= _ASKED and ranking.told(first, asked) >= _TOLD
-        ) or _is_said(text, abouts[first])
+        matches[0].is_meant = _is_said(text, abouts[first]) or (
+            ahead >= _AHEAD
+            and ranking.heard(first, asked) >= _ASKED
+            and ranking.told(first, asked) >= _TOLD
+            and is_same_sense(text, abouts[first].text)
+        )
     return matches
 
 

@@ -8,7 +8,8 @@ from copy import copy
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.kinds import is_flow_type
-from pflow.flow.subflow import FlowKind, flow_name
+from pflow.flow.subflow import FlowKind
+from pflow.library.names import saved_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,18 +34,17 @@ def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
         raise PflowError(f"{act}: it would hold itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)
     saved.name = name
-    saved.steps = [_placed(step, flow.directory, os.path.dirname(os.path.abspath(file))) for step in flow.steps]
+    saved.steps = [_placed(step, flow.directory) for step in flow.steps]
     return saved, [_word(step) for step in saved.steps if os.path.isabs(step.type)]
 
 
-def _placed(step: Step, directory: str, library: str) -> Step:
+def _placed(step: Step, directory: str) -> Step:
     """A step whose type does not depend on where its flow lies: of a saved flow its name, of another file its path."""
     if not is_flow_type(step.type) or step.type.startswith("flow:"):
         return step
     placed = copy(step)
-    file = os.path.abspath(os.path.join(directory, step.type))
-    is_saved = os.path.dirname(file) == library and flow_name(os.path.basename(file))
-    placed.type = f"flow:{flow_name(os.path.basename(file))}" if is_saved else file
+    name = saved_name(step.type, directory)
+    placed.type = f"flow:{name}" if name else os.path.abspath(os.path.join(directory, step.type))
     return placed
 
 

@@ -7,14 +7,14 @@ from functools import cache
 from pflow.library.words import words
 
 _GROUPS = """
-summarize summary short shorten shortened digest condense gist tldr abstract abridge abridged brief briefing
-summarize summary overview outline recap boil compact essence nutshell main key
+summarize short shorten digest condense gist tldr abstract abridge brief
+summarize overview outline recap boil compact essence nutshell main key
 simplify simple plain easy easier understandable clear understand basic
-fetch download get retrieve pull load grab obtain scrape crawl
+fetch download retrieve pull load grab obtain scrape crawl
 upload push publish transfer
 mail email message inbox mailbox letter correspondence newsletter
 send deliver forward dispatch post
-write save store record put create compose draft author
+write save store record create compose draft author
 write comment document describe
 read open look view load
 find search locate look hunt seek discover detect
@@ -26,9 +26,9 @@ bug issue defect problem ticket fault
 error failure exception crash traceback fail wrong trace stack
 check verify validate test inspect examine control proof
 review assess evaluate critique critic judge comment feedback inspect
-compare diff difference differ contrast distinguish match versus change
+compare diff difference contrast distinguish match versus change
 edit modify update alter adapt revise change amend
-new latest recent fresh current newest recently
+new latest recent fresh current newest
 old outdated stale previous last earlier past former ago obsolete
 upgrade update bump
 name rename title call label
@@ -36,74 +36,74 @@ move shift relocate migrate
 tidy sort order organize clean group arrange declutter mess
 combine merge join unite concatenate unify altogether single
 split cut divide break separate apart section
-duplicate double copy twice equal identical same redundant repeat
+duplicate double copy twice equal identical redundant repeat
 convert turn transform change export reencode
-translate translation language german french spanish english italian japanese chinese portuguese dutch
+translate language german french spanish english italian japanese chinese portuguese dutch
 picture image photo photograph shot snapshot camera jpg jpeg png figure illustration
 file txt md text
-shrink resize scale reduce smaller compress small compact
+shrink resize scale reduce smaller compress compact
 video film movie clip mp4 youtube footage recording
 audio recording sound mp3 voice podcast listen
-speech speak aloud listen voice spoken say
+speech speak aloud listen voice
 transcribe transcript dictate speech
 subtitle srt caption transcript
 document article page essay paper manuscript text report
 write article blog essay
 website site web page url link homepage webpage
-dead break down unreachable nowhere offline 404 missing
+dead break unreachable nowhere offline 404 missing
 table csv spreadsheet excel xlsx sheet column tabular
 json object record
 row line entry
 database sql postgres mysql sqlite db query table select
-chart graph plot diagram visualize curve visual
+chart graph plot diagram visualize curve
 diagram draw picture graph architecture structure figure sketch
-count number tally many frequency
+count number tally frequency
 sum total amount add altogether calculate
 money cost price expense amount spend pay bank finance budget fee
 bank transaction payment account spending
 invoice bill receipt payment
-cheap cheapest cheaper deal discount low bargain
+cheap cheapest deal discount low bargain
 discount fall drop sale cheap reduction
-buy shop shopping purchase order groceries
+buy shop purchase order groceries
 sell sale revenue turnover
-income earn earning revenue salary wage
+income earn revenue salary wage
 tax revenue fiscal deduct deductible
 company business firm organization corporate
 customer client buyer user shopper consumer
 team colleague coworker staff employee worker hire
 friend family relative
-meeting call conference appointment session meet discussion talk
-discuss discussion talk conversation debate thread chat
+meeting call conference appointment session discussion talk
+discuss talk conversation debate thread chat
 minutes protocol decision agree agreed action note
 agree agreement contract deal
 calendar schedule date plan appointment ics ical event
-deadline due date overdue expire expiry
+deadline due date overdue expire
 today day daily
 yesterday past
-week weekly thursday monday friday tuesday wednesday
-forecast predict estimate future expect prediction projection
+week thursday monday friday tuesday wednesday
+forecast predict estimate future expect projection
 weather rain umbrella temperature sunny cold warm hot snow wind forecast wear jacket coat
 news headline world feed rss press newspaper paper
 morning wake dawn
 food meal dish dinner cook recipe evening lunch eat menu breakfast kitchen ingredient
-grocery groceries ingredient shopping
+grocery ingredient shopping
 pantry fridge home food leftover
 learn study memorize heart revise deck
 card flashcard deck anki
 book chapter textbook novel
 question quiz exam test ask trivia
 answer reply respond response
-student pupil teach school teacher class classroom course
+student pupil teach school class classroom course
 job position work vacancy opening employment advert career
 apply application candidate applicant
 cv resume curriculum
 candidate applicant recruit hire interview
 letter cover application motivation
 secret password key credential token passphrase
-safe secure security vulnerability unsafe vulnerable exploit cve
+security vulnerability unsafe vulnerable exploit cve
 encrypt safe secure protect
 private personal anonymous anonymize redact identity data confidential sensitive gdpr
-person name identity who people
+person name identity
 backup archive copy pack safe
 disk drive storage space room
 directory folder
@@ -112,8 +112,8 @@ large big huge long giant biggest
 slow performance fast speed time latency
 server machine host computer
 log logfile
-up alive respond answer running online reachable
-down outage offline respond unavailable
+alive respond answer running online reachable
+outage offline respond unavailable
 code source program script software
 commit git staged
 git repository repo history
@@ -129,17 +129,17 @@ project repository codebase code
 legal license contract law gpl copyright open
 contract agreement lease clause terms
 clause term paragraph condition
-risk risky danger dangerous unusual trap hazard pitfall
-unusual weird strange odd outlier anomaly abnormal off suspicious
+risk danger dangerous unusual trap hazard pitfall
+unusual weird strange odd outlier anomaly abnormal suspicious
 measurement value reading number data
 unit test pytest suite case
 cover coverage exercise test
-flaky sometimes intermittent now unreliable
+flaky sometimes intermittent unreliable
 function method procedure
-docstring documentation docs comment document
+docstring documentation docs comment
 api interface rest openapi endpoint swagger
-manual reference guide handbook help documentation
-explain meaning mean understand clarify why
+manual reference guide handbook documentation
+explain meaning understand clarify
 kid child young
 grammar spelling typo mistake proofread orthography
 improve better enhance polish optimize
@@ -149,32 +149,31 @@ post blog article
 blind accessibility accessible alt
 describe description caption
 google seo engine rank search
-mailing newsletter subscribe unsubscribe subscription
-urgent important importance priority prioritize triage
-label tag mark classify categorize category
+mailing newsletter subscribe subscription
+newsletter unsubscribe
+urgent important importance priority triage
+label tag mark classify categorize
 category sort group type kind class
 theme topic subject
 survey questionnaire poll
-opinion say think comment
-positive sentiment happy satisfied negative mood like feeling
+opinion think comment
+positive sentiment happy satisfied negative mood feeling
 review rating star opinion
 customer product review
-scan scanned ocr photographed recognize
+scan ocr photographed recognize
 chapter section part
 isbn book title
 reference bibliography cite citation source bibtex
 paper research arxiv science scientific study publication academic
-recent new latest
 term jargon glossary vocabulary definition terminology
 event happen occur timeline chronology
-birthday congratulate greeting wish anniversary
+birthday congratulate greeting anniversary
 contact address phone
-location place coordinate geocode latitude longitude lat long map position gps
-route way tour trip path drive travel itinerary
+location place coordinate geocode latitude longitude map position gps
+route tour trip path drive travel itinerary
 flight plane air airline ticket fly travel
 watch monitor observe track
-price cost
-month monthly quarter
+month quarter
 free available slot gap vacant
 fake dummy made sample mock synthetic plausible
 fill seed populate
@@ -185,14 +184,14 @@ standup daily scrum
 agenda topic talk
 slack channel chat
 cluster group
-frequent common often faq usual
+frequent common faq usual
 bucket s3 cloud
-migrate migration schema
+migrate schema
 port rewrite translate convert
-support help customer ticket
-knowledge base help wiki faq
+support customer ticket
+knowledge base wiki faq
 deadline reminder due
-reminder remind forget
+reminder forget
 worth suggest recommend propose idea
 suggest title
 list collect gather compile
@@ -202,18 +201,17 @@ report status summary account
 figure number data statistic
 year annual
 show note podcast episode
-episode podcast
 tone style wording
 argument reasoning logic
 time hour minute timestamp
-timestamp date time when
+timestamp date time
 filename file name
 searchable search index
 scan paper
 replace swap substitute exchange rotate
 rotate renew replace
 revoke cancel invalidate
-leak leaked expose commit
+leak expose commit
 local home computer
 notify message channel
 install setup

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow.errors import PflowError
 from pflow.library.library import Saved, list_saved
+from pflow.library.names import saved_name
 from pflow.source import plain
 
 
 def users_of(name: str) -> list[Saved]:
     """The saved flows that have this one as a step."""
-    return [saved for saved in list_saved() if any(_is(type, name) for type in saved.types)]
+    return [saved for saved in list_saved() if any(_is(type, name, saved) for type in saved.types)]
 
 
 def broken_users_of(name: str) -> list[tuple[str, str]]:
@@ -18,8 +21,8 @@ def broken_users_of(name: str) -> list[tuple[str, str]]:
     return [(user, fault) for user, fault in faults if fault]
 
 
-def _is(type: str, name: str) -> bool:
-    return type.startswith("flow:") and plain(type.removeprefix("flow:")) == plain(name)
+def _is(type: str, name: str, user: Saved) -> bool:
+    return plain(saved_name(type, os.path.dirname(user.file))) == plain(name)
 
 
 def _fault(file: str) -> str:

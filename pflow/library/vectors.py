@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from operator import mul
 
 from pflow.offered import cache_directory, read_cached
 
@@ -30,7 +31,7 @@ class Vector:
 
     def __init__(self, numbers: array[int]) -> None:
         self.numbers = numbers
-        self.length = sum([number * number for number in numbers]) ** 0.5 or 1.0
+        self.length = sum(map(mul, numbers, numbers)) ** 0.5 or 1.0
 
 
 def vector_of(numbers: list[float]) -> Vector:

@@ -24,6 +24,13 @@ yours der die das und ein eine den dem von zu mit für le la les un une des et d
 _SILENT = frozenset(_SILENT_WORDS.split())
 """What says nothing, in a few languages."""
 
+_DENIAL_WORDS = """
+not never without except excluding skip skipping ignore ignoring avoid instead unlike cannot cant dont don doesn didn
+isn aren shouldn mustn nicht kein keine ohne pas sans sin
+"""
+_DENIALS = frozenset(_DENIAL_WORDS.split())
+"""What turns what is said of something into its opposite; `don't` is the words `don` and `t`."""
+
 _IRREGULAR = {
     **dict.fromkeys(("bought", "buys", "buying"), "buy"),
     **dict.fromkeys(("written", "wrote", "writes", "writing"), "write"),
@@ -45,7 +52,13 @@ _IRREGULAR = {
     **dict.fromkeys(("indices", "indexes", "index"), "index"),
     **dict.fromkeys(("licence", "licences", "license", "licenses", "licensed", "licensing"), "license"),
     **dict.fromkeys(("colour", "colours", "color", "colors"), "color"),
+    **dict.fromkeys(("city", "cities"), "city"),
+    **dict.fromkeys(("plane", "planes"), "plane"),
+    **dict.fromkeys(("edition", "editions"), "edition"),
+    **dict.fromkeys(("projection", "projections"), "projection"),
+    **{word: word for word in ("news", "production", "staging", "former", "unite", "late")},
 }
+"""Forms that no ending tells, and words that would be taken for another's: `news` is not `new`."""
 
 _ENDINGS = (
     *(("ization", 3), ("isation", 3), ("izing", 3), ("ising", 3), ("ized", 3), ("ised", 3), ("izer", 3), ("iser", 3)),
@@ -57,8 +70,8 @@ _ENDINGS = (
 _LAST = (("ize", 4), ("ise", 4), ("ate", 4), ("at", 4), ("e", 3), ("y", 3))
 """What goes after that."""
 
-_FIRST_IDEOGRAPH = "\u2e80"
-"""From here on a script has no spaces between words."""
+_UNSPACED = (("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u2e80", "\U0010ffff"))
+"""The scripts without spaces between words: Thai and Lao, Burmese, Khmer, the ideographs and what follows them."""
 
 
 def words(text: str) -> list[str]:
@@ -70,7 +83,26 @@ def words(text: str) -> list[str]:
 def runs(text: str) -> list[str]:
     """The runs of letters and digits of a text, plain."""
     plain = _plain(text)
-    return "".join([sign if sign.isalnum() else " " for sign in plain]).split()
+    if plain.isascii():
+        return "".join([sign if sign.isalnum() else " " for sign in plain]).split()
+    return "".join([sign if _is_letter(sign) else " " for sign in plain]).split()
+
+
+def _is_letter(sign: str) -> bool:
+    """A letter, a digit, or a vowel that is written as a mark, as in Hindi and Thai."""
+    from unicodedata import category
+
+    return sign.isalnum() or category(sign).startswith("M")
+
+
+def is_silent(word: str) -> bool:
+    """Whether a word, plain, says nothing."""
+    return word in _SILENT
+
+
+def denies(words: list[str]) -> bool:
+    """Whether something is said not to be, or not to be done."""
+    return not _DENIALS.isdisjoint(words)
 
 
 def _plain(text: str) -> str:
@@ -79,12 +111,12 @@ def _plain(text: str) -> str:
         return text.lower().replace("'s ", " ")
     import unicodedata
 
-    apart = unicodedata.normalize("NFKD", text.casefold().replace("’s ", " "))
+    apart = unicodedata.normalize("NFKD", text.replace("’s ", " ")).casefold()
     return unicodedata.normalize("NFC", "".join([sign for sign in apart if not unicodedata.combining(sign)]))
 
 
 def _stems(word: str) -> Iterator[str]:
-    if word.isascii() or max(word) < _FIRST_IDEOGRAPH:
+    if word.isascii() or not any(first <= sign <= last for sign in word for first, last in _UNSPACED):
         yield stem(word)
     elif len(word) == 1:
         yield word

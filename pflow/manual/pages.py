@@ -24,18 +24,30 @@ _ABOUT = {
 }
 
 _SEE = {
-    "pflow": "pflow-nodes(1), pflow-run(1), pflow-setup(1), pflow-flow(5), pflow-exit(7), pflow-intro(7), "
-    "pflow-node(7), pflow-store(7)",
-    "pflow check": "pflow(1), pflow-explain(1), pflow-run(1), pflow-flow(5), pflow-exit(7)",
+    "pflow": "pflow-nodes(1), pflow-plan(1), pflow-run(1), pflow-save(1), pflow-setup(1), pflow-flow(5), "
+    "pflow-agents(7), pflow-exit(7), pflow-intro(7), pflow-node(7), pflow-store(7)",
+    "pflow check": "pflow(1), pflow-explain(1), pflow-run(1), pflow-flow(5), pflow-agents(7), pflow-exit(7)",
     "pflow explain": "pflow(1), pflow-check(1), pflow-run(1), pflow-flow(5), pflow-exit(7)",
     "pflow export": "pflow(1), pflow-import(1), pflow-flow(5), pflow-exit(7)",
+    "pflow find": "pflow(1), pflow-list(1), pflow-nodes(1), pflow-plan(1), pflow-save(1), pflow-exit(7)",
     "pflow import": "pflow(1), pflow-export(1), pflow-flow(5), pflow-exit(7), pflow-node(7)",
+    "pflow list": "pflow(1), pflow-find(1), pflow-remove(1), pflow-save(1), pflow-show(1), pflow-exit(7)",
+    "pflow mcp": "pflow(1), pflow-nodes(1), pflow-plan(1), pflow-save(1), pflow-trace(1), pflow-agents(7), "
+    "pflow-exit(7)",
     "pflow new-node": "pflow(1), pflow-nodes(1), pflow-test-node(1), pflow-exit(7), pflow-node(7)",
-    "pflow nodes": "pflow(1), pflow-new-node(1), pflow-setup(1), pflow-test-node(1), pflow-exit(7), pflow-node(7)",
+    "pflow nodes": "pflow(1), pflow-new-node(1), pflow-setup(1), pflow-test-node(1), pflow-agents(7), pflow-exit(7), "
+    "pflow-node(7)",
+    "pflow plan": "pflow(1), pflow-check(1), pflow-explain(1), pflow-find(1), pflow-run(1), pflow-save(1), "
+    "pflow-flow(5), pflow-agents(7), pflow-exit(7)",
+    "pflow remove": "pflow(1), pflow-list(1), pflow-save(1), pflow-show(1), pflow-exit(7)",
     "pflow run": "pflow(1), pflow-check(1), pflow-explain(1), pflow-runs(1), pflow-trace(1), pflow-flow(5), "
     "pflow-exit(7), pflow-intro(7)",
     "pflow runs": "pflow(1), pflow-run(1), pflow-trace(1), pflow-exit(7)",
+    "pflow save": "pflow(1), pflow-find(1), pflow-list(1), pflow-plan(1), pflow-remove(1), pflow-show(1), "
+    "pflow-flow(5), pflow-exit(7)",
     "pflow setup": "man(1), pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-intro(7)",
+    "pflow show": "pflow(1), pflow-explain(1), pflow-list(1), pflow-remove(1), pflow-save(1), pflow-flow(5), "
+    "pflow-exit(7)",
     "pflow test-node": "pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-node(7), pflow-store(7)",
     "pflow trace": "pflow(1), pflow-run(1), pflow-runs(1), pflow-exit(7), pflow-store(7)",
     "command": "pflow(1), pflow-flow(5), pflow-exit(7), pflow-intro(7)",

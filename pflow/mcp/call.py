@@ -6,10 +6,12 @@ param or what only one step of a flow takes, stands after its `=` in one word, a
 
 from __future__ import annotations
 
+import os
+
 from pflow.discovery import BUNDLED
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.places import assign
-from pflow.jsontext import encode
+from pflow.jsontext import decode, encode
 from pflow.mcp import child
 from pflow.mcp.offered import STDIN
 from pflow.mcp.schema import fault_in
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.mcp.offered import Offered
+    from pflow.types import Type
 
 _LONGEST = 120_000
 """Bytes of a word: Linux takes 128 KiB."""
@@ -59,7 +62,7 @@ def _of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> 
             store[name] = value
             words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
         else:
-            words.append(_flag(name, value))
+            words.append(_flag(name, offered.inputs[name].type, value))
     return words
 
 
@@ -73,15 +76,28 @@ def _of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> 
         elif known is None and name == STDIN:
             store[name] = value
         else:
-            words.append(_flag(".".join(known.readers[0]) if known else name, value))
+            flag = ".".join(known.readers[0]) if known else name
+            words.append(_flag(flag, offered.inputs[name].type, value))
     return words
 
 
-def _flag(name: str, value: Any) -> str:
+def _flag(name: str, type: Type, value: Any) -> str:
     """A flag and its value in one word, as the type of what it gives reads a flag's text."""
-    text = value if isinstance(value, str) else str(encode(value, escape=False), "utf-8")
+    try:
+        text = value if isinstance(value, str) else _text_of(type, value)
+    except ValueError as error:
+        raise PflowError(f"cannot take '{name}': {error}", exit=BAD_DATA) from None
     if "\0" in text:
         raise PflowError(f"cannot take '{name}': it holds a NUL", exit=BAD_DATA)
     if len(text.encode("utf-8", "surrogateescape")) > _LONGEST:
         raise PflowError(f"cannot take '{name}': it is longer than {_LONGEST:,} bytes", exit=BAD_DATA)
     return f"--{name.replace('_', '-')}={text}"
+
+
+def _text_of(type: Type, value: Any) -> str:
+    data = encode(value, escape=False)
+    if type.name == "bytes":
+        return os.fsdecode(decode(data))
+    if type.name == "int" and isinstance(value, float):  # JSON has one kind of number
+        return str(int(value))
+    return str(data, "utf-8")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import threading
 from collections import deque
 
 import anyio
 import anyio.to_thread
 
-from pflow.errors import PflowError
+from pflow.errors import BUG, USAGE, PflowError
 from pflow.flow.explaining.columns import clean
 from pflow.mcp import child, fixed
 from pflow.mcp.call import Call, call_of
 from pflow.mcp.process import run_child
 from pflow.mcp.progress import Progress
 from pflow.mcp.result import LIMIT, Result, done, failed, result_of
-from pflow.stage.failure import from_bug, write_stderr
+from pflow.mcp.stderr import tell
+from pflow.stage.failure import from_bug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
+
+MOST = 1 << 20
+"""Bytes of a flow's text, or of a sentence, that are looked at."""
 
 _REMEMBERED = 40
 """Lines of a child's stderr."""
@@ -90,8 +93,10 @@ class Calls:
         if name == fixed.RUN:
             offered = await self.read(lambda: self.catalogue.find(arguments["name"]))
             return await self._run(offered, arguments.get("inputs", {}), tell)
+        if name == fixed.CHECK:
+            return await self._read(child.CHECK, arguments["flow"])
         if name == fixed.PLAN:
-            return await self._plan(arguments["sentence"])
+            return await self._read(child.PLAN, arguments["sentence"])
         return done(await self.read(lambda: fixed.answer(name, self.catalogue, arguments)), self.limit)
 
     async def _run(self, offered: Offered, arguments: dict[str, Any], tell: Tell | None) -> Result:
@@ -108,55 +113,35 @@ class Calls:
 
         async with self.at_once:
             ended = await run_child(call, on_stderr=_relay(said), on_event=hear)
-        return result_of(offered, arguments, ended, list(said), self.limit)
+        return await anyio.to_thread.run_sync(result_of, offered, arguments, ended, list(said), self.limit)
 
-    async def _plan(self, sentence: str) -> Result:
-        compiled = await self.read(lambda: _compiled(sentence))
-        if compiled is not None:
-            return done(compiled, self.limit)
+    async def _read(self, kind: str, text: Any) -> Result:
+        """What a child makes of a client's text: it may take its time, and holds up no other call."""
+        given = json.dumps(text).encode()
+        if len(given) > MOST:
+            raise PflowError(f"cannot {kind}: it is longer than {MOST:,} bytes", exit=USAGE)
         said: deque[str] = deque(maxlen=_REMEMBERED)
         async with self.at_once:
-            ended = await run_child(Call([child.PLAN], sentence.encode()), on_stderr=_relay(said))
+            ended = await run_child(Call([kind], given), on_stderr=_relay(said))
         try:
-            plan = json.loads(ended.stdout)
+            about = json.loads(ended.stdout)
         except ValueError:
             why = said[-1] if said else f"it ended with {ended.code}"
-            raise PflowError(f"cannot plan: {why}", exit=70) from None
-        if error := plan.get("error"):
+            raise PflowError(f"cannot {kind}: {why}", exit=BUG) from None
+        if error := about.get("error"):
             raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
-        return done(plan, self.limit)
-
-
-def _compiled(text: str) -> dict[str, Any] | None:
-    """The plan of pipe syntax, which no model is asked for; None for a sentence."""
-    from pflow.mcp.checking import MOST, saved_flows_only, take
-    from pflow.mcp.planning import is_pipe_syntax, told
-
-    if len(text) > MOST:
-        raise PflowError(f"cannot plan: it is longer than {MOST:,} signs", exit=2)
-    with saved_flows_only():
-        if not is_pipe_syntax(text):
-            return None
-        flow, findings = take(text)
-        return {**told(flow), "findings": [each.as_json() for each in findings]}
+        return done(about, self.limit)
 
 
 def _relay(said: deque[str]) -> Callable[[bytes], Awaitable[None]]:
-    """What a child says goes to our stderr, as long as somebody reads that; its last lines are kept."""
+    """What a child says goes to our stderr; its last lines are kept."""
 
     async def take(line: bytes) -> None:
         text = clean(str(line, "utf-8", "backslashreplace"))
         said.append(text)
-        if _may_write(2):
-            write_stderr(f"{text}\n")
+        tell(text)
 
     return take
-
-
-def _may_write(fd: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLOUT)
-    return bool(poll.poll(0))
 
 
 def _hand_on_trace(line: bytes) -> None:

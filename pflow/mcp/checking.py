@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.flow import subflow
 from pflow.flow.kinds import is_flow_type
 
 TYPE_CHECKING = False
@@ -12,24 +11,19 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.flow.subflow import FlowKind
-
-MOST = 1 << 20
-"""Signs of a text that are looked at."""
 
 
 def check(flow: Any) -> dict[str, Any]:
     """What is wrong with a flow: its IR, or a text that is IR or pipe syntax. Nothing is run, imported or opened.
 
-    A step that is a file of a flow is no step here: it is found as a type that does not exist.
+    A step that is a file of a flow is no step here (`take_no_paths`): it is found as a type that does not exist.
     """
     from pflow.flow.findings import SHAPE
     from pflow.flow.findings import Finding as Found
     from pflow.flow.unload import flow_to_ir
 
     try:
-        with saved_flows_only():
-            taken, findings = take(flow)
+        taken, findings = take(flow)
     except PflowError as error:
         if error.exit not in (BAD_DATA, USAGE):
             raise
@@ -47,26 +41,9 @@ def take(flow: Any) -> tuple[Flow, list[Finding]]:
     from pflow.flow.rules import check as check_rules
     from pflow.flow.wiring import wire
 
-    if isinstance(flow, str) and len(flow) > MOST:
-        raise PflowError(f"cannot read the flow: it is longer than {MOST:,} signs", exit=BAD_DATA)
     loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
     doubts = [Found("PF14", "words", each, is_warning=True) for each in loaded.flow.warnings]
     return loaded.flow, [*doubts, *check_rules(wire(loaded.flow), loaded.findings)]
-
-
-class saved_flows_only:  # noqa: N801 - used as a statement
-    """While it lasts, a path is no flow, but in a saved flow. What reads flows is one thread."""
-
-    def __enter__(self) -> None:
-        self.find = subflow.find_flow
-        subflow.find_flow = self._find
-
-    def __exit__(self, *_: object) -> None:
-        subflow.find_flow = self.find
-
-    def _find(self, type: str, directory: str) -> FlowKind | None:
-        is_within_saved = bool(subflow._being_loaded)
-        return self.find(type, directory) if type.startswith("flow:") or is_within_saved else None
 
 
 def _about_files(flow: Flow, finding: Finding) -> Finding:

@@ -1,12 +1,17 @@
-"""A child of the server: a node, a flow or a plan, in a process that ends when the server does."""
+"""A child of the server: a node, a flow, or what reads a text, in a process that ends when the server does."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-FLOW, BUNDLED, FILE, PLAN = "flow", "bundled", "file", "plan"
-"""What a child does: run a flow, a node that comes with pflow or a user's own, or plan."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+FLOW, BUNDLED, FILE, CHECK, PLAN = "flow", "bundled", "file", "check", "plan"
+"""What a child does: run a flow, a node that comes with pflow or a user's own; check a flow's text, or plan."""
 
 
 def main() -> None:
@@ -49,13 +54,39 @@ def _run_file(words: list[str]) -> None:
     main_of_file(words[0], words[1], words[2:])
 
 
+def _check(words: list[str]) -> None:
+    from pflow.mcp.checking import check
+
+    _answer(check)
+
+
 def _plan(words: list[str]) -> None:
-    from pflow.mcp.planning import main
+    from pflow.mcp.planning import plan
 
-    main()
+    _answer(plan)
 
 
-_KINDS = {FLOW: _run_flow, BUNDLED: _run_bundled, FILE: _run_file, PLAN: _plan}
+def _answer(work: Callable[[Any], dict[str, Any]]) -> None:
+    """What a stranger's text comes to: JSON on stdin, an object on stdout; `error` has message, hint and exit."""
+    import json
+
+    from pflow.atomic import write_all
+    from pflow.errors import PflowError
+    from pflow.flow.subflow import take_no_paths
+    from pflow.stage.failure import from_bug
+    from pflow.stage.main import leave
+
+    take_no_paths()
+    try:
+        about = work(json.loads(sys.stdin.buffer.read()))
+    except Exception as raised:
+        error = raised if isinstance(raised, PflowError) else from_bug(raised)
+        about = {"error": {"message": error.message, "hint": error.hint, "exit": error.exit}}
+    write_all(1, json.dumps(about).encode())
+    leave(0)
+
+
+_KINDS = {FLOW: _run_flow, BUNDLED: _run_bundled, FILE: _run_file, CHECK: _check, PLAN: _plan}
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
-_NAME: Schema = {**_TEXT, "description": "the name of a node or a saved flow, as pflow_list has it"}
+_NAME: Schema = {**_TEXT, "maxLength": 300, "description": "the name of a node or a saved flow, as pflow_list has it"}
 _LISTED: Schema = {"type": "array", "items": {"type": "object"}}
 _READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
@@ -42,7 +42,13 @@ FIXED = {
     LIST: Fixed(
         "List nodes and saved flows",
         "List the nodes and saved flows that can be run, each with what it is for and what it touches.",
-        {"search": {"type": "string", "description": "only those that have to do with these words, best first"}},
+        {
+            "search": {
+                "type": "string",
+                "maxLength": 1_000,
+                "description": "only those that have to do with these words, best first",
+            }
+        },
         {"tools": _LISTED},
     ),
     DESCRIBE: Fixed(
@@ -86,6 +92,7 @@ FIXED = {
         {
             "run": {
                 "type": "string",
+                "maxLength": 100,
                 "default": "last",
                 "description": "a run's id, or `last`, or `@2`: the one before",
             },
@@ -114,15 +121,11 @@ def check_arguments(name: str, schema: Schema, arguments: dict[str, Any]) -> Non
 
 
 def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a tool gives that neither runs nor plans anything."""
+    """What a tool gives that needs no child."""
     if name == LIST:
         return {"tools": _listed(catalogue, arguments.get("search", ""))}
     if name == DESCRIBE:
         return _described(catalogue.find(arguments["name"]))
-    if name == CHECK:
-        from pflow.mcp.checking import check
-
-        return check(arguments["flow"])
     from pflow.mcp.tracing import trace
 
     return trace(arguments.get("run", "last"), with_store=arguments.get("store", False))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow.errors import PflowError
 
 TYPE_CHECKING = False
@@ -13,34 +11,21 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow
 
 
-def is_pipe_syntax(text: str) -> bool:
+def plan(text: str) -> dict[str, Any]:
+    """The plan of a text. Raises PflowError for wrong pipe syntax, and what `plan_sentence` does."""
     from pflow.flow.pipe import is_pipe
 
-    return is_pipe([text])
+    if is_pipe([text]):
+        from pflow.mcp.checking import take
 
-
-def main() -> None:
-    """The child's part: a sentence on stdin, one JSON object on stdout: a plan, or `error` with message, hint, exit."""
-    from pflow.jsontext import encode
-    from pflow.stage.main import leave
-    from pflow.stage.stdin import read_chunks
-
-    try:
-        about = plan(str(b"".join(read_chunks()), "utf-8"))
-    except PflowError as error:
-        about = {"error": {"message": error.message, "hint": error.hint, "exit": error.exit}}
-    _write(encode(about, escape=False))
-    leave(0)
-
-
-def plan(sentence: str) -> dict[str, Any]:
-    """The plan of a sentence. Raises what `plan_sentence` does."""
+        flow, findings = take(text)
+        return {**told(flow), "findings": [each.as_json() for each in findings]}
     from pflow.plan.planner import plan_sentence
     from pflow.stage.failure import say
 
-    planned = plan_sentence(sentence, tell=lambda line: say("pflow plan", line))
-    findings = [each.as_json() for each in planned.findings]
-    return {**told(planned.flow), "findings": findings, "model": planned.model}
+    planned = plan_sentence(text, tell=lambda line: say("pflow plan", line))
+    findings = planned.findings
+    return {**told(planned.flow), "findings": [each.as_json() for each in findings], "model": planned.model}
 
 
 def told(flow: Flow) -> dict[str, Any]:
@@ -54,9 +39,3 @@ def told(flow: Flow) -> dict[str, Any]:
     except PflowError as error:
         about["no_pipe"] = error.message
     return about
-
-
-def _write(data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]

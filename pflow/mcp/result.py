@@ -6,7 +6,7 @@ import json
 
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.mcp.schema import fault_in
-from pflow.mcp.trim import text_of, trim
+from pflow.mcp.trim import ends_of, text_of, trim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 LIMIT = 1 << 20
 """Bytes of JSON that a result may have."""
+
+_LONGEST = 4_000
+"""Signs of an error's message."""
 
 
 class Result:
@@ -45,8 +48,14 @@ def failed(error: PflowError, *, line: str = "", step: str = "", node: str = "")
     """A failure as a result: the line that pflow says, the exit code and the step."""
     said = line or (f"{error.message}; {error.hint}" if error.hint else error.message)
     where = f", step '{step}' ({node})" if step and step != node else ""
-    result = Result([f"{said}\nexit {error.exit}{where}"], is_error=True)
-    about = {"exit": error.exit, "message": error.message, "hint": error.hint, "step": step, "node": node}
+    result = Result([f"{ends_of(said, _LONGEST)}\nexit {error.exit}{where}"], is_error=True)
+    about = {
+        "exit": error.exit,
+        "message": ends_of(error.message, _LONGEST),
+        "hint": error.hint,
+        "step": step,
+        "node": node,
+    }
     result.meta["pflow/error"] = {name: value for name, value in about.items() if value != ""}
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.interface import UNDECLARED
+from pflow.mcp.trim import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def fault_in(schema: Schema, value: Any) -> str:
     if error is None:
         return ""
     place = ".".join(map(str, error.absolute_path))
-    message = error.message if len(error.message) <= _LONGEST else error.message[:_LONGEST] + "…"
+    message = ends_of(error.message, _LONGEST)
     return f"'{place}': {message}" if place else message
 
 

@@ -20,7 +20,7 @@ from pflow.mcp import fixed
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.groups import first_of
-from pflow.stage.failure import say
+from pflow.mcp.stderr import say
 from pflow.stage.signals import die_of
 from pflow.stage.stdout import ClosedPipe
 
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 PROGRAM = "pflow mcp serve"
 EVERY = 2.0
 """Seconds between two looks for what has changed."""
+
+_LONGEST_NAME = 300
+"""Signs of a name that is none, as it is said."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _INSTRUCTIONS = """\
@@ -104,7 +107,7 @@ class McpServer:
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if not await self.calls.has(params.name):
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:_LONGEST_NAME]}")
         wants_progress = bool(context.meta and "progress_token" in context.meta)
         tell = context.session.report_progress if wants_progress else None
         return _as_result(await self.calls.call(params.name, params.arguments or {}, tell))

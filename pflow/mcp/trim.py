@@ -31,6 +31,12 @@ def trim(value: Any, limit: int) -> tuple[Any, bool]:
     return ({} if isinstance(value, dict) else None), True
 
 
+def ends_of(text: str, longest: int) -> str:
+    """A message of so many signs at most: it may begin with what was given, and end with the reason."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
+
+
 def _cut(value: Any, cap: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= cap else f"{value[:cap]}… ({len(value) - cap:,} more characters)"

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 VARIABLE = "PFLOW_PLAN_MODEL"
 HINT = (
     f"--model or {VARIABLE} names one of `llm models`, `llm models default NAME` chooses one, "
-    "`llm keys set openai` gives one its key; pipe syntax, 'a => b', needs none"
+    "`llm keys set openai` gives one its key"
 )
 
 
 class NoCapableModel(PflowError):
-    """No model was named that could plan, and llm's default cannot be used (78)."""
+    """No model was named that could do an `act`, and llm's default cannot be used (78)."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"cannot plan: {why}", hint=HINT, exit=BAD_CONFIG)
+    def __init__(self, act: str, why: str) -> None:
+        super().__init__(f"cannot {act}: {why}", hint=HINT, exit=BAD_CONFIG)
 
 
-def choose_capable(name: str | None) -> Model:
+def choose_capable(name: str | None, act: str = "plan") -> Model:
     """The model called `name`, else the one of PFLOW_PLAN_MODEL, else the one that steps would ask.
 
-    Raises PflowError (78): NoCapableModel where none was named and none will do.
+    Raises PflowError (78): NoCapableModel, which names the `act`, where none was named and none will do.
     """
     meant = name or os.environ.get(VARIABLE)
     if meant:
@@ -39,7 +39,12 @@ def choose_capable(name: str | None) -> Model:
     except PflowError as error:
         if named or not error.message.startswith(("cannot choose", "cannot import")):
             raise
-        raise NoCapableModel(error.message) from error
-    if model.model_id == EMBEDDED:
-        raise NoCapableModel(f"the embedded model, {EMBEDDED}, is too small for it")
+        raise NoCapableModel(act, error.message) from error
+    if is_small(model):
+        raise NoCapableModel(act, f"the embedded model, {EMBEDDED}, is too small for it")
     return model
+
+
+def is_small(model: Model) -> bool:
+    """Whether it is the embedded model: it takes short questions, and a schema as large as a flow's slows each word."""
+    return model.model_id == EMBEDDED

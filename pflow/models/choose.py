@@ -194,7 +194,12 @@ def _read_json(text: str) -> None:
 def _read_extra_models(text: str) -> None:
     import yaml  # type: ignore[import-untyped,unused-ignore]
 
-    models = yaml.safe_load(text)
+    try:
+        models = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:  # its own words quote the file, and there may be keys in that
+        mark = error.problem_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ValueError(f"{error.problem or 'it is not YAML'}{place}") from None
     if not isinstance(models, list) or not all(isinstance(model, dict) for model in models):
         raise ValueError("it is not a list of models")
     for model in models:

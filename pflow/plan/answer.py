@@ -33,12 +33,30 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
     if "<think>" in text:
         return None, [_finding("it stops while it still thinks", _REMEDY)]
     objects, fault = _objects(text)
+    if reason := _refusal(objects):
+        return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
     flows = list(dict.fromkeys(each for each in objects if _is_flow(each)))
     if len(flows) > 1:
         return None, [_finding(f"it holds {len(flows)} flows", "decide for one")]
     if flows:
         return _parsed(flows[0])
     return None, [_why_none(said, text, objects, fault)]
+
+
+def refusal(said: Said) -> str:
+    """Why a model says that the task cannot be done; empty where it does not."""
+    return "" if said.is_too_long else _refusal(_objects(said.text.rpartition("</think>")[2])[0])
+
+
+def _refusal(objects: list[str]) -> str:
+    reasons = [document.get("cannot") for document in map(_loosely, objects) if not document.get("nodes")]
+    return next((_shown(reason.strip(), 300) for reason in reasons if isinstance(reason, str) and reason.strip()), "")
+
+
+def _loosely(text: str) -> dict[str, Any]:
+    value = scan_loosely(text)[0]
+    assert isinstance(value, dict)
+    return value
 
 
 def _objects(text: str) -> tuple[list[str], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.interface import UNDECLARED
 from pflow.plan.limits import PERSONS
+from pflow.plan.secrets import hide_secrets, is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class _Entry:
 
 def catalogue(sentence: str, room: int = ROOM) -> Catalogue:
     """Every node and saved flow; where that takes too much room, the bundled nodes and what the sentence is about."""
-    from pflow.library.library import list_saved
+    from pflow.plan.saved import saved_flows
 
     nodes = list(_nodes())
-    saved = [each for each in list_saved() if not each.fault]
+    saved = saved_flows()
     digest = _digest(nodes, saved)
     about = _about(sentence, saved)
     entries = nodes + list(_flows(about))
@@ -152,15 +153,23 @@ def _is_choice(name: str, item: Item) -> bool:
 
 
 def _item(item: Item) -> str:
-    from pflow.jsontext import text_of
-
-    default = "" if item.default is UNDECLARED else f" = {'null' if item.default is None else text_of(item.default)}"
+    default = "" if item.default is UNDECLARED else f" = {_default(item)}"
     marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in item.marks)
     return f"{item.name}: {item.type}{_line(default)}{marks}" + (f"  # {_line(item.doc)}" if item.doc else "")
+
+
+def _default(item: Item) -> str:
+    """A default in words, for whom it may be told: a secret's is nobody's."""
+    from pflow.flow.explain import MASK
+    from pflow.jsontext import text_of
+
+    if item.default is None:
+        return "null"
+    return MASK if "secret" in item.marks or is_secret_name(item.name) else text_of(item.default)
 
 
 def _line(text: str) -> str:
     from pflow.flow.explaining.columns import clean
 
-    text = clean(text)
+    text = hide_secrets(clean(text))
     return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"

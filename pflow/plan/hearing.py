@@ -54,18 +54,6 @@ def unsettled(message: str, findings: Sequence[Finding], *, hint: str = "", exit
     return PflowError(message, hint=hint, exit=exit, details={"findings": [each.as_json() for each in findings]})
 
 
-def capable(name: str | None, act: str) -> Model:
-    """The model to ask. Raises PflowError (78), NoCapableModel in the words of this `act`."""
-    from pflow.models.capable import NoCapableModel, choose_capable
-
-    try:
-        return choose_capable(name)
-    except NoCapableModel as error:
-        error.message = f"cannot {act}: {error.message.removeprefix('cannot plan: ')}"
-        error.hint = error.hint.partition("; pipe syntax")[0]
-        raise
-
-
 def hear(
     model: Model, request: Request, judge: Judge, tell: Callable[[str], None], timeout: float | None = None
 ) -> Heard:
@@ -83,13 +71,14 @@ def hear(
 def hear_until(
     ends_at: float, model: Model, request: Request, judge: Judge, tell: Callable[[str], None], tries: int = TRIES
 ) -> Heard:
-    """The same until a time of the monotonic clock. Raises OutOfTime."""
-    from pflow.models.choose import EMBEDDED
+    """The same until a time of the monotonic clock. Raises OutOfTime, and PflowError (2) for a secret in the task."""
+    from pflow.models.capable import is_small
     from pflow.models.talk import Talk
+    from pflow.plan.secrets import refuse_secrets
 
+    refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     talk = Talk(model, request.system, ends_at=ends_at)
-    if model.model_id == EMBEDDED:  # its schemas are grammars, which take minutes for one as large as a flow's
-        talk.has_schemas = False
+    talk.has_schemas = talk.has_schemas and not is_small(model)
     heard, text = Heard(), request.task
     while heard.tries < tries and not heard.is_right:
         heard.tries += 1
@@ -105,10 +94,10 @@ def hear_until(
 
 def faults_line(findings: Sequence[Finding]) -> str:
     """How many faults there are, and the first, in a line."""
-    from pflow.flow.explaining.columns import clean, shorten
+    from pflow.flow.explaining.columns import shorten
 
     many = f"{len(findings)} fault{'s' if len(findings) > 1 else ''}"
-    return f"{many}, the first: {shorten(clean(str(findings[0])), 160)}"
+    return f"{many}, the first: {shorten(str(findings[0]), 160)}"
 
 
 def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:

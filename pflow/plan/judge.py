@@ -21,15 +21,11 @@ _LONGEST_NAME = 40
 
 
 def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
-    """The flow, named and with its inputs lifted, and its warnings; or None, and what is wrong with it.
-
-    No sign of the model's in a finding can do anything to a terminal.
-    """
+    """The flow, named and with its inputs lifted, and its warnings; or None, and what is wrong with it."""
     try:
-        flow, findings = _judged(document, sentence)
-        return flow, [_cleaned(each) for each in findings]
+        return _judged(document, sentence)
     except PflowError as error:
-        return None, [_cleaned(Finding(PL00, PLACE, error.message, error.hint))]
+        return None, [Finding(PL00, PLACE, error.message, error.hint)]
     except RecursionError:
         return None, [Finding(PL00, PLACE, "it is nested too deeply", "write a plain flow")]
 
@@ -48,13 +44,6 @@ def _judged(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[
     flow.description = sentence
     lifted = lift(flow, sentence)
     return flow, [*check(lifted), *(each for each in findings if each.rule.startswith("PL"))]
-
-
-def _cleaned(finding: Finding) -> Finding:
-    from pflow.flow.explaining.columns import clean
-
-    place, message, remedy = map(clean, (finding.place, finding.message, finding.remedy))
-    return Finding(finding.rule, place, message, remedy, is_warning=finding.is_warning)
 
 
 def _findings(flow: Flow, shape: list[Finding]) -> list[Finding]:

@@ -88,10 +88,10 @@ def _check_type(step: Step) -> Iterator[Finding]:
 def check_limits(plan: Plan) -> list[Finding]:
     """What is found in a wired flow."""
     flow = plan.flow
-    found = [*_check_sources(plan), *_check_inputs(flow), *_check_names(flow), *_check_counts(flow)]
+    found = [*_check_sources(plan), *_check_inputs(plan), *_check_names(flow), *_check_counts(flow)]
     for step in flow.steps:
         found += [*_check_secrets(step), *_check_schema(step)]
-    return [*found, *_check_commands(plan), *_check_overwriting(plan)]
+    return [*found, *_check_constants(plan), *_check_commands(plan), *_check_overwriting(plan)]
 
 
 def _check_sources(plan: Plan) -> Iterator[Finding]:
@@ -123,15 +123,17 @@ def _check_names(flow: Flow) -> Iterator[Finding]:
             yield Finding("PL03", f"{edge.place}.action", message, "one of the node's actions")
 
 
-def _check_inputs(flow: Flow) -> Iterator[Finding]:
-    for name, given in flow.inputs.items():
+def _check_inputs(plan: Plan) -> Iterator[Finding]:
+    for name, given in plan.flow.inputs.items():
         place = f"inputs.{_shown(name)}"
         if is_secret_name(name):
             message = f"the input '{_shown(name)}' looks like a secret"
             yield Finding("PL03", place, message, "leave it out: nodes get their secrets by themselves")
         elif not _NAME.fullmatch(name) or name == "stdin":
             yield Finding("PL03", place, f"'{_shown(name)}' is no name for an input", "small letters, digits and _")
-        if given.has_default and any(map(is_secret_value, _texts(given.default))):
+        if given.has_default and plan.inputs[name].secret:
+            yield Finding("PL04", f"{place}.default", "it is the default of a secret", "leave it out")
+        elif given.has_default and any(map(is_secret_value, _texts(given.default))):
             yield Finding("PL04", f"{place}.default", "the default looks like a secret", "leave it out")
 
 
@@ -146,6 +148,16 @@ def _check_secrets(step: Step) -> Iterator[Finding]:
             for name in secret_variables(text):
                 message = f"'{name}' looks like a secret of the environment"
                 yield Finding("PL04", place, message, "leave it out: nodes get their secrets by themselves")
+
+
+def _check_constants(plan: Plan) -> Iterator[Finding]:
+    """A secret that is a template without a reference: PF13 finds the others."""
+    for id, wired in plan.steps.items():
+        for key, item in wired.interface.reads.items():
+            source = wired.sources.get(key) if key in wired.step.input_mappings else None
+            if source is not None and "secret" in item.marks and not source.paths:
+                place = f"mappings.{id}.input_mappings.{key}"
+                yield Finding("PL04", place, f"'{key}' is secret and stands in the flow", "leave it out")
 
 
 def _check_counts(flow: Flow) -> Iterator[Finding]:

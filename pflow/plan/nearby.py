@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from pflow.errors import PflowError
 
 _MOST = 3
+_PIPE = "pipe syntax, 'a => b', needs none"
 
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
@@ -17,14 +18,14 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
     nodes = near(sentence, _nodes())[:_MOST]
     error.details = {"flows": flows, "nodes": nodes}
     said = [f"{what}: {', '.join(names)}" for what, names in (("saved flows", flows), ("nodes", nodes)) if names]
-    error.hint = "; ".join([error.hint, *([f"nearest {', '.join(said)}"] if said else [])])
+    error.hint = "; ".join([error.hint, _PIPE, *([f"nearest {', '.join(said)}"] if said else [])])
     return error
 
 
 def _flows() -> list[tuple[str, str]]:
-    from pflow.library.library import list_saved
+    from pflow.plan.saved import saved_flows
 
-    return [(each.name, each.description) for each in list_saved() if not each.fault and each.name.isprintable()]
+    return [(each.name, each.description) for each in saved_flows() if each.name.isprintable()]
 
 
 def _nodes() -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.plan.hearing import TIMEOUT, TRIES
+from pflow.plan.hearing import TIMEOUT, TRIES, faults_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LONGEST = 20_000
 """Characters of a sentence."""
 
-_ROOM_EMBEDDED = 2_000
-"""Characters of the catalogue for the embedded model, which takes short questions only."""
+_ROOM_SMALL = 2_000
+"""Characters of the catalogue for a small model: of the nodes that come with pflow, and hardly more."""
 
 
 class Planned:
@@ -50,8 +50,7 @@ class Unplannable(PflowError):
     def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = [each for each in findings if not each.is_warning]
         many = f"{tries} tries" if tries > 1 else "one try"
-        best = f"its best has {len(errors)} fault{'s' if len(errors) > 1 else ''}"
-        what = f"{best}, the first: {_line(str(errors[0]))}" if ir is not None else f"no flow: {errors[0].message}"
+        what = f"its best has {faults_line(errors)}" if ir is not None else f"no flow: {errors[0].message}"
         super().__init__(
             f"cannot plan: no flow of '{model}' passed in {many}; {what}",
             hint="say it in other words, or name another model with --model",
@@ -86,7 +85,7 @@ def plan_sentence(
 
 def _checked(sentence: str) -> str:
     """The sentence, its white space made plain. Raises PflowError (2) for what is none, and for a secret in it."""
-    from pflow.plan.secrets import is_secret_value
+    from pflow.plan.secrets import refuse_secrets
 
     sentence = " ".join(sentence.split())
     if not sentence:
@@ -98,9 +97,7 @@ def _checked(sentence: str) -> str:
         sentence.encode()
     except UnicodeEncodeError:
         raise PflowError("cannot plan: the sentence is not UTF-8", exit=USAGE) from None
-    if is_secret_value(sentence):
-        what = "cannot plan: the sentence holds what looks like a secret, and a model would hear it"
-        raise PflowError(what, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
+    refuse_secrets("plan", sentence, "the sentence")
     return sentence
 
 
@@ -131,13 +128,13 @@ class _Planning:
     def plan(self, model: Model, *, fresh: bool) -> Planned:
         from pflow.flow.kinds import forget_kinds
         from pflow.flow.unload import flow_to_ir
-        from pflow.models.choose import EMBEDDED
+        from pflow.models.capable import is_small
         from pflow.plan.cache import Kept
         from pflow.plan.catalogue import ROOM, catalogue
         from pflow.plan.prompt import VERSION
 
         forget_kinds()
-        there = catalogue(self.sentence, _ROOM_EMBEDDED if model.model_id == EMBEDDED else ROOM)
+        there = catalogue(self.sentence, _ROOM_SMALL if is_small(model) else ROOM)
         kept = Kept(self.sentence, there.digest, model.model_id, VERSION)
         if not fresh and (planned := self._remembered(kept, model.model_id)):
             self.tell("planned before: no model is asked")
@@ -197,9 +194,3 @@ class Try:
         self.ir = ir
         self.flow = flow
         self.findings = findings
-
-
-def _line(text: str) -> str:
-    from pflow.flow.explaining.columns import clean, shorten
-
-    return shorten(clean(text), 160)

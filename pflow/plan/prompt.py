@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pflow.flow.findings import Finding
-
-VERSION = 1
-"""Goes up with every change of these words: plans that were kept under other words are made anew."""
 
 SYSTEM = """\
 You turn a task into a flow for pflow. Answer with the flow as one JSON object, and with nothing else.
@@ -30,12 +29,14 @@ A flow:
 - A read without a default needs a value or a mapping. A read marked [explicit] has it nowhere else.
 - In a prompt, ${STEP.WRITE} stands for what an earlier step wrote. In what is marked [verbatim] nothing is replaced.
 - A shell command stands in its step as it is; values reach it as its "args", "$1" and on, or as its "input", on stdin.
+- A mapping may be a list of paths, of which the one written last counts: after a loop, or where ways meet.
 - Several reads that one text is made of: "template:First: ${a.response}\\nSecond: ${b.response}" as the mapping.
 - To do a step once for each item of a list: "batch": {"over": "STEP.WRITE", "as": "item"} in the step; the mapping or
   template then names "item". Each of its writes becomes a list.
 - "stdin" as a mapping is what is piped into the flow, where the task speaks of that.
 - "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
 - Do what the task says, with as few steps as it takes, and nothing else: no other files, addresses or commands.
+- Where the nodes cannot do the task, answer {"cannot": "why"} instead of a flow.
 - Never put a key, a password or an environment variable into a flow.
 
 Example. Task: read notes.txt, summarize it in three lines, write summary.md
@@ -49,6 +50,9 @@ Example. Task: read notes.txt, summarize it in three lines, write summary.md
 What there is:
 
 """
+
+VERSION = crc32(SYSTEM.encode())
+"""Plans that were kept under other words are made anew."""
 
 _TASK = "Task: "
 

@@ -32,6 +32,7 @@ def plan_schema(types: Sequence[str] = ()) -> Schema:
     step["required"] = ["id", "type"]
     del step["anyOf"]
     step["properties"]["type"] = {"type": "string", "description": "The node that it runs, or flow:NAME."}
+    plan["properties"]["cannot"] = {"type": "string", "description": "Why the task cannot be done; then no nodes."}
     if 0 < len(types) <= _MOST_NAMES:
         step["properties"]["type"]["enum"] = list(types)
     return plan

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+
+from pflow.errors import USAGE, PflowError
 
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = re.compile(r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)")
 _VALUES = re.compile(
     r"\bsk-[\w-]{16,}|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}"
-    r"|\bAIza[\w-]{30,}|\bglpat-[\w-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|\bAIza[\w-]{30,}|\bglpat-[\w-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY.*"
 )
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)|\b(?:printenv|getenv|environ)\W{1,4}(\w+)")
+_VARIABLE = re.compile(
+    r"\$\{?[!#]?([A-Za-z_]\w*)|\b(?:printenv|getenv|environ|ENVIRON|ENV|process\.env)(?:\.get)?\W{1,4}(\w+)"
+)
+_SHORTEST = 8
+"""Letters of a variable's value that nobody writes by chance; a plain word is none."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -20,8 +27,34 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_value(text: str) -> bool:
-    """Whether a text holds what looks like somebody's key."""
-    return _VALUES.search(text) is not None
+    """Whether a text holds what looks like somebody's key, or a secret of the environment."""
+    return _VALUES.search(text) is not None or any(value in text for value in _of_environment())
+
+
+def refuse_secrets(act: str, text: str, what: str) -> None:
+    """Raise PflowError (2) for a text with a secret in it, before a model hears that."""
+    if is_secret_value(text):
+        message = f"cannot {act}: {what} holds what looks like a secret, and a model would hear it"
+        raise PflowError(message, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
+
+
+def hide_secrets(text: str) -> str:
+    """The text with a mask in place of each of those."""
+    from pflow.flow.explain import MASK
+
+    for value in sorted(_of_environment(), key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return _VALUES.sub(MASK, text)
+
+
+def _of_environment() -> list[str]:
+    """The values of the variables that by their names hold secrets. The path of a file with one is none itself."""
+    values = [value for name, value in os.environ.items() if is_secret_name(name)]
+    return [value for value in values if len(value) >= _SHORTEST and not value.isalpha() and not _is_path(value)]
+
+
+def _is_path(value: str) -> bool:
+    return os.path.isabs(value) and os.path.exists(value)
 
 
 def secret_variables(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
 from pflow.run.flags import is_secret
 
@@ -69,9 +70,12 @@ def _who(plan: Plan, wanted: PlanInput) -> str:
 def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
     """PF03, for each input at once."""
     parts = [f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_who(plan, each)}" for each in missing]
-    typed = [each for each in missing if not is_secret(plan, each)]
+    shown = [each for each in missing if not is_secret(plan, each)]
+    typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
     hints = [" ".join(map(_flag, typed))] if typed else []
-    if len(typed) < len(missing):
+    if len(typed) < len(shown):
+        hints.append("an input called like a flag of pflow run comes from the store, or is called something else")
+    if len(shown) < len(missing):
         hints.append("a secret is never a flag; it comes from the store")
     message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
     about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]

@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.run.failure import StepFailed
 from pflow.run.flags import INPUT, FlowFlags
-from pflow.run.words import SEPARATORS, RunFlags, own_items, split
+from pflow.run.words import RunFlags, has_separator, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.ending import end_in_order, hand_on_failed
@@ -121,7 +121,7 @@ class Driver:
 
 
 def asks_for_help(words: list[str]) -> bool:
-    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")])) and not SEPARATORS & set(words)
+    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")])) and not has_separator(words)
 
 
 def load(words: list[str]) -> Flow:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.input_flags import means
+from pflow.flow.input_flags import means, names_of, readers_of
 from pflow.interface import Item
 from pflow.paths import meet
 from pflow.stage.given import Given as GivenFlag
 from pflow.stage.given import as_written
-from pflow.templates import is_reference
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -53,8 +53,8 @@ class FlowFlags:
         self.targets: dict[str, list[Target]] = {}
         self.refused: dict[str, str] = {}
         self.is_open = any(wired.interface.open for wired in plan.steps.values())
-        self.fed = {reader for given in plan.inputs.values() for reader in given.readers}
-        """The reads that an input gives: its flags are theirs."""
+        self.fed = {reader for given in plan.inputs.values() for reader in readers_of(plan, given)}
+        """What an input gives as it is: its flags are theirs."""
         for given in plan.inputs.values():
             self._add_input(given)
         for wired in plan.steps.values():
@@ -65,11 +65,10 @@ class FlowFlags:
         item.doc, item.default = given.doc, given.default
         if is_secret(self.plan, given):
             item.marks.add("secret")
-        way = "--" + (".".join(given.readers[0]) if given.readers else given.name)
-        target = Target(INPUT, given.step or "", given.name, item, way)
-        for name in dict.fromkeys([given.name, *given.flags, *([given.readers[0][1]] if given.step else [])]):
+        target = Target(INPUT, given.step or "", given.name, item, given.flag)
+        for name in names_of(given):
             self._add(name, target)
-        for step, key in given.readers:
+        for step, key in readers_of(self.plan, given):
             read = self.plan.steps[step].interface.reads.get(key)
             for name in [key, *(read.flags if read else [])]:
                 self._add(f"{step}.{name}", target)
@@ -82,17 +81,12 @@ class FlowFlags:
                 else:
                     self._refuse(wired, name, key)
         for key, item in wired.interface.params.items():
-            for name in [key, *item.flags] if not self._is_fed(wired, key) else []:
+            for name in [key, *item.flags] if (wired.id, key) not in self.fed else []:
                 self._add_both(wired, name, Target(PARAM, wired.id, key, item))
         for key, value in {**wired.step.inputs, **wired.step.params}.items():
             if not (key in wired.interface.reads or key in wired.interface.params or key in _OF_DIALECTS):
                 self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
         self._refuse_bindings(wired)
-
-    def _is_fed(self, wired: Wired, key: str) -> bool:
-        """Whether a param is an input as it is: then its flags are that input's."""
-        value = wired.step.params.get(key)
-        return (wired.id, key) in self.fed and isinstance(value, str) and is_reference(value)
 
     def _refuse_bindings(self, wired: Wired) -> None:
         """Note what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
@@ -164,8 +158,10 @@ class FlowFlags:
         if not targets and name in self.refused:
             raise PflowError(f"cannot take {flag}: {self.refused[name]}", exit=USAGE)
         if len(targets) > 1:
-            ways = " or ".join(each.way.replace("_", "-") for each in targets)
-            raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=ways, exit=USAGE)
+            flags = [each.way.replace("_", "-") for each in targets]
+            ways = [each for each in flags if each != flag and _plain(each[2:]) not in OF_RUNS]
+            hint = " or ".join(ways) or "no flag gives it: call an input of the flow something else"
+            raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
         return targets[0] if targets else self._open_target(name, flag)
 
     def _is_meant(self, target: Target, name: str) -> bool:

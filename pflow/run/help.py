@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.common import COMMON
+from pflow.flow.explaining.columns import clean
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.flags import is_secret
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
-(pflow runs, pflow trace)."""
+(pflow runs, pflow trace). Where a file here is called as a saved flow or a node is, ./NAME is the file."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
@@ -63,7 +64,24 @@ def run_help(words: list[str]) -> str:
     for wired in plan.steps.values():
         if wired.kind is None and not wired.fault:
             raise no_such_kind(wired.step.type)
-    return help_text(usage_of_run(plan))
+    usage = usage_of_run(plan)
+    usage.summary = clean(plan.flow.description) or usage.summary
+    if name := _saved_name(words):
+        usage.synopsis = (f"pflow {name} [FLAG]…",)
+        usage.examples = ()
+    return "\n".join(map(clean, help_text(usage).split("\n")))
+
+
+def _saved_name(words: list[str]) -> str:
+    """What the saved flow is called that the words are, by its name or its file; empty for any other flow."""
+    import os
+
+    from pflow.flow.subflow import flow_name, saved_flow
+    from pflow.flow.take import find_file
+
+    file = find_file(words[0]) if len(words) == 1 else None
+    name = flow_name(os.path.basename(file)) if file else ""
+    return name if name and saved_flow(name) == file else ""
 
 
 def _flow_flags(plan: Plan) -> list[Flag]:
@@ -91,7 +109,7 @@ def _input_flag(plan: Plan, given: PlanInput) -> Flag:
         notes = ("required",) if is_required else _default(_default_of(plan, given))
     name = given.name if secret else given.flag
     value = "" if secret else metavar(given.type)
-    return Flag((name,), given.doc, group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
+    return Flag((name,), clean(given.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
 
 
 def _default_of(plan: Plan, given: PlanInput) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.flow.explaining.columns import clean
-from pflow.stage.given import shorten
+from pflow.stage.given import converted, shorten
 from pflow.stage.signals import Interrupted
 from pflow.types import Type
 from pflow.values import from_text
@@ -74,7 +74,7 @@ def value_of(type: Type, text: str) -> Any:
 def _list(terminal: int, type: Type, line: str) -> list[Any]:
     """The list that a line of JSON is, or else that this item and the lines after it are."""
     if line.startswith("["):
-        value: list[Any] = from_text(type, line)
+        value: list[Any] = converted(type, from_text(type, line))
         return value
     item = type.items or Type("str")
     items = [value_of(item, line)]

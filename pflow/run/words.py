@@ -31,7 +31,7 @@ _OWN_TEXT = {
     "show_store": ("bool", "print the final store on stderr"),
 }
 
-SEPARATORS = frozenset({"::", "=>", ">>", "|", ";"})
+_SEPARATORS = frozenset({"::", "=>", ">>", "|", ";"})
 
 
 def own_items() -> dict[str, Item]:
@@ -52,14 +52,25 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     flags, rest = _take_value(*_leading_flags(words))
     if not rest:
         return [], flags
-    if not any(_is_separator(word) for word in rest):
+    if not has_separator(rest):
         return rest[:1], flags + rest[1:]
     flow, taken = _take_stream_flags(rest)
     return flow, flags + taken
 
 
+def has_separator(words: list[str]) -> bool:
+    """Whether a separator stands between steps: after a flag, and before a flag or nothing, it is that flag's value."""
+    return any(_is_separator(word) and not _is_value(words, at) for at, word in enumerate(words))
+
+
+def _is_value(words: list[str], at: int) -> bool:
+    before, after = words[at - 1 : at], words[at + 1 : at + 2]
+    is_after_flag = bool(before) and before[0].startswith("--") and len(before[0]) > 2 and "=" not in before[0]
+    return is_after_flag and (not after or after[0].startswith("-"))
+
+
 def _is_separator(word: str) -> bool:
-    return word in SEPARATORS or (len(word) > 2 and word[0] == "=" and word.endswith("=>") and " " not in word)
+    return word in _SEPARATORS or (len(word) > 2 and word[0] == "=" and word.endswith("=>") and " " not in word)
 
 
 _VALUED = ("--from", "--timeout", "--jobs")
@@ -92,6 +103,8 @@ def _names_flow(word: str) -> bool:
     from pflow.flow.pipe.recognize import names_node
     from pflow.flow.take import find_file
 
+    if _is_separator(word):
+        return False
     return word == "-" or is_pipe([word]) or names_node(word.partition(" ")[0]) or find_file(word) is not None
 
 

@@ -66,7 +66,7 @@ def settle(flag: str, type: Type, written: Any, value: Any) -> Any:
 
 def _convert_or_say(flag: str, type: Type, value: Any, exit: int) -> Any:
     try:
-        return _convert(type, value)
+        return converted(type, value)
     except ValueError as error:
         shown = shorten(_as_json(value) if exit == BAD_DATA else _as_written(value))
         raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=f"it wants {type}", exit=exit) from None
@@ -87,10 +87,10 @@ def _nothing_to_look_up(path: Path) -> Any:
     raise AssertionError(path)
 
 
-def _convert(type: Type, value: Any) -> Any:
-    """Text as its type reads it, anything else as it fits; in a list, each item."""
+def converted(type: Type, value: Any) -> Any:
+    """Text as its type reads it, anything else as it fits; in a list, each item. Raises ValueError in words."""
     if type.name == "list" and isinstance(value, list):
-        return [_convert(type.items or _ANY, item) for item in value]
+        return [converted(type.items or _ANY, item) for item in value]
     if isinstance(value, str):
         return from_text(type, value)
     _check_texts(value)

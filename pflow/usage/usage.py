@@ -19,9 +19,13 @@ TITLES = {
 
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
-MODEL, NODE, FLOW, RUN, WORD = "model", "node", "flow", "run", "word"
-"""What a value may be, for completion: none (a switch), any text, one of `choices`, a path; the names of models, nodes,
-saved flows and runs; or whatever may follow `pflow`."""
+MODEL, NODE, FLOW, SAVED, RUN, WORD = "model", "node", "flow", "saved", "run", "word"
+"""What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
+a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run;
+or whatever may follow `pflow`."""
+
+SENTENCE = "pflow SENTENCE"
+"""The name of a usage that is no command's: of what stands beside a sentence."""
 
 
 class Flag:
@@ -72,12 +76,15 @@ class Flag:
 class Argument:
     """A word that is no flag: its name as the synopsis has it, its kind, whether several may stand there."""
 
-    __slots__ = ("metavar", "repeats", "values")
+    __slots__ = ("choices", "metavar", "repeats", "values")
 
-    def __init__(self, metavar: str, values: str = TEXT, *, repeats: bool = False) -> None:
+    def __init__(
+        self, metavar: str, values: str = TEXT, *, repeats: bool = False, choices: tuple[str, ...] = ()
+    ) -> None:
         self.metavar = metavar
-        self.values = values
+        self.values = CHOICE if choices else values
         self.repeats = repeats
+        self.choices = choices
 
 
 class Usage:

@@ -210,9 +210,45 @@ Params (how it works)
     for listed in '' $'gone\tno more\n'; do
         printf 'its_own\tIts\nmy-own\tMine\n%sodd\tOdd\n' "$listed" >cache/pflow/completion/nodes
         tab 'pflow nodes '
-        becomes $'> pflow nodes\nits_own -- Its\nmy-own  -- Mine\nodd     -- Odd'
+        becomes $'> pflow nodes\nNodes\nits_own   -- Its\nmy-own    -- Mine\nodd       -- Odd\nSaved flows\nfix-issue'
     done
     [ ! -e ran ]
+}
+
+@test "what plans and keeps flows: models, saved flows, what may be allowed" {
+    odd_node
+    program pflow-odd
+    touch data/pflow/flows/fix-issue.pflow.json fix.txt
+    printf 'a-model\t\n' >cache/pflow/completion/models
+    in_zsh
+    tab 'pflow plan --model=' x
+    becomes '> pflow plan --model=a-model x'
+    tab 'pflow plan --edit fix-' x
+    becomes '> pflow plan --edit fix-issue x'
+    tab "pflow plan 'odd --ki" b
+    becomes "> pflow plan 'odd --kind=b"
+    tab 'pflow show ' x
+    becomes '> pflow show fix-issue x'
+    tab 'pflow remove a fi' x
+    becomes '> pflow remove a fix-issue x'
+    tab 'pflow mcp ' x
+    becomes '> pflow mcp serve x'
+    tab 'pflow mcp serve fi' x
+    becomes '> pflow mcp serve fix-issue x'
+    tab 'pflow save name odd --ki' b
+    becomes '> pflow save name odd --kind=b'
+    tab "pflow save name 'odd --ki" b
+    becomes "> pflow save name 'odd --kind=b"
+    tab "pflow 'say it' --allow=c" x
+    becomes "> pflow 'say it' --allow=commands x"
+    tab "pflow 'say it' --allow do" x
+    becomes "> pflow 'say it' --allow docs/x"
+    tab "pflow 'say it' --show" x
+    becomes "> pflow 'say it' --show-store x"
+    tab "pflow 'odd => odd' --show" x
+    becomes "> pflow 'odd => odd' --show-store x"
+    tab "pflow 'odd => odd' --fre" x
+    becomes "> pflow 'odd => odd' --frex"
 }
 
 @test "runs are offered newest first, however groups are named" {

@@ -167,6 +167,25 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     [ -e terminal ] && [ "$(cat line)" = typed ]
 }
 
+@test "what was typed while the editor ran answers nothing, and an editor that is killed leaves the terminal as it was" {
+    editor 'stty raw -echo; : >ready; until [ -e go ]; do sleep 0.02; done; rm go; sed -i s/b.txt/c.txt/ "$1"; [ -e kept ] || kill -9 $$'
+    asked "EDITOR=$PWD/editor"
+    answer e
+    until_true test -e ready
+    : >go
+    shows 'ended with signal 9'
+    rm ready && : >kept
+    answer e
+    until_true test -e ready
+    answer r
+    : >go
+    shows '--path=c.txt'
+    shows "$QUESTION"
+    answer n
+    shows code=77
+    [ ! -e c.txt ]
+}
+
 @test "inputs keep their values through editing, and are inputs still" {
     editor 'sed -i "s/ => write-file/ => write-file/; s/b.txt/e.txt/" "$1"'
     FLAGS=--read-path=z.txt

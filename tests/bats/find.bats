@@ -73,7 +73,7 @@ fix-issue'
 @test "words without end are said in short" {
     three
     with_peers letters
-    in_shells 'long=$(printf "%0100000d" 7 | tr 0 z); pflow find --by=words "$long" 2>err || echo $?; wc -c <err; pflow find summarize "$long" -n 1 | cut -d " " -f 1; tail -n 1 "$EMBED_LOG" | wc -c'
+    SHELLS=dash in_shells 'long=$(printf "%0100000d" 7 | tr 0 z); pflow find --by=words "$long" 2>err || echo $?; wc -c <err; pflow find summarize "$long" -n 1 | cut -d " " -f 1; tail -n 1 "$EMBED_LOG" | wc -c'
     expect 0 $'1\n125\nsum-up\n2003'
 }
 
@@ -92,14 +92,14 @@ fix-issue'
 @test "an embedding model is sent each text once, then one text a find" {
     three
     with_peers letters
-    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; for words in one two three; do pflow find $words >/dev/null; wc -l <"$EMBED_LOG"; done'
+    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; for words in one two three; do pflow find $words >/dev/null; wc -l <"$EMBED_LOG"; done'
     expect 0 $'7\n8\n9'
 }
 
 @test "what a model said is ours alone to read" {
     three
     with_peers letters
-    in_shells 'rm -rf "$XDG_CACHE_HOME"; umask 0; pflow find summarize >/dev/null; find "$XDG_CACHE_HOME/pflow/embeddings" -perm /077 | wc -l; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
+    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; umask 0; pflow find summarize >/dev/null; find "$XDG_CACHE_HOME/pflow/embeddings" -perm /077 | wc -l; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
     expect 0 $'0\n0'
 }
 
@@ -107,44 +107,44 @@ fix-issue'
     three
     with_peers letters
     unset PFLOW_EMBEDDING_MODEL
-    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; llm embed-models default peer-letters; pflow find summarize >/dev/null; wc -l <"$EMBED_LOG"; pflow find summarize --by=words >/dev/null; wc -l <"$EMBED_LOG"'
+    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; llm embed-models default peer-letters; pflow find summarize >/dev/null; wc -l <"$EMBED_LOG"; pflow find summarize --by=words >/dev/null; wc -l <"$EMBED_LOG"'
     expect 0 $'7\n7'
 }
 
 @test "an embedding model that fails is one line, and the words find" {
     three
     with_peers broken
-    in_shells 'pflow find summarize 2>err | cut -d " " -f 1; wc -l <err; grep -c "cannot get an answer from .peer-broken." err; grep -c "$(printf "\033")" err; pflow find summarize --by=meaning; echo $?'
+    SHELLS=dash in_shells 'pflow find summarize 2>err | cut -d " " -f 1; wc -l <err; grep -c "cannot get an answer from .peer-broken." err; grep -c "$(printf "\033")" err; pflow find summarize --by=meaning; echo $?'
     expect 0 $'sum-up\n1\n1\n0\n69'
 }
 
 @test "an embedding model that is not there is said, and none is 78 where it is asked for" {
     three
-    in_shells 'PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize | cut -d " " -f 1; PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize --by=meaning; echo $?; pflow find summarize --by=meaning; echo $?'
+    SHELLS=dash in_shells 'PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize | cut -d " " -f 1; PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize --by=meaning; echo $?; pflow find summarize --by=meaning; echo $?'
     expect 0 $'sum-up\n78\n78' 'no embedding model is configured'
 }
 
 @test "a key that is missing is said, and the words find" {
     three
-    in_shells 'PFLOW_EMBEDDING_MODEL=3-small pflow find summarize | cut -d " " -f 1'
+    SHELLS=dash in_shells 'PFLOW_EMBEDDING_MODEL=3-small pflow find summarize | cut -d " " -f 1'
     expect 0 sum-up 'it needs a key'
 }
 
 @test "a cache that cannot be written or read keeps nothing from being found" {
     three
     with_peers letters
-    in_shells 'chmod -R u+w "$XDG_CACHE_HOME" 2>/dev/null; rm -rf "$XDG_CACHE_HOME"; mkdir "$XDG_CACHE_HOME"; chmod 500 "$XDG_CACHE_HOME"'
+    SHELLS=dash in_shells 'chmod -R u+w "$XDG_CACHE_HOME" 2>/dev/null; rm -rf "$XDG_CACHE_HOME"; mkdir "$XDG_CACHE_HOME"; chmod 500 "$XDG_CACHE_HOME"'
     as_mortal 'pflow find summarize --by=meaning | grep -c sum-up' >out
     chmod 700 "$XDG_CACHE_HOME"
     [ "$(cat out)" = 1 ]
-    in_shells 'rm -rf "$XDG_CACHE_HOME"; mkdir -p "$XDG_CACHE_HOME/pflow"; : >"$XDG_CACHE_HOME/pflow/embeddings"; pflow find summarize --by=meaning | grep -c sum-up'
+    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; mkdir -p "$XDG_CACHE_HOME/pflow"; : >"$XDG_CACHE_HOME/pflow/embeddings"; pflow find summarize --by=meaning | grep -c sum-up'
     expect 0 1
 }
 
 @test "a disk that is full keeps nothing from being found" {
     three
     with_peers letters
-    in_shells 'rm -rf "$XDG_CACHE_HOME"; ulimit -f 0; trap "" XFSZ; unset EMBED_LOG; pflow find summarize --by=meaning | grep -c sum-up; find "$XDG_CACHE_HOME" -type f | wc -l'
+    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; ulimit -f 0; trap "" XFSZ; unset EMBED_LOG; pflow find summarize --by=meaning | grep -c sum-up; find "$XDG_CACHE_HOME" -type f | wc -l'
     expect 0 $'1\n0'
 }
 
@@ -152,6 +152,6 @@ fix-issue'
     three
     with_peers half
     flows q 'queue'
-    SHELLS=bash in_shells 'rm -rf "$XDG_CACHE_HOME"; for n in 1 2 3 4 5; do pflow find summarize >/dev/null 2>&1 & pid=$!; until [ -s "$EMBED_LOG" ] || ! kill -0 $pid 2>/dev/null; do :; done; kill -9 $pid 2>/dev/null; wait; rm -f "$EMBED_LOG"; done; PFLOW_EMBEDDING_MODEL=peer-letters pflow find summarize -n 1 | grep -c .; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
+    SHELLS=bash in_shells 'rm -rf "$XDG_CACHE_HOME"; for n in 1 2 3; do pflow find summarize >/dev/null 2>&1 & pid=$!; until [ -s "$EMBED_LOG" ] || ! kill -0 $pid 2>/dev/null; do :; done; kill -9 $pid 2>/dev/null; wait; rm -f "$EMBED_LOG"; done; PFLOW_EMBEDDING_MODEL=peer-letters pflow find summarize -n 1 | grep -c .; find "$XDG_CACHE_HOME" -name "*.tmp" | wc -l'
     expect 0 $'1\n0'
 }

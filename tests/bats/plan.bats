@@ -103,6 +103,12 @@ each_model() {
     [ ! -e b.txt ]
 }
 
+@test "a --dry-run that is the value of another flag is no leave to run" {
+    run --separate-stderr pflow 'copy a.txt to b.txt' --write-path --dry-run
+    expect 77 '' '--yes runs it'
+    [ ! -e b.txt ] && [ ! -e ./--dry-run ]
+}
+
 @test "flags of the run and of the flow go to the run; others are 2, before anything runs" {
     echo other >c.txt
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -r --read-path c.txt --write.path=d.txt
@@ -131,7 +137,8 @@ each_model() {
 }
 
 @test "a slip in a name is never sent to a model, nor is one step of pipe syntax" {
-    for words in lllm 'lllm --prompt=slip-of-mine' 'lllm -r' 'frob => slip-of-mine' 'read-file --path=slip-of-mine' summarise; do
+    for words in lllm 'lllm --prompt=slip-of-mine' 'lllm -r' 'frob => slip-of-mine' 'read-file --path=slip-of-mine' summarise \
+        'lllm | slip-of-mine' 'pflow lllm --prompt=slip-of-mine' 'lllm ; slip-of-mine'; do
         run -127 --separate-stderr pflow "$words"
         [ -z "$output" ]
     done

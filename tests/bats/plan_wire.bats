@@ -60,6 +60,28 @@ unchanged() { cmp hand.before hand.pflow.json; }
     expect 78 '' 'write.path has no source: it could be target (path), other (path)'
 }
 
+@test "options stand on either side of a flow, a saved one too, and count" {
+    mkdir -p "$HOME/.local/share/pflow/flows"
+    cp hand.pflow.json "$HOME/.local/share/pflow/flows/hand.pflow.json"
+    for flow in ./hand.pflow.json hand; do
+        run --separate-stderr pflow plan --wire "$flow" --pipe
+        expect 0 - 'llm.text ← read-file.content'
+        [ "${lines[1]}" = "  => llm --prompt='Sum up' --map-in=text=read-file.content" ]
+        run --separate-stderr pflow plan --edit "$flow" --json 'retry llm 3 times'
+        [ "$(jq -r '.flow.nodes[1].retries' <<<"$output")" = 3 ]
+        run --separate-stderr pflow plan "$flow" 'retry llm 3 times' --edit
+        [ "$(jq -r '.nodes[1].retries' <<<"$output")" = 3 ]
+        run --separate-stderr pflow plan --wire "$flow" --write --pipe
+        expect 2 '' 'cannot take both --write and --pipe'
+    done
+    run --separate-stderr pflow plan --edit llm --prompt=x 'retry llm 3 times' --pipe
+    expect 2 '' "cannot take the bare word 'retry llm 3 times'"
+    run --separate-stderr pflow plan --pipe --edit 'llm --prompt=x' 'retry llm 3 times'
+    expect 0 'llm --prompt=x --retries=3'
+    [[ $stderr != *'given as IR'* ]]
+    unchanged
+}
+
 @test "a value is replaced by another one, and the diff is shown" {
     run --separate-stderr pflow plan --edit hand.pflow.json 'use b.md instead of out.md'
     expect 0 - '+        "path": "b.md"'

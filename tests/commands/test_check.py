@@ -190,3 +190,9 @@ def test_no_code_of_a_users_own_is_imported(check, here, monkeypatch):
     code, out, _ = check({"nodes": [{"type": "mine"}]})
     assert code == 0
     assert "PF11: warning: it is not known what 'mine' reads and writes" in out
+
+
+@pytest.mark.parametrize("left", ["=", "=failed="])
+def test_what_the_shell_left_of_a_separator_is_told_before_the_flags_of_the_steps(here, left):
+    with pytest.raises(PflowError, match=f"cannot read '{left}': the shell took '{left}>' for a redirection"):
+        run_click(command, "check", ["read-file", "--path=a", left])

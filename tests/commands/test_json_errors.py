@@ -61,6 +61,7 @@ def test_a_document_has_the_words_the_code_the_names_that_may_be_meant_and_the_d
     [
         ("did you mean llm?", ["llm"]),
         ("did you mean a, b or c?", ["a", "b", "c"]),
+        ("did you mean a? `llm models` lists them", ["a"]),
         ("did you mean 01A, 01B, …?", ["01A", "01B"]),
         ("pflow nodes lists them", []),
         ("", []),

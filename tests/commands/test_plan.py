@@ -41,6 +41,10 @@ def test_words_are_a_sentence(text):
         "frob => llm",
         "a :: b",
         "a =failed=> b",
+        "lllm | llm",
+        "lllm ; llm",
+        "pflow lllm --prompt=x",
+        "pflow llm",
     ],
 )
 def test_a_word_a_step_and_a_pipe_are_none(text):
@@ -123,6 +127,8 @@ def test_anything_else_is_a_sentence_for_a_model(planned, words):
     ("words", "said"),
     [
         ([], "there is no sentence"),
+        (["read-file", "="], "the shell took '=>' for a redirection"),
+        (["read-file", "--path=a", "=left="], "the shell took '=left=>' for a redirection"),
         ([""], "there is no sentence"),
         (["a b", "--nope"], "No such option"),
         (["a b", "--timeout=0"], "no time to wait"),
@@ -141,7 +147,9 @@ def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
     heard = []
 
     def hear(words, options):
-        heard.append((words, options["write"], options["yes"], options["timeout"], options["json"], options["color"]))
+        heard.append(
+            (words, options["write"], options["yes"], options["timeout"], options["as_json"], options["color"])
+        )
         return 3
 
     monkeypatch.setattr("pflow.plan.wire.wire.main_wire", hear)

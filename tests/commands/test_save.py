@@ -253,6 +253,16 @@ def test_who_uses_a_removed_flow_is_warned_of(capfd):
     assert "warning: the saved flow 'outer' uses flow:count" in capfd.readouterr().err
 
 
+def test_who_uses_it_by_its_path_is_warned_of_too(home, capfd):
+    pflow("save", "count", COUNT)
+    put(home, "outer", {"nodes": [{"id": "in", "type": "./count.pflow.json"}, {"id": "count"}]})
+    put(home, "other", {"nodes": [{"id": "in", "type": "../count.pflow.json"}, {"id": "count"}]})
+    pflow("remove", "count")
+    said = capfd.readouterr().err
+    assert "the saved flow 'outer' uses flow:count" in said
+    assert "other" not in said
+
+
 def test_a_flow_that_a_replaced_one_breaks_is_warned_of(capfd):
     pflow("save", "count", COUNT)
     pflow("save", "outer", "count --input=text => shell --command=cat")
@@ -273,4 +283,23 @@ def test_a_removed_flow_takes_its_command_along(home, capfd):
     pflow("save", "count", COUNT, "--command")
     pflow("remove", "count")
     assert not (home / ".local" / "bin" / "pflow-count").exists()
-    assert "pflow-count is gone too" in capfd.readouterr().err
+    assert "pflow-count is gone\n" in capfd.readouterr().err
+
+
+def test_a_command_that_stays_keeps_its_flow(home, monkeypatch):
+    pflow("save", "count", COUNT, "--command")
+
+    def refuse(file):
+        raise PermissionError(13, "Permission denied", file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.unlink", refuse)
+        assert failure("remove", "count").exit == 77
+    assert saved_flows() == ["count"]
+    assert pflow("remove", "count") == 0
+    assert not (home / ".local" / "bin" / "pflow-count").exists()
+
+
+def test_a_description_that_is_not_utf_8_is_refused():
+    error = failure("save", "count", COUNT, "--description=\udcff")
+    assert (error.exit, error.message) == (65, "cannot save 'count': not all of it is UTF-8")

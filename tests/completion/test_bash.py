@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pflow.commands._usages import typed
 from pflow.completion.bash import files, quote
 from pflow.usage import usage as kinds
 from pflow.usage.usage import Argument, Flag, Usage
@@ -241,7 +242,7 @@ def test_nodes_and_flows_of_ones_own_are_offered():
         (nodes / name).chmod(0o755)
     (flows / "my flow.pflow.json").touch()
     assert ask("pflow my") == ["my-node", "my\\ flow"]
-    assert ask("pflow nodes ") == ["my-node", "tool"]
+    assert ask("pflow nodes ") == ["my-node", "tool", "my\\ flow"]
 
 
 def test_nodes_on_the_path_are_offered_once_each_and_never_run():
@@ -312,3 +313,38 @@ def test_without_a_home_there_is_only_less(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HOME")
     assert ask("pflow ") == ["run", "trace", "nodes", "get"]
     assert ask("pflow-odd --model=") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pflow plan --model=a", ["a-model"]),
+        ("pflow plan --edit fi", ["fix-issue"]),
+        ("pflow plan 'odd --mo", ["odd --model=", "odd --model= "]),
+        ("pflow show ", ["fix-issue"]),
+        ("pflow remove fix-issue fi", ["fix-issue"]),
+        ("pflow mcp ", ["serve"]),
+        ("pflow mcp serve fi", ["fix-issue"]),
+        ("pflow find --by=w", ["words"]),
+        ("pflow save na", []),
+        ("pflow save 'na", []),
+        ("pflow save name fi", ["fix-issue"]),
+        ("pflow save name odd --mo", ["--model="]),
+        ("pflow save name 'odd --mo", ["odd --model=", "odd --model= "]),
+        ("pflow 'say it' --al", ["--allow=", "--allow-empty"]),
+        ("pflow 'say it' --allow=c", ["commands"]),
+        ("pflow 'say it' --allow c", ["commands"]),
+        ("pflow 'say it' --model=", ["a-model"]),
+        ("pflow 'say it' --show", ["--show-store"]),
+        ("pflow 'odd => odd' --al", ["--allow-empty"]),
+        ("pflow SENT", []),
+    ],
+)
+def test_what_plans_and_keeps_flows_is_completed(line: str, words: list[str]):
+    Path("pflow").write_text(files(typed())["pflow"])
+    flows = Path(".local/share/pflow/flows")
+    flows.mkdir(parents=True)
+    (flows / "fix-issue.pflow.json").touch()
+    Path("fix.txt").touch()
+    offer("models", "a-model\t")
+    assert ask(line) == words

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands._usages import typed, usages
 from pflow.completion.fish import files
 from pflow.usage.usage import CHOICE, COMMON, DATA, FILE, MODEL, PARAMS, RUN, Argument, Flag, Usage
 
@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
     own = tmp_path / ".local" / "share" / "pflow"
     for folder in (completions, lists, own / "nodes", own / "flows", tmp_path / "bin", tmp_path / "docs" / "sub"):
         folder.mkdir(parents=True)
-    for name, text in files([*usages(), odd_node()]).items():
+    for name, text in files([*typed(), odd_node()]).items():
         (completions / name).write_text(text)
     for name in ("pflow", "pflow-llm", "pflow-odd", "pflow-write-file", "pflow-get", "pflow-trap", "pflow-x.interface"):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/hurt\n")
@@ -130,6 +130,24 @@ VALUES = {
     "pflow run --jobs 3 odd --alp": ["--alpha"],
     "pflow run odd --jo": ["--jobs="],
     "pflow help ru": ["run", "runs"],
+    "pflow plan --model=": ["--model=gpt-4", "--model=$odd`x`"],
+    "pflow plan --edit fix": ["fix-issue"],
+    "pflow plan 'odd --al": ["odd --alpha"],
+    "pflow show ": ["fix-issue"],
+    "pflow remove fix-issue f": ["fix-issue"],
+    "pflow mcp ": ["serve"],
+    "pflow mcp serve fi": ["fix-issue"],
+    "pflow find --by=w": ["--by=words"],
+    "pflow save fi": [],
+    "pflow save 'a b": [],
+    "pflow save name fi": ["fix-issue"],
+    "pflow save name odd --alp": ["--alpha"],
+    "pflow save name 'odd --alp": ["odd --alpha"],
+    "pflow 'say it' --al": ["--allow=", "--allow-empty"],
+    "pflow 'say it' --allow=c": ["--allow=commands"],
+    "pflow 'say it' --allow docs/": ["docs/sub/"],
+    "pflow 'say it' --show": ["--show-store"],
+    "pflow 'odd => odd' --allow": ["--allow-empty"],
 }
 
 
@@ -184,6 +202,7 @@ def test_a_list_from_another_day_hides_nothing_and_adds_nothing(home, count: int
     named = {f"new{number}": "" for number in range(count)}
     assert about == {
         "llm": "Ask $1 \\1",
+        "fix-issue": "",
         "odd": "",
         "trap": "",
         "word-stats": "",

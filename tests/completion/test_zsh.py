@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands._usages import typed
 from pflow.completion.zsh import ENGINE, files
 from pflow.usage.usage import COMMON, DATA, FILE, OPTIONS, PARAMS, RUN, Argument, Flag, Usage
 
@@ -101,6 +101,6 @@ def test_what_would_move_a_terminals_cursor_is_a_blank():
 
 
 def test_zsh_finds_no_fault_in_any_file(zsh: str):
-    for name, text in files(usages()).items():
+    for name, text in files(typed()).items():
         seen = subprocess.run([zsh, "-f", "-n", "-c", text], capture_output=True, check=False)
         assert (name, seen.returncode, seen.stderr) == (name, 0, b"")

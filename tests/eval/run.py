@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 HERE = Path(__file__).parent
 sys.path[0] = str(HERE.parent.parent)
@@ -34,6 +34,8 @@ def main() -> int:
     options = _options()
     entries = chosen(json.loads((HERE / "sentences.json").read_text()), options.only, options.limit)
     with ExitStack() as stack:
+        if options.json:
+            options.file = stack.enter_context(_opened(options.json))
         stack.enter_context(NodeSet())
         if options.self_test:
             options.model = _start_perfect(stack, entries)
@@ -50,7 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
     parser.add_argument("--jobs", metavar="N", type=int, default=1, help="sentences at a time, in processes (1)")
     parser.add_argument("--json", metavar="FILE", help="write every plan and its score into a file")
-    parser.add_argument("--tries", type=int, default=3, metavar="N", help="how often a sentence is asked for (3)")
+    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     return parser.parse_args()
 
@@ -59,6 +61,14 @@ def chosen(entries: list[dict[str, Any]], only: str | None, limit: int | None) -
     if only is not None:
         entries = [entry for entry in entries if fnmatch(entry["sentence"].lower(), f"*{only.lower()}*")]
     return entries[:limit]
+
+
+def _opened(name: str) -> IO[str]:
+    """The file for the results, which is tried before an hour is spent on them."""
+    try:
+        return open(name, "w")
+    except OSError as error:
+        sys.exit(f"run.py: cannot write '{name}': {error.strerror}")
 
 
 def _start_perfect(stack: ExitStack, entries: list[dict[str, Any]]) -> str:
@@ -84,7 +94,7 @@ def _run(entries: list[dict[str, Any]], options: argparse.Namespace) -> int:
         print("run.py: " + "\n  ".join(none.args), file=sys.stderr)
         return BAD_CONFIG
     if options.json:
-        Path(options.json).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        options.file.write(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     print("\n" + table(options.model or "the chosen model", results))
     return code
 

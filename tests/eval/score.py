@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from posixpath import normpath
 from typing import Any
 
 from pflow.flow.flow import Flow
@@ -12,6 +13,7 @@ from pflow.flow.plan import Plan
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER
 from pflow.library.named import values_in
+from pflow.paths import write_path
 from pflow.plan.paste.origins import Came, origins
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
@@ -19,10 +21,10 @@ FREE = {"prompt", "system", "criteria"}
 """Reads and params whose words are the model's own."""
 
 ONE_READ = {"llm": {"prompt": "text", "system": "text"}, "shell": {"args": "input"}}
-"""Reads of a node that a value may come in by just as well as by another."""
+"""Reads of a node that a value may come in by just as well as by another, and that may take more than was expected."""
 
 Feed = tuple[str, str, str]
-"""A reader with its read, and what feeds it: `step.key`, `stdin` or `item`."""
+"""A reader with its read, and what feeds it: the path of a write or of a part of it, `stdin` or `item`."""
 
 
 class Facts:
@@ -40,7 +42,8 @@ class Facts:
         for each in plan.references:
             if each.role == OVER:
                 self.feeds |= {
-                    (self.names[each.step], "batch", f"{self.names[write.step]}.{write.key}") for write in each.writes
+                    (self.names[each.step], "batch", write_path((self.names[write.step], write.key)))
+                    for write in each.writes
                 }
 
     def _take(self, plan: Plan, id: str, key: str, origin: Any) -> None:
@@ -52,7 +55,7 @@ class Facts:
 
     def _source(self, place: tuple[Any, ...]) -> str:
         is_write = len(place) == 3 and place[0] in self.names
-        return f"{self.names[place[0]]}.{place[1]}" if is_write else str(place[0])
+        return write_path((self.names[place[0]], place[1], *place[2])) if is_write else str(place[0])
 
 
 def _names(plan: Plan) -> dict[str, str]:
@@ -112,8 +115,8 @@ def score(entry: dict[str, Any], flow: Flow | None) -> Score:
 def compared(sentence: str, wanted: Facts, found: Facts) -> Score:
     right = {"valid": True, "nodes": sorted(wanted.types) == sorted(found.types)}
     right["order"] = (wanted.types, wanted.edges) == (found.types, found.edges)
-    missing = sorted(wanted.feeds - found.feeds)
-    right["mappings"] = not missing
+    missing, extra = _missing(wanted.feeds, found.feeds), _extra(wanted, found)
+    right["mappings"] = not (missing or extra)
     wrong = [key for key, value in wanted.values.items() if not _is_said(sentence, key, value, found.values.get(key))]
     right["values"] = not wrong
     differs = []
@@ -124,10 +127,28 @@ def compared(sentence: str, wanted: Facts, found: Facts) -> Score:
             else "other edges"
         )
     differs += [f"{step} {read} is not from {source}" for step, read, source in missing]
+    differs += [f"{step} {read} is also from {source}" for step, read, source in extra]
     differs += [
         f"{step} {key} is {found.values.get((step, key))!r}, not {wanted.values[step, key]!r}" for step, key in wrong
     ]
     return Score(right, differs)
+
+
+def _missing(wanted: set[Feed], found: set[Feed]) -> list[Feed]:
+    """The feeds that are not there; a part of what was wanted will do."""
+    return sorted(each for each in wanted if not any(_is_of(other, each) for other in found))
+
+
+def _extra(wanted: Facts, found: Facts) -> list[Feed]:
+    """What comes in beside what was wanted of a read, where more is not just more to go by."""
+    types = dict(zip(wanted.names.values(), wanted.types, strict=True))
+    fed = {each[:2] for each in wanted.feeds if each[1] not in ONE_READ.get(types[each[0]], {}).values()}
+    there = [each for each in found.feeds if each[:2] in fed]
+    return sorted(each for each in there if not any(_is_of(each, other) for other in wanted.feeds))
+
+
+def _is_of(part: Feed, whole: Feed) -> bool:
+    return part == whole or (part[:2] == whole[:2] and part[2].startswith((f"{whole[2]}.", f"{whole[2]}[")))
 
 
 def _is_said(sentence: str, key: tuple[str, str], wanted: Any, found: Any) -> bool:
@@ -140,7 +161,25 @@ def _is_said(sentence: str, key: tuple[str, str], wanted: Any, found: Any) -> bo
         return wanted == found or not any(map(sentence.__contains__, map(str, wanted)))
     if not isinstance(wanted, str):
         return True
-    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", sentence, re.IGNORECASE):
-        return isinstance(found, str) and found.casefold() == wanted.casefold()
-    named = [each.text for each in values_in(sentence) if each.text in wanted]
-    return all(isinstance(found, str) and text in found for text in named)
+    named = [each.text for each in values_in(sentence)]
+    if key[1] == "command":
+        return isinstance(found, str) and _is_command(sentence, named, wanted, found)
+    if _holds(sentence, wanted):
+        return isinstance(found, str) and _is_same(named, wanted, found)
+    return all(isinstance(found, str) and text in found for text in named if text in wanted)
+
+
+def _holds(sentence: str, words: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", sentence, re.IGNORECASE) is not None
+
+
+def _is_command(sentence: str, named: list[str], wanted: str, found: str) -> bool:
+    """Whether a command has the words of the one expected that the sentence says, and what it names in that order."""
+    said = [word for word in wanted.split() if _holds(sentence, word)]
+    files = ".*".join(re.escape(word) for word in said if word in named)
+    return all(word in found for word in said) and re.search(files, found, re.DOTALL) is not None
+
+
+def _is_same(named: list[str], wanted: str, found: str) -> bool:
+    """Whether a value is the one that is said: a path however it is written, any other text in either case."""
+    return normpath(found) == normpath(wanted) if wanted in named else found.casefold() == wanted.casefold()

@@ -127,6 +127,57 @@ def test_each_fault_loses_what_it_should():
     assert lost(changed("tranlsate letter.txt", lambda ir: ir["nodes"][1]["params"].update(language="german"))) == []
 
 
+@pytest.mark.parametrize(
+    ("start", "flow", "lost_of_it"),
+    [
+        ("mail the body of issue 42", "github-get-issue --issue=42 => send-mail --to=qa@example.com "
+         "--subject='${issue_data.body}' --body='${issue_data.title}'", ["mappings"]),
+        ("get issue 77", "github-get-issue --issue=77 --repo=torvalds/linux => llm --prompt='Explain: "
+         "${issue_data.body}' => github-add-comment --issue-number=77 --repo=torvalds/linux", []),
+        ("read data.txt", "read-file --path=data.txt => llm --prompt=Summarize => write-file --path=summary.md "
+         "--content='${content}: ${response}'", ["mappings"]),
+        ("draft a tweet", "llm:draft --prompt='A tweet' => judge:check => write-file --path=tweet.txt; "
+         "check =failed=> llm:again --prompt='Rewrite it: ${draft.response}, $verdict' => check", ["mappings"]),
+        ("draft a tweet", "llm:draft --prompt='A tweet' => judge:check => write-file --path=tweet.txt "
+         "--content='${draft.response}'; check =failed=> llm:again --prompt='Rewrite it: ${draft.response}, $verdict' "
+         "=> check", ["mappings"]),
+        ("what day is it", "shell --command='date +%A'", []),
+        ("what day is it", "shell --command=cal", ["values"]),
+        ("copy a.txt", "shell --command='cp -- \"a.txt\" \"b.txt\"'", []),
+        ("copy a.txt", "shell --command='cp b.txt a.txt'", ["values"]),
+        ("sort names.txt", "read-file --path=names.txt => shell --command='sort -f' => write-file --path=sorted.txt",
+         []),
+        ("summarise ./README.md", "flow:summarize-file --path=README.md", []),
+        ("summarise ./README.md", "flow:summarize-file --path=readme.md", ["values"]),
+        ("make the weekly", "flow:weekly-report --directory=notes/ --to=team@example.com", []),
+    ],
+)  # fmt: skip
+def test_what_is_as_good_loses_nothing_and_what_is_not_does(start, flow, lost_of_it):
+    assert lost(score(entry(start), parse_pipe([flow]))) == lost_of_it
+
+
+@pytest.mark.parametrize(
+    ("mapped", "lost_of_it"), [("draft.response", []), ("again.response", ["mappings"])], ids=["over it", "beside it"]
+)
+def test_a_step_that_writes_over_what_another_wrote_is_what_is_read_there(mapped, lost_of_it):
+    nodes = [
+        {"id": "draft", "type": "llm", "inputs": {"prompt": "A tweet"}},
+        {"id": "check", "type": "judge"},
+        {"id": "save", "type": "write-file", "inputs": {"path": "tweet.txt"}},
+        {"id": "again", "type": "llm", "inputs": {"prompt": "Rewrite ${draft.response}: ${check.verdict}"}},
+    ]
+    edges = [("draft", "check", "default"), ("check", "save", "default"), ("check", "again", "failed"),
+             ("again", "check", "default")]  # fmt: skip
+    mappings = {
+        "check": {"input_mappings": {"text": "draft.response"}},
+        "save": {"input_mappings": {"content": "draft.response"}},
+        "again": {"output_mappings": {"response": mapped}},
+    }
+    named = [dict(zip(("from", "to", "action"), edge, strict=True)) for edge in edges]
+    flow = load_document({"nodes": nodes, "edges": named, "mappings": mappings}, "the plan").usable()
+    assert lost(score(entry("draft a tweet"), flow)) == lost_of_it
+
+
 def test_no_flow_is_right_only_where_none_can_be():
     assert lost(score(entry("copy a.txt"), None)) == list(ASPECTS)
     assert lost(score(entry("book me a flight"), None)) == []
@@ -218,10 +269,16 @@ def run(*words, **more):
 
 def test_the_program_tests_itself_and_writes_what_it_found(tmp_path):
     file = tmp_path / "found.json"
-    done = run("--self-test", "--only", "copy*", "--json", str(file), "--jobs", "2", "--tries", "1")
+    done = run("--self-test", "--only", "copy*", "--json", str(file), "--tries", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "all right          1 of 1" in done.stdout
     assert json.loads(file.read_text())[0]["flow"]["nodes"][0]["type"] == "read-file"
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_planned(tmp_path):
+    done = run("--self-test", "--json", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"run.py: cannot write '{tmp_path}': Is a directory\n"
 
 
 def test_without_a_capable_model_it_ends_with_78(tmp_path):

@@ -164,7 +164,7 @@ def test_versions_stand_in_a_comment():
         ([Step("a", "llm")], {"max_visits": 5}, "it has max_visits"),
         ([Step("a", "llm")], {"inputs": {"x": Input("x")}}, "it has declared inputs"),
         ([Step("a", "llm")], {"outputs": {"x": "response"}}, "it has declared outputs"),
-        ([Step("a", "llm")], {"stray_mappings": ["b"]}, "it has mappings of a step that is not there"),
+        ([Step("a", "llm")], {"stray_mappings": {"b": {}}}, "it has mappings of a step that is not there"),
         ([Step("a", "llm")], {"edges": [("a", "b")]}, "it has an edge of a step that is not there"),
         ([Step("a", "llm"), Step("a", "llm")], {}, "it has two steps of one name"),
         ([Step("1x", "llm")], {}, "cannot name a step '1x'"),

@@ -91,3 +91,9 @@ def test_an_input_that_a_flag_of_the_run_is_called_like_is_warned_of(name):
     document = flow("ask", inputs={name: {"type": "str"}}, mappings={"ask": {"input_mappings": {"prompt": name}}})
     assert only(document).startswith(f"inputs.{name}: PF02: warning: ")
     assert only(document).endswith("; --ask.prompt does")
+
+
+def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
+    document = flow("ask", inputs={"a-b": {"type": "str"}, "a_b": {"type": "str"}})
+    assert "PF02? inputs.a_b" in found(document)
+    assert "PF02? inputs.a_b" not in found(flow("ask", inputs={"a_c": {"type": "str"}, "a_b": {"type": "str"}}))

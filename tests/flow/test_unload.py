@@ -73,9 +73,10 @@ def flows(draw):
     some = st.lists(st.builds(Edge, *[st.sampled_from([*ids, "nowhere"])] * 2, st.sampled_from(["default", "retry"])))
     flow = Flow(steps, draw(st.just([Edge(*pair) for pair in pairwise(ids)]) | some))
     flow.name, flow.description, flow.outputs = draw(texts), draw(texts), draw(paths)
+    flow.schema = draw(texts)
     flow.inputs = {name: draw(inputs_called(name)) for name in draw(st.lists(names, max_size=2, unique=True))}
     flow.max_visits = draw(st.sampled_from([100, 1, 7]))
-    flow.stray_mappings = draw(st.sampled_from([[], ["stray"]]))
+    flow.stray_mappings = draw(st.sampled_from([{}, {"stray": {"input_mappings": {"x": "y"}}}]))
     return flow
 
 
@@ -95,6 +96,7 @@ def steps_called(id, number):
         timeout=st.none() | st.floats(0.1, 9),
         max_visits=counts,
         batch=st.none() | batches,
+        description=texts,
     )
 
 

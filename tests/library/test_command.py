@@ -1,6 +1,7 @@
 """The executable of a saved flow: where it goes, whose it is, and that it is no node of its own."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -63,6 +64,17 @@ def test_one_that_was_changed_is_left_and_known(file):
         opened.write("# mine\n")
     assert take_commands("count", file) == []
     assert changed_commands_of("count") == [command]
+
+
+def test_it_finds_other_flows_in_the_library_of_its_own(library, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "it's data"))
+    keep("count", load_document(COUNT, "it").usable())
+    command = put_command(
+        "outer", keep("outer", load_document({"nodes": [{"type": "flow:count"}]}, "it").usable()).file
+    )
+    monkeypatch.delenv("XDG_DATA_HOME")
+    done = subprocess.run([command, "-r"], input="a b", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
 def test_beside_its_flow_it_is_no_node(file, tmp_path, monkeypatch):

@@ -132,6 +132,15 @@ def test_a_broken_file_is_kept_as_it_is(library):
     assert open(remove_flow("more"), "rb").read() == b"{\xff"
 
 
+@pytest.mark.parametrize("put", [os.mkdir, os.mkfifo, lambda file: os.symlink("nowhere", file)])
+def test_what_is_no_file_is_left(library, put):
+    library.mkdir(parents=True)
+    put(library / "count.pflow.json")
+    with pytest.raises(PflowError, match=f"'{library}/count.pflow.json' is no file") as caught:
+        keep("count", flow(COUNT), replace=True)
+    assert caught.value.exit == 73
+
+
 def test_a_removed_flow_is_kept_and_found_by_nothing(library):
     keep("count", flow(COUNT))
     old = remove_flow("count")

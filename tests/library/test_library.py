@@ -8,6 +8,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.kinds import find_kind
 from pflow.flow.subflow import saved_flow, saved_flows
+from pflow.flow.take import find_file
 from pflow.library.library import list_saved, offer_saved, read_saved
 from pflow.offered import FLOWS, offered_file, read_cached
 
@@ -115,6 +116,21 @@ def test_case_dash_and_underscore_make_no_other_name(put, spelling):
     assert saved_flow(spelling) == str(file)
     assert read_saved(spelling).name == "fix-issue"
     assert find_kind(f"flow:{spelling}").file == str(file)
+
+
+@pytest.mark.parametrize("word", ["fix", "Fix", "llm"])
+def test_a_file_that_happens_to_have_the_name_is_not_taken_for_it(put, tmp_path, word):
+    file = put("fix", FIX)
+    (tmp_path / word).write_text("shell --command='rm -rf /'")
+    assert find_file(word) == (None if word == "llm" else str(file))
+    assert find_file(f"./{word}") == f"./{word}"
+
+
+def test_a_file_without_an_ending_is_taken_where_nothing_else_has_the_name(put, tmp_path):
+    put("fix", FIX)
+    for name in ("mine", "fix.json", "fix.pflow.json"):
+        (tmp_path / name).write_text("{}")
+        assert find_file(name) == name
 
 
 def test_a_name_that_is_none_is_127_with_the_nearest(put):

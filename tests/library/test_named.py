@@ -17,6 +17,8 @@ from pflow.library.named import values_in
         ("every *.md of data/2024/file_1.csv", "path:*.md path:data/2024/file_1.csv"),
         ("the 10 largest files. Then stop", "number:10"),
         ("say `wc -l` about README", "quoted:wc -l"),
+        ("1,234 lines, or 12,5 of them", ""),
+        ("1, 2, and 3", "number:1 number:2 number:3"),
         ("nothing here", ""),
     ],
 )

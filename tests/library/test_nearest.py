@@ -25,6 +25,8 @@ SMALL = [
     About("resize", "Scale images down.", "width path"),
     About("café-menü", "Übersetze die Speisekarte."),
     About("menu-ja", "メニューを翻訳する"),
+    About("menu-th", "แปลเมนูอาหาร"),
+    About("menu-hi", "मेनू का अनुवाद"),
 ]
 
 
@@ -35,6 +37,7 @@ def peers(monkeypatch, tmp_path):
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("EMBED_LOG", str(tmp_path / "log"))
+    monkeypatch.setattr("pflow.library.nearest._failed", {})
     monkeypatch.syspath_prepend(str(PEERS / "embed"))
     import embed_peers
 
@@ -111,6 +114,9 @@ def test_what_is_offered_as_meant_is_hardly_ever_wrong():
         ("width", "resize"),
         ("speisekarte ubersetzen", "café-menü"),
         ("翻訳", "menu-ja"),
+        ("เมนู", "menu-th"),
+        ("मेनू", "menu-hi"),
+        ("𝐑𝐞𝐬𝐢𝐳𝐞", "resize"),
     ],
 )
 def test_other_endings_other_words_and_misspelt_ones_find(text, name):
@@ -148,6 +154,28 @@ def test_what_is_meant_is_said_nearly_whole(text, is_meant):
     assert [match.about.name for match in matches if match.is_meant] == ["summarize"] * is_meant
 
 
+@pytest.mark.parametrize(
+    ("own", "text", "is_meant"),
+    [
+        ("Convert a CSV table to JSON, one object a row.", "turn a CSV table into JSON objects", True),
+        ("Convert a CSV table to JSON, one object a row.", "make one JSON object a row from a CSV table", True),
+        ("Convert a CSV table to JSON, one object a row.", "convert data.json to a CSV table", False),
+        ("Convert a CSV table to JSON, one object a row.", "make a CSV table from JSON", False),
+        ("Convert a CSV table to JSON, one object a row.", "turn these objects into rows and columns", False),
+        ("Copy the photos to the server.", "copy photos to a server", True),
+        ("Copy the photos to the server.", "copy the photos from the server", False),
+        ("Translate an English text to German.", "translate a.txt to german", True),
+        ("Translate an English text to German.", "translate a German text to English", False),
+        ("Delete old log files.", "delete the old log files", True),
+        ("Delete old log files.", "never delete old log files", False),
+        ("Encrypt the files of a folder.", "decrypt the files of the folder", False),
+        ("Subscribe to the newsletter.", "unsubscribe from the newsletter", False),
+    ],
+)
+def test_what_is_turned_about_or_denied_is_not_meant(own, text, is_meant):
+    assert any(match.is_meant for match in nearest(text, [About("it", own)], by_meaning=False)) == is_meant
+
+
 def test_two_that_say_the_same_are_neither_what_is_meant():
     twins = [About("a", "Summarize a text file."), About("b", "Summarize a text file.")]
     matches = nearest("summarize the file x.txt as text, will you", twins, by_meaning=False)
@@ -173,7 +201,7 @@ def test_models_do_not_share_vectors(peers):
     nearest_by_meaning("first", SMALL, "peer-letters")
     asked_of(peers)
     nearest_by_meaning("first", SMALL, "peer-half")
-    assert len(asked_of(peers)) == 11
+    assert len(asked_of(peers)) == 2 * len(SMALL) + 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"pflow", b"pflow embeddings 1 26\nshort", b"\xff" * 500, b"x" * (1 << 25)])
@@ -186,7 +214,7 @@ def test_a_cache_that_is_broken_counts_as_none(peers, tmp_path, damage):
         file.write_bytes(damage)
     again = nearest_by_meaning("first", SMALL, "peer-letters")
     assert [(m.about.name, m.score) for m in again] == [(m.about.name, m.score) for m in before]
-    assert len(asked_of(peers)) == 11
+    assert len(asked_of(peers)) == 2 * len(SMALL) + 1
     nearest_by_meaning("first", SMALL, "peer-letters")
     assert asked_of(peers) == ["first"]
 
@@ -207,7 +235,7 @@ def test_a_model_that_changes_under_its_name_is_asked_anew(peers, monkeypatch):
     monkeypatch.setattr(embed_peers.Letters, "vector", lambda self, text: [1.0, float(len(text)), 2.0])
     asked_of(peers)
     assert nearest_by_meaning("first", SMALL, "peer-letters")
-    assert len(asked_of(peers)) == 12
+    assert len(asked_of(peers)) == 2 * len(SMALL) + 2
 
 
 def test_few_models_are_kept(peers, tmp_path, monkeypatch):
@@ -242,6 +270,7 @@ def test_a_model_that_fails_is_said_in_one_line_and_words_find(peers, monkeypatc
     assert caught.value.exit == exit
     monkeypatch.setenv("PFLOW_EMBEDDING_MODEL", model)
     assert names(nearest("summarize", SMALL)) == ["summarize"]
+    assert names(nearest("resize", SMALL)) == ["resize"]
     said = capfd.readouterr().err
     assert words in said
     assert said.count("\n") == 1

@@ -37,6 +37,12 @@ def test_the_table_of_rules_has_every_rule_with_its_words():
     assert {id: " ".join(text.split()) for id, text in shown.items() if id != "PF00"} == told
 
 
+def test_every_limit_of_a_plan_is_told():
+    code = "".join(path.read_text() for path in (ROOT / "pflow" / "plan").rglob("*.py"))
+    shown = tagged(sections(rendered(files(usages())["pflow-plan.1"], width=200))["LIMITS"])
+    assert set(re.findall(r'"(PL\d\d)"', code)) == set(shown)
+
+
 def test_every_member_of_a_flow_is_told():
     parts = [(), ("nodes",), ("nodes", "batch"), ("edges",), ("inputs",), ("mappings",)]
     members = {member for part in parts for member in ir.members(part, with_older=True)}

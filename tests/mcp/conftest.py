@@ -2,14 +2,26 @@
 
 import pytest
 
-from tests.mcp.talking import COUNT, NAP, Home
+from tests.mcp.talking import COUNT, NAP, Home, kept_session
+
+
+def furnished(place):
+    made = Home(place)
+    made.save("count", COUNT)
+    made.save("nap", NAP)
+    (place / "three.txt").write_text("one two three\n")
+    return made
 
 
 @pytest.fixture
 def home(tmp_path):
     """A home with two saved flows, `count` and `nap`, and a file of three words."""
-    made = Home(tmp_path)
-    made.save("count", COUNT)
-    made.save("nap", NAP)
-    (tmp_path / "three.txt").write_text("one two three\n")
-    return made
+    return furnished(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory):
+    """Such a home for all tests of a file, with one server, which they talk to in turn."""
+    made = furnished(tmp_path_factory.mktemp("home"))
+    with kept_session(made):
+        yield made

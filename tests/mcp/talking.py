@@ -4,11 +4,12 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -43,6 +44,8 @@ class Home:
         self.place = place
         self.flows = place / ".local" / "share" / "pflow" / "flows"
         self.nodes = place / ".local" / "share" / "pflow" / "nodes"
+        self.kept: Callable[[Callable[[ClientSession], Awaitable[Any]]], Any] | None = None
+        """Talks in the session that is kept for several tests."""
         self.flows.mkdir(parents=True)
         self.nodes.mkdir(parents=True)
 
@@ -84,8 +87,23 @@ async def session(home: Home, *words: str, **environment: str):
             yield client
 
 
+@contextmanager
+def kept_session(home: Home):
+    """Keep one session for all talks in this home that ask for no other."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(session(home)) as client:
+
+        async def whole(work: Callable[[ClientSession], Awaitable[Any]]) -> Any:
+            with anyio.fail_after(PATIENCE):
+                return await work(client)
+
+        home.kept = lambda work: portal.call(whole, work)
+        yield
+
+
 def talk(home: Home, work: Callable[[ClientSession], Awaitable[Any]], *words: str, **environment: str) -> Any:
     """What a talk with the server comes to."""
+    if home.kept is not None and not words and not environment:
+        return home.kept(work)
 
     async def whole() -> Any:
         with anyio.fail_after(PATIENCE):

@@ -8,6 +8,12 @@ from mcp.shared.exceptions import MCPError
 
 from tests.mcp.talking import NAP, call, one_step, session, talk, until
 
+
+@pytest.fixture
+def home(shared_home):
+    return shared_home
+
+
 SHOW = 'printf "%s|" "$@"; cat'
 
 
@@ -55,35 +61,67 @@ def test_what_looks_like_a_template_a_flag_or_a_file_is_a_value(home):
 VALUES = ["$x", "${x}", "--verbatim", "@three.txt", "a=b => c", "007", "line\n", "[1", "ü"]
 
 
-def test_so_it_is_in_a_param_of_a_node_and_in_an_input_of_one_step_of_a_flow(home):
-    (home.nodes / "echo.py").write_text(
+def echo(*params):
+    """A node whose write `got` is what it understood its params as."""
+    return (
         "from pflow import Node\n\nclass Echo(Node):\n    '''Echo.\n\n    Interface:\n"
-        '    - Writes: shared["got"]: str\n    - Params: say: str = ""\n    \'\'\'\n'
-        "    def post(self, shared, prep, done):\n        shared['got'] = self.params['say']\n"
+        + "".join(f"    - {each}\n" for each in ('Writes: shared["got"]: any', *params))
+        + "    '''\n    def post(self, shared, prep, done):\n"
+        "        shared['got'] = {name: repr(value) for name, value in self.params.items()}\n"
     )
+
+
+def test_so_it_is_in_a_param_of_a_node_and_in_an_input_of_one_step_of_a_flow(home):
+    given = {f"say_{number}": value for number, value in enumerate(VALUES)}
+    (home.nodes / "echo.py").write_text(echo(*(f'Params: {name}: str = ""' for name in given)))
     home.save("any-command", one_step("shell"))
     home.save("echoing", one_step("echo"))
+    command = "cat <<'end'\n" + "\n".join(VALUES) + "\nend"
 
     async def work(client):
         async def of(tool, write, arguments):
             return (await client.call_tool(tool, arguments)).structured_content[write]
 
-        for value in VALUES:
-            assert await of("echo", "got", {"say": value}) == value
-            assert await of("echoing", "got", {"only.say": value}) == value
-            assert await of("any-command", "stdout", {"command": f"cat <<'end'\n{value}\nend"}) == f"{value}\n"
+        understood = {name: repr(value) for name, value in given.items()}
+        assert await of("echo", "got", given) == understood
+        assert await of("echoing", "got", {f"only.{name}": value for name, value in given.items()}) == understood
+        assert await of("any-command", "stdout", {"command": command}) == "\n".join(VALUES) + "\n"
 
     talk(home, work)
 
 
+PARAMS = [
+    ("bytes = null", {"$bytes": "//4="}, b"\xff\xfe"),
+    ("bytes = null", "@three.txt", b"@three.txt"),
+    ("int = 0", 7.0, 7),
+    ("float = 0", 7, 7.0),
+    ("bool = true", False, False),
+    ("list = []", ["$x", "--y"], ["$x", "--y"]),
+    ("dict = null", {"$x": None}, {"$x": None}),
+]
+
+
+def test_a_param_gets_a_value_of_its_type(home):
+    (home.nodes / "typed.py").write_text(
+        echo(*(f"Params: p{number}: {type}" for number, (type, _, _) in enumerate(PARAMS))).replace("Echo", "Typed")
+    )
+    given = {f"p{number}": value for number, (_, value, _) in enumerate(PARAMS)}
+    got = call(home, "typed", given).structured_content["got"]
+    assert got == {f"p{number}": repr(value) for number, (_, _, value) in enumerate(PARAMS)}
+    result = call(home, "typed", {"p0": {"$bytes": "AA=="}})
+    assert "cannot take 'p0': it holds a NUL" in words(result)
+    result = call(home, "typed", {"p0": {"$bytes": "?"}})
+    assert "cannot take 'p0': " in words(result)
+    assert "holds no base64 text" in words(result)
+
+
 def test_types_are_kept_on_the_way_in_and_out(home):
     given = {"text": "ü🎉", "none": None, "list": [1, 2.5, True, {"a": None}], "bytes": {"$bytes": "//4="}}
-    home.save("same", {"pflow": 1, "inputs": {"x": {"type": "any"}}, "outputs": {"y": "x"}, "nodes": [LOOK]})
-
-    async def work(client):
-        return [(await client.call_tool("same", {"x": value})).structured_content["y"] for value in given.values()]
-
-    assert talk(home, work) == list(given.values())
+    inputs = {name: {"type": "any"} for name in given}
+    outputs = {f"{name}_out": name for name in given}
+    home.save("same", {"pflow": 1, "inputs": inputs, "outputs": outputs, "nodes": [LOOK]})
+    result = call(home, "same", given).structured_content
+    assert result == {f"{name}_out": value for name, value in given.items()}
 
 
 LOOK = {"id": "look", "type": "list-files", "inputs": {"pattern": "*"}}
@@ -119,6 +157,13 @@ WRONG = [
     ("read-file", {"path": ""}, "'path': ''"),
     ("shell", {"command": "x", "input": 1 << 70}, "past 64 bits"),
     ("shell", {"command": "x", "input": {"$bytes": "?"}}, "holds no base64 text"),
+    ("pflow_run", {"name": "x" * 10_000}, "is too long"),
+    ("pflow_list", {"search": "x " * 10_000}, "is too long"),
+    ("pflow_trace", {"run": "x" * 10_000}, "is too long"),
+    ("pflow_check", {"flow": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
+    ("pflow_check", {"flow": {"nodes": ["x" * 2_000_000]}}, "it is longer than 1,048,576 bytes"),
+    ("pflow_plan", {"sentence": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
+    ("read-file", {"path": "x" * 1_000_000}, "file name too long"),
 ]
 
 
@@ -129,6 +174,7 @@ def test_arguments_that_do_not_fit_are_said(home):
     for result, (tool, arguments, said) in zip(talk(home, work), WRONG, strict=True):
         assert result.is_error, (tool, arguments)
         assert said in words(result), (tool, arguments)
+        assert len(words(result)) < 10_000
 
 
 def test_a_failure_is_a_result_with_the_words_the_code_and_the_step(home):

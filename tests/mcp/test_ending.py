@@ -2,13 +2,18 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 
 import anyio
 import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp.client.stdio import stdio_client
+from mcp_types.version import LATEST_MODERN_VERSION
 
-from tests.mcp.talking import BIN, PATIENCE, session, until
+from tests.mcp.talking import BIN, COUNT, PATIENCE, session, until
 
 
 @pytest.fixture
@@ -122,6 +127,37 @@ def test_a_server_that_is_killed_leaves_nothing_behind(home, server):
     wait(lambda: not home.napping())
 
 
+LOUD = "head -c 300000 /dev/zero | tr '\\0' x >&2; yes | head -n 50000 >&2"
+
+
+def test_stderr_that_nobody_reads_holds_nothing_up(home, server):
+    def hear(id):
+        wait(lambda: select.select([server.stdout], [], [], 0)[0])
+        assert json.loads(server.stdout.readline())["id"] == id
+
+    ask(server, 3, "tools/call", name="shell", arguments={"command": LOUD})
+    hear(3)
+    for number in range(200):
+        home.save(f"broken-{number}", "{" + "x" * 1000)
+    server.stdin.write(b"nonsense\n" * 1000)
+    ask(server, 4, "tools/list")
+    hear(4)
+    server.stdin.close()
+    assert server.wait(PATIENCE) == 0
+
+
+def test_a_text_that_takes_long_to_check_holds_nothing_up_and_can_be_cancelled(home):
+    async def whole():
+        with anyio.fail_after(PATIENCE):
+            async with session(home) as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "pflow_check", {"flow": " => ".join(["llm --prompt=x"] * 40_000)})
+                result = await client.call_tool("read-file", {"path": "three.txt"})
+                assert result.structured_content == {"content": "one two three\n"}
+                tasks.cancel_scope.cancel()
+
+    anyio.run(whole)
+
+
 def test_what_is_no_message_is_survived(home, server):
     server.stdin.write(b'nonsense\n{"jsonrpc": "2.0"\n\xff\n[]\n{"jsonrpc":"2.0","id":8,"method":"no/such"}\n')
     ask(server, 9, "ping")
@@ -150,3 +186,25 @@ def test_a_client_of_an_older_protocol_is_served_in_it(home, version):
         assert json.loads(result["content"][0]["text"]) == {"words": "3\n"}
         server.stdin.close()
         assert server.wait(PATIENCE) == 0
+
+
+def test_a_client_of_the_newest_protocol_is_served_in_it_and_hears_of_changes(home):
+    server = StdioServerParameters(
+        command=str(BIN / "pflow"), args=["mcp", "serve"], env=home.environment(), cwd=str(home.place)
+    )
+
+    async def whole():
+        with anyio.fail_after(PATIENCE):
+            async with (
+                Client(stdio_client(server), mode=LATEST_MODERN_VERSION) as client,
+                client.listen(tools_list_changed=True) as changes,
+            ):
+                assert "count" in {tool.name for tool in (await client.list_tools()).tools}
+                result = await client.call_tool("count", {"file": "three.txt"})
+                assert result.structured_content == {"words": "3\n"}
+                home.save("new", COUNT)
+                async for _ in changes:
+                    break
+                assert "new" in {tool.name for tool in (await client.list_tools()).tools}
+
+    anyio.run(whole)

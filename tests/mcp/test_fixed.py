@@ -9,6 +9,11 @@ from tests.mcp.talking import COUNT, NAP, call, listed, talk
 from tests.peers.openai_server import OpenAIServer
 
 
+@pytest.fixture
+def home(shared_home):
+    return shared_home
+
+
 def words(result):
     return "\n".join(each.text for each in result.content)
 
@@ -71,6 +76,7 @@ def test_a_flow_is_checked_and_no_file_that_it_names_is_opened(home):
 def test_a_saved_flow_may_hold_the_file_of_another(home):
     home.save("outer", {"pflow": 1, "nodes": [{"id": "in", "type": "./count.pflow.json"}]})
     result = call(home, CHECK, {"flow": "flow:outer --file=three.txt => llm --prompt=x"})
+    (home.flows / "outer.pflow.json").unlink()
     assert result.structured_content["ok"], words(result)
 
 

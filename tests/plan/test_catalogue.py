@@ -83,6 +83,40 @@ def test_a_saved_flow_is_a_node_of_its_own(home):
     assert "  write text: any" in text
 
 
+def test_no_secret_is_told(home, monkeypatch):
+    own(home, "post", summary="Post with sk-abcdefghijklmnop0123.", doc="as glpat-abcdefghijklmnop0123 has it")
+    node = home / "pflow" / "nodes" / "post.py"
+    pin = """- Reads: shared["pin"]: str = "hunter2pin" [secret]"""
+    node.write_text(node.read_text().replace("- Writes:", f"{pin}\n    - Writes:"))
+    flow = {
+        "inputs": {name: {"type": "str", "default": f"hunter2{name}"} for name in ("word", "code", "sign", "password")},
+        "nodes": [
+            {"id": "post", "type": "post", "params": {"key": "$sign"}},
+            {"id": "again", "type": "post", "inputs": {"text": "$password", "pin": "no. $code"}},
+        ],
+        "mappings": {"post": {"input_mappings": {"pin": "word"}}},
+    }
+    save(home, "letter", "", json.dumps({"description": "post with $TOKEN, swordfish9", **flow}))
+    monkeypatch.setenv("POST_TOKEN", "swordfish9")
+
+    text = catalogue("post a letter").text
+
+    assert "flow:letter: post with $TOKEN, ***\n" in text
+    assert "post: Post with ***.\n" in text
+    assert "  read pin: str = *** [secret]\n" in text
+    assert text.count("= ***") == 5
+    assert not [each for each in ("hunter2", "swordfish9", "sk-", "glpat") if each in text]
+
+
+def test_a_library_that_cannot_be_read_is_said_once_and_left_out(home, capfd):
+    (home / "pflow").write_text("a file")
+
+    assert [catalogue("anything").types for _ in range(2)] == [
+        ["list-files", "llm", "read-file", "shell", "write-file"]
+    ] * 2
+    assert capfd.readouterr().err.count("cannot list the saved flows") == 1
+
+
 def test_what_is_broken_is_left_out(home):
     own(home, "fine")
     (home / "pflow" / "nodes" / "broken.py").write_text("class Broken(")

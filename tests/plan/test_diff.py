@@ -40,6 +40,11 @@ def changes(old, new):
         (flow(ASK), flow(BATCH), ["+      },", '+      "batch": {', '+        "over": "xs"']),
         # what pipe syntax does not say stands beside it
         (flow(READ, name="a"), flow(READ, name="b"), ['-  "name": "a"', '+  "name": "b"']),
+        (
+            flow({**ASK, "description": "what it is for"}), flow({**ASK, "inputs": {"prompt": "Résumé"}}),
+            ["-llm:ask --prompt='Sum up'", "+llm:ask --prompt='Résumé'", '-  "pflow": 1,', '-  "nodes": [', "-    {",
+             '-      "id": "ask",', '-      "description": "what it is for"', "-    }", "-  ]", '+  "pflow": 1'],
+        ),
         # an input that takes the place of its value looks the same in a pipe
         (
             flow(READ),

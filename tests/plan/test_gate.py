@@ -172,6 +172,7 @@ def test_a_schema_that_is_a_file_is_a_path(place):
     assert found(asking({"type": "object"})) == found(asking('{"type": "object"}')) == []
     assert found(asking("schema.json")) == []
     assert found(asking("/etc/passwd")) == found(asking("/etc/passwd", "Llm")) == ["s --allow=/etc"]
+    assert found(asking("[x/../../a")) == [f"s --allow={place.parent}"]
 
 
 def test_a_path_from_a_step_is_unknown(place):
@@ -185,6 +186,29 @@ def test_a_path_from_a_step_is_unknown(place):
     assert found(flow) == PATHS
     assert found(flow, "..") == PATHS
     assert found(flow, "paths") == []
+
+
+def test_a_param_that_stands_in_for_a_path_is_what_its_template_makes_of_it(place):
+    def writing_to(path, **more):
+        step = {"id": "s", "type": "write-file", "inputs": {"content": "x"}, "params": {"path": path}}
+        return {"nodes": [{"id": "name", "type": "read-file", "inputs": {"path": "name.txt"}}, step], **more}
+
+    (place / "li$nk").symlink_to("..")
+    where = {"inputs": {"where": {"type": "path", "default": "/etc"}}}
+    assert found(writing_to("a.txt")) == []
+    assert found(writing_to("${name.content}")) == found(writing_to("sub/${name.content}")) == PATHS
+    assert found(writing_to("$where/a.txt", **where)) == ["s --allow=/etc"]
+    assert found(writing_to("li$$nk/a.txt")) == [f"s --allow={place.parent}"]
+
+
+def test_a_param_that_stands_in_for_a_read_is_unknown_where_a_store_may_have_it(place):
+    def logging(path):
+        where = {"where": {"type": "path", "default": "sub"}}
+        return {"inputs": where, "nodes": [{"id": "s", "type": "log", "params": {"path": path}}]}
+
+    for path in ("a.txt", "$where/a.txt"):
+        assert found(logging(path)) == []
+        assert found(logging(path), has_stdin=True) == PATHS
 
 
 def test_a_path_from_stdin_is_unknown(place):
@@ -252,6 +276,9 @@ def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
         ("l?nk/*", ".", False),
         ("[kl]ink/*", ".", False),
         ("**/link/*", ".", False),
+        ("**/*/x", ".", False),
+        ("**/*.txt", ".", True),
+        ("sub/../**/x/*.txt", ".", True),
         ("/etc/*", ".", False),
     ],
 )
@@ -284,6 +311,38 @@ def test_the_steps_of_a_flow_within_are_held_too(place):
     Path("inner.pflow.json").write_text(json.dumps(step("shell", command="ls")))
     forget_kinds()
     assert found({"nodes": [{"id": "o", "type": "./inner.pflow.json"}]}) == ["o/s --allow=commands"]
+
+
+def test_params_that_are_set_for_the_steps_of_a_flow_within_are_held(place):
+    asking = {"id": "q", "type": "llm", "inputs": {"prompt": "x"}}
+    logging = {"id": "s", "type": "log", "inputs": {"path": "log.txt"}, "params": {"also": "a.txt"}}
+    Path("inner.pflow.json").write_text(json.dumps({"nodes": [logging, asking]}))
+
+    def outer(**params):
+        name = {"id": "name", "type": "read-file", "inputs": {"path": "name.txt"}}
+        return {"nodes": [name, {"id": "o", "type": "./inner.pflow.json", "params": params}]}
+
+    assert found(outer()) == found(outer(**{"s.also": "sub/a.txt", "q.schema": "a.json"})) == []
+    assert found(outer(**{"s.also": "/etc/x"})) == ["o/s --allow=/etc"]
+    assert found(outer(**{"s.also": "${name.content}"})) == ["o/s --allow=paths"]
+    assert found(outer(**{"q.schema": "/etc/x"})) == ["o/q --allow=/etc"]
+    assert found(outer(**{"q.schema": {"type": "object"}})) == []
+
+
+def test_a_step_that_rewrites_what_another_runs_is_a_command(place, monkeypatch):
+    program = place / "tools" / "pflow-tool"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\n# Do it.\n#\n# Interface:\n# - Writes: shared["out"]: str  # it\n')
+    program.chmod(0o755)
+    (place / "alias").symlink_to("tools")
+    monkeypatch.setenv("PFLOW_NODES", str(program.parent))
+    forget_kinds()
+    for path in ("tools/pflow-tool", str(program), "alias/pflow-tool"):
+        flow = {"nodes": [{"id": "s", "type": "write-file", "inputs": {"path": path, "content": "x"}}]}
+        assert found(flow) == []
+        flow["nodes"].append({"id": "t", "type": "tool"})
+        assert found(flow) == found(flow, "paths") == ["s --allow=commands"]
+        assert found(flow, "commands") == []
 
 
 def test_names_within_a_flow_are_not_those_of_the_one_around_it(place):

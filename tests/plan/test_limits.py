@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pflow.flow.kinds import forget_kinds
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
@@ -15,7 +16,7 @@ from pflow.models.talk import Said
 from pflow.plan.answer import read_flow
 from pflow.plan.judge import judge
 from pflow.plan.limits import LIMITS, MOST_STEPS
-from pflow.plan.secrets import is_secret_name, is_secret_value
+from pflow.plan.secrets import hide_secrets, is_secret_name, is_secret_value, secret_variables
 
 EVIL = "\x1b[31m\n\u202eevil"
 
@@ -131,6 +132,83 @@ def test_a_secrets_value_is_known():
     assert is_secret_value("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijkl")
     assert is_secret_value("-----BEGIN RSA PRIVATE KEY-----")
     assert not is_secret_value("sk-ipping stones are a task-force")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("POST_TOKEN", "swordfish9", True),
+        ("POST", "swordfish9", False),
+        ("POST_TOKEN", "sword9", False),
+        ("POST_TOKEN", "password", False),
+        ("POST_TOKEN_FILE", "/dev/null", False),
+    ],
+)
+def test_a_secret_of_the_environment_is_known(monkeypatch, name, value, is_secret):
+    monkeypatch.setenv(name, value)
+    assert is_secret_value(f"log in with {value} please") == is_secret
+    assert (value not in hide_secrets(f"log in with {value}, please")) == is_secret
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'curl -H "$API_TOKEN"',
+        "echo ${API_TOKEN:-none}",
+        "echo ${!API_TOKEN}",
+        "printenv API_TOKEN",
+        "os.environ['API_TOKEN']",
+        "os.environ.get('API_TOKEN')",
+        'os.getenv("API_TOKEN")',
+        "process.env.API_TOKEN",
+        "ENV['API_TOKEN']",
+        "awk 'BEGIN { print ENVIRON[\"API_TOKEN\"] }'",
+    ],
+)
+def test_who_asks_the_environment_for_a_secret_is_known(text):
+    assert secret_variables(text) == ["API_TOKEN"]
+
+
+def test_a_word_is_no_question_for_a_secret():
+    assert secret_variables("grep -n API_TOKEN a.py; echo $HOME $token") == []
+
+
+SECRET_NODE = '''from pflow import Node
+
+
+class Post(Node):
+    """Post a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # what to post
+    - Reads: shared["pin"]: str = "" [secret]  # whose it is
+    - Params: key: str = "" [secret] [env POST_KEY]  # who may
+    """
+'''
+
+
+@pytest.mark.parametrize(
+    ("step", "source", "default", "place"),
+    [
+        ({"inputs": {"text": "x", "pin": "hunter2"}}, {}, None, "nodes[0].inputs.pin"),
+        ({"params": {"key": "hunter2"}}, {"text": "who"}, None, "nodes[0].params.key"),
+        ({}, {"text": "who", "pin": "template:hunter2"}, None, "mappings.post.input_mappings.pin"),
+        ({}, {"text": "who", "pin": "by"}, "hunter2", "inputs.by.default"),
+        ({}, {"text": "who", "pin": "template:my ${by}"}, "hunter2", "inputs.by.default"),
+        ({"params": {"key": "$by"}}, {"text": "who"}, "hunter2", "inputs.by.default"),
+    ],
+)
+def test_what_a_node_calls_a_secret_does_not_stand_in_a_plan(only_bundled_nodes, step, source, default, place):
+    folder = only_bundled_nodes / "pflow" / "nodes"
+    folder.mkdir(parents=True)
+    (folder / "post.py").write_text(SECRET_NODE)
+    forget_kinds()
+    document = {
+        "inputs": {"who": {"default": "me"}, **({"by": {"default": default}} if default else {})},
+        "nodes": [{"id": "post", "type": "post", **step}],
+        "mappings": {"post": {"input_mappings": source}},
+    }
+    assert place in [each for _, each in errors(document)]
 
 
 @pytest.mark.parametrize(

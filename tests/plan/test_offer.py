@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from pflow.flow.load import load_text
 from pflow.plan.show.offer import find_offer
+from pflow.plan.show.settled import Settled
 from tests.plan.test_view import COPY
 
 
@@ -81,6 +83,20 @@ def test_flows_without_words_and_broken_ones_are_passed_over(saved):
     assert find_offer("copy a.txt to b.txt") is None
 
 
-def test_a_flag_that_fits_several_steps_is_named_by_its_step(saved):
-    saved("copier", {**COPY, "inputs": {"path": {"type": "path", "default": "a.txt"}}})
-    assert find_offer("copy c.txt to b.txt").command == "pflow copier --read.path=c.txt"
+@pytest.mark.parametrize(("name", "flag"), [("path", "--path"), ("append", "--read.path"), ("raw", "--read.path")])
+def test_each_flag_of_the_command_gives_its_input(saved, name, flag):
+    flow = {**COPY, "inputs": {name: {"type": "path", "default": "a.txt"}}}
+    flow["mappings"] = {**COPY["mappings"], "read": {"input_mappings": {"path": name}}}
+    saved("copier", flow)
+    command = find_offer("copy c.txt to b.txt").command
+    assert command == f"pflow copier {flag}=c.txt"
+    given = Settled(load_text(json.dumps(flow), "copier").usable(), command.split()[2:])
+    assert given.values == {name: "c.txt"}
+
+
+def test_a_flow_that_leaves_a_value_of_the_sentence_out_is_not_offered(saved):
+    given = {"path": {"type": "path", "description": "the text file"}}
+    saved("summarize-text", {**COPY, "description": "Summarize a text file in 5 sentences.", "inputs": given})
+    offer = find_offer("summarize the text file a.txt in 5 sentences")
+    assert (offer.saved.name, offer.values) == ("summarize-text", {"path": "a.txt"})
+    assert find_offer("summarize the text file a.txt in 3 sentences") is None

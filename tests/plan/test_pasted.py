@@ -73,6 +73,8 @@ def test_inputs_become_literals_where_mappings_read_them():
         (node("s", "shell"), {"command": "x"}, "echo $HOME", {"command": "echo $HOME"}),
         (node("s", "shell", command="true", args=["$x", "-$x"]), {}, "$", {"command": "true", "args": ["$$", "-$$"]}),
         (node("s", "shell", command="$x", args="$x"), {}, ["a", "$"], {"command": "$x", "args": ["a", "$$"]}),
+        (node("s", "shell", command="$x", args="$x"), {}, '["a"]', {"command": "$x", "args": ['["a"]']}),
+        (node("s", "shell", command="true"), {"args": "template:$x"}, "a", {"command": "true", "args": ["a"]}),
         (node("s", "many"), {"score": "x"}, 7, {"score": 7}),
         (node("s", "many", score="1$x"), {}, 7, {"score": 17}),
         (node("s", "many", loud="$x"), {}, True, {"loud": True}),
@@ -159,6 +161,7 @@ LISTED = node("list", "list-files", pattern="*.txt")
             "'read' runs once for each of 'list.files' (a batch)",
         ),
         (plan(SUM, mappings={"sum": {"text": "a..b"}}), "'a..b' has an empty step"),
+        (plan(node("s", "llm", prompt="$x"), inputs={"x": "a\0b"}), "it holds a NUL"),
         (plan({**SUM, "max_visits": 3}), "the max_visits of 'sum' has no pipe form"),
         (
             plan(node("a", "shell", command="x"), node("b", "shell", command="y")),
@@ -169,7 +172,20 @@ LISTED = node("list", "list-files", pattern="*.txt")
                  edges=[{"from": "j", "to": "s", "action": "failed"}, {"from": "s", "to": "j"}]),
             "'j' reads it before and after s writes it",
         ),
+        (
+            plan(node("a", "shell", command="x"), node("j", "judge", text="It is $stdout."),
+                 node("s", "shell", command="y", input="z"),
+                 edges=[{"from": "a", "to": "j"}, {"from": "j", "to": "s", "action": "failed"},
+                        {"from": "s", "to": "j"}]),
+            "'text' of 'j' would get something else",
+        ),
         (plan(node("m", "many", table="$x"), inputs={"x": {"$y": 1}}), "'table' of 'm' would get something else"),
+        (plan(node("s", "shell", command="x"), inputs={"x": '["a"]'}, mappings={"s": {"args": "x"}}), "inputs.args"),
+        (
+            plan(node("a", "shell", command="x", input="the first"), node("b", "shell", command="y", input="no more"),
+                 node("c", "shell", command="cat")),
+            "'input' of 'c' would get something else",
+        ),
     ],
 )  # fmt: skip
 def test_what_has_no_pipe_form_says_so(flow, why):

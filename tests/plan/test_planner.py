@@ -368,8 +368,12 @@ def test_a_model_without_system_prompts_hears_all_in_the_first_message(server):
 
 
 class TestSentences:
-    @pytest.mark.parametrize("sentence", ["", " \n", "a\udcff b", "x " * LONGEST, "ask with sk-abcdefghijklmnop0123"])
-    def test_what_is_no_sentence_is_not_sent(self, server, sentence):
+    @pytest.mark.parametrize(
+        "sentence",
+        ["", " \n", "a\udcff b", "x " * LONGEST, "ask with sk-abcdefghijklmnop0123", "log in with swordfish9 there"],
+    )
+    def test_what_is_no_sentence_is_not_sent(self, server, sentence, monkeypatch):
+        monkeypatch.setenv("POST_TOKEN", "swordfish9")
         before = len(server.requests())
         assert failure("plan-right", sentence).exit == 2
         assert len(server.requests()) == before
@@ -381,6 +385,25 @@ class TestSentences:
         assert planned.flow.name == "sum-up"
         assert isinstance(planned, Planned)
         assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
+
+
+class TestLibrary:
+    """A library that cannot be read stops no plan."""
+
+    @pytest.fixture(autouse=True)
+    def without(self, server):
+        os.makedirs(os.environ["XDG_DATA_HOME"])
+        with open(os.path.join(os.environ["XDG_DATA_HOME"], "pflow"), "w"):
+            pass
+
+    def test_it_is_said_and_planning_goes_on(self, capfd):
+        assert flow_to_ir(plan("plan-right").flow) == RIGHT
+        assert "pflow: cannot list the saved flows in " in capfd.readouterr().err
+
+    def test_without_a_capable_model_the_nearest_nodes_are_named(self):
+        error = failure(None, "read a file and summarize it")
+        assert (error.exit, error.details["flows"]) == (78, [])
+        assert "read-file" in error.details["nodes"]
 
 
 class TestCapable:
@@ -407,6 +430,17 @@ class TestCapable:
         monkeypatch.setenv("PFLOW_PLAN_MODEL", "plan-right")
         assert plan(None).model == "plan-right"
         assert plan("plan-second").model == "plan-second"
+
+    def test_settings_with_a_fault_in_them_are_not_quoted(self, monkeypatch, server, tmp_path):
+        (tmp_path / "llm").mkdir()
+        text = """- {model_id: x, model_name: x, headers: {Authorization: "Bearer hunter2" oops"""
+        (tmp_path / "llm" / "extra-openai-models.yaml").write_text(text)
+        monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+
+        error = failure("x")
+        assert error.exit == 78
+        assert "extra-openai-models.yaml: expected ',' or '}', but got '<scalar>' at line 1, column 74" in error.message
+        assert "hunter2" not in error.message
 
     def test_llms_default_plans(self, server, monkeypatch, tmp_path):
         import shutil

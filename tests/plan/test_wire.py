@@ -10,8 +10,8 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
-from pflow.flow.rules import check
 from pflow.flow.wiring import wire
+from pflow.plan.change.faults import errors_of
 from pflow.plan.wire.gaps import find_gaps
 from pflow.plan.wire.settle import settle
 from pflow.plan.wire.wire import main_wire
@@ -58,8 +58,9 @@ def server(tmp_path, monkeypatch):
 
 def settled(document):
     """Each mapping that is settled without a model, and after them each gap that is left, with a `?`."""
-    plan = wire(load_document(document, "flow").flow)
-    found, left = settle(*find_gaps(plan, check(plan)))
+    given = load_document(document, "flow").flow
+    plan = wire(given)
+    found, left = settle(*find_gaps(plan, errors_of(given)))
     return [f"{each.gap} {each.source}" for each in found] + [f"{each.gap} ?" for each in left]
 
 
@@ -199,6 +200,46 @@ def test_several_steps_that_lead_to_one_give_a_list():
     assert "s.content ['j.verdict', 'y.issue_data']" in settled(document)
 
 
+def test_a_mapping_that_would_break_a_rule_is_left_out(capfd):
+    load = {"id": "load", "type": "load", "inputs": {"path": "a"}}
+    content = {"content": {"type": "str", "required": False}}
+    document = flow(ASK, {"id": "save", "type": "save", "inputs": {"path": "p"}}, load, inputs=content)
+    assert settled(document) == ["save.content ask.response"]
+    mappings, err = wired(capfd, document)
+    assert mappings == {}
+    assert "nothing to wire" in err
+
+
+def test_one_of_two_is_not_the_only_one_however_far_away_the_other_is():
+    loads = [{"id": f"load{at}", "type": "load", "inputs": {"path": "a"}} for at in range(60)]
+    asks = [{"id": id, "type": "ask", "inputs": {"prompt": "x", "text": "y"}} for id in ("first", "last")]
+    document = flow(asks[0], *loads, asks[1], "fetch", inputs={"x": {"type": "str"}})
+    assert settled(document) == ["fetch.issue_number ?"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # the step is meant, whatever of it: not another's write that has the read's name
+        ("ask.summary", "write.content ask.response"),
+        # either the step is the slip or what comes after it
+        ("ask.content", "write.content ?"),
+        # what cannot be read says nothing
+        ("ask..content", "write.content ?"),
+        ("", "write.content ?"),
+    ],
+)
+def test_a_wrong_path_of_a_step_that_is_there_is_no_other_steps(source, expected):
+    given = {"ask": {"input_mappings": {"text": "read.content"}}, "write": {"input_mappings": {"content": source}}}
+    assert settled(flow(READ, ASK, WRITE, mappings=given)) == [expected]
+
+
+def test_a_name_that_two_have_is_no_answer_though_one_of_them_may_not_be_there():
+    issue = {"issue": {"type": "int", "required": False}, "issue_number": {"type": "str"}, "n": {"type": "int"}}
+    document = flow("fetch", inputs=issue, mappings={"fetch": {"input_mappings": {"issue_number": "nowhere"}}})
+    assert settled(document) == ["fetch.issue_number ?"]
+
+
 def test_what_was_found_is_said_with_its_reason_and_shown(capfd):
     mappings, err = wired(capfd, flow(READ, ASK, WRITE))
     assert mappings == {"ask": {"text": "read.content"}, "write": {"content": "ask.response"}}
@@ -210,7 +251,7 @@ def test_with_json_all_of_it_is_one_document(capfd):
     wired_flow = flow(READ, ASK, WRITE)
     with open("f.pflow.json", "w") as file:
         json.dump(wired_flow, file)
-    assert main_wire(["f.pflow.json"], {"json": True}) == 0
+    assert main_wire(["f.pflow.json"], {"as_json": True}) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["changed"] is True
     assert document["written"] is None
@@ -309,9 +350,11 @@ def test_a_model_can_take_neither_a_secret_nor_a_path_from_data(capfd, server, m
     assert "is nothing that it may take" in err
 
 
-@pytest.mark.parametrize(("model", "code"), [("wire-stall", 124), ("wire-cut", 75), ("wire-refuse", 1)])
-def test_what_a_provider_does_wrong_is_raised(capfd, server, model, code):
-    error, _ = refused(capfd, JUDGE, model=model, timeout=1)
+@pytest.mark.parametrize(
+    ("model", "code", "timeout"), [("wire-stall", 124, 0.2), ("wire-cut", 75, 60), ("wire-refuse", 1, 60)]
+)
+def test_what_a_provider_does_wrong_is_raised(capfd, server, model, code, timeout):
+    error, _ = refused(capfd, JUDGE, model=model, timeout=timeout)
     assert error.exit == code
 
 

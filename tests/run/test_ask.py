@@ -168,6 +168,7 @@ def asked(monkeypatch, type, *lines, **more):
         ("any", ["12"], "12", ": "),
         ("list[int]", ["1", "two", "2", ""], [1, 2], ": list[int]? "),
         ("list[int]", ["[1", "[1, 2]"], [1, 2], ": list[int]? "),
+        ("list[int]", ['[1, "x"]', '[1, "2"]'], [1, 2], ": list[int]? "),
     ],
 )
 def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
@@ -230,6 +231,15 @@ def test_a_shell_takes_the_flags_to_give_as_words(monkeypatch, type, flag):
         ask_for(plan, missing_inputs(plan, {}, lambda path: False))
     assert caught.value.hint == flag
     assert caught.value.details == {"missing": [{"name": "it", "flag": "--it", "type": type, "doc": "x"}]}
+
+
+def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
+    ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
+    ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
+    plan = plan_of(ir)
+    error = ask.nothing_gives(plan, missing_inputs(plan, {}, lambda path: False))
+    assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
+    assert [each["name"] for each in error.details["missing"]] == ["it"]
 
 
 def test_beside_a_secret_the_other_flags_are_told(monkeypatch):

@@ -43,6 +43,16 @@ class Typed(Node):
     - Params: token: str = null [secret] [env THE_TOKEN]  # another secret
     """
 '''
+SAYS = '''from pflow import Node
+
+
+class Says(Node):
+    """Say a word.
+
+    Interface:
+    - Params: word: str = "a"  # what to say
+    """
+'''
 OPEN = '''import pocketflow
 
 
@@ -56,6 +66,7 @@ TWO = {"nodes": [{"id": "one", "type": "typed"}, {"id": "two-b", "type": "typed"
 @pytest.fixture(autouse=True)
 def more_nodes(nodes):
     (nodes / "typed.py").write_text(TYPED)
+    (nodes / "says.py").write_text(SAYS)
     (nodes / "open.py").write_text(OPEN)
 
 
@@ -146,6 +157,39 @@ def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
     }
     for flag in ("--level=3", "--one.level=3"):
         assert given_by(ir, flag).inputs == {"level": 3}
+
+
+def test_a_param_that_holds_more_than_an_input_has_a_flag_of_its_own():
+    ir = {
+        "inputs": {"word": {"type": "str"}},
+        "nodes": [{"id": "one", "type": "says", "params": {"word": "Be $word"}}],
+    }
+    given = given_by(ir, "--word=kind", "--one.word=whole")
+    assert (given.inputs, given.params) == ({"word": "kind"}, {"one": {"word": "whole"}})
+    ir["nodes"].append({"id": "two", "type": "says"})
+    given = given_by(ir, "--word=kind", "--two.word=other")
+    assert (given.inputs, given.params) == ({"word": "kind"}, {"two": {"word": "other"}})
+
+
+def test_no_flag_is_proposed_that_would_be_refused():
+    ir = {
+        "inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}},
+        "nodes": [{"id": "one", "type": "typed", "inputs": {"names": ["$json", "$jobs"]}}],
+    }
+    refusal = "cannot take --one.names: it fits several steps (PF02); no flag gives it: call an input of the flow "
+    assert refused(ir, "--one.names=x").startswith(refusal)
+
+
+def test_every_flag_that_an_input_is_shown_under_gives_it():
+    flows = [
+        {"nodes": [{"id": "a", "type": "wait_for"}, {"id": "b", "type": "wait_for"}]},
+        {"inputs": {"json": {"type": "str"}}, "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "$json"}}]},
+        {"inputs": {"level": {"type": "int"}}, "nodes": [{"id": "one", "type": "typed", "params": {"level": "$level"}},
+                                                         {"id": "two", "type": "typed"}]},
+    ]  # fmt: skip
+    for ir in flows:
+        for name, needed in plan_of(ir).inputs.items():
+            assert given_by(ir, f"{needed.flag}=1").inputs.keys() == {name}
 
 
 def test_a_flag_is_an_input_or_a_param_by_its_name():

@@ -23,6 +23,12 @@ from pflow.run.words import RunFlags, split
         ("text =left=> echo -q", "text =left=> echo", "-q"),
         ("", "", ""),
         ("-n -r", "", "-n -r"),
+        ("a.json --sep | -r", "a.json", "--sep | -r"),
+        ("a.json --sep ;", "a.json", "--sep ;"),
+        ("a.json --sep =x=> --end :: --x=1", "a.json", "--sep =x=> --end :: --x=1"),
+        ("a.json --sep | | echo", "a.json --sep | | echo", ""),
+        ("a.json --sep=1 |", "a.json --sep=1 |", ""),
+        ("text --fast | echo", "text --fast | echo", ""),
     ],
 )
 def test_the_flow_and_the_flags_beside_it(line, flow, flags):
@@ -36,6 +42,7 @@ def test_the_flow_and_the_flags_beside_it(line, flow, flags):
         ("--a 1 --b 2 text -r", "text", "--a 1 --b 2 -r"),
         ("--fast text --x=7", "text", "--fast --x=7"),
         ("--fast txet --x=7", "txet", "--fast --x=7"),
+        ("--topic | text", "text", "--topic |"),
         ("--topic 7", "7", "--topic"),
         ("--topic=1 7 text", "7", "--topic=1 text"),
     ],

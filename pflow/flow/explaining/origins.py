@@ -57,7 +57,7 @@ class Origins:
             return [self._of_source(wired.sources.get(key), wired.id, role, key, is_secret=is_secret)]
         if step.batch is not None and key == step.batch.item:
             return [{"from": "item", "path": key, "over": step.batch.over}]
-        return [*self._by_name(wired, key), *_standing_in(wired, key, item)] or [{"from": "nothing"}]
+        return [*self._by_name(wired, key), *self._standing_in(wired, key, item)] or [{"from": "nothing"}]
 
     def of_param(self, wired: Wired, key: str) -> Origin:
         item = wired.interface.params.get(key) or wired.interface.reads.get(key)
@@ -116,8 +116,29 @@ class Origins:
             writers = list(dict.fromkeys(write.step for _, write in found))
             paths = list(dict.fromkeys(write_path(place) for place, _ in found))
             yield {"from": "store", "paths": paths, "written_by": writers}
-        if given is not None:
+        if given is not None and not self._is_of_param(given, wired, key):
             yield self._of_input(given, given.name)
+
+    def _is_of_param(self, given: PlanInput, wired: Wired, key: str) -> bool:
+        """Whether the param of that name takes an input, and not the read by its own."""
+        named = [each.input for each in self.references.get((wired.id, PARAM, key), [])]
+        return given.name in named and given.path != (key,)
+
+    def _standing_in(self, wired: Wired, key: str, item: Item | None) -> Iterator[Origin]:
+        """What stands in for a read that the store does not have: a param of its name, its default."""
+        if key in wired.step.params:
+            yield self._of_param_for_read(wired, key)
+        elif item is not None and not item.required:
+            yield {"from": "default", "value": item.default}
+
+    def _of_param_for_read(self, wired: Wired, key: str) -> Origin:
+        """A param that stands in for a read, with what a reference or a template in it is made `of`."""
+        origin = self.of_param(wired, key) if key in wired.params else {"from": "constant"}
+        if origin["from"] == "secret":
+            return origin
+        if origin["from"] == "constant":
+            return {"from": "param", "value": origin.get("value", wired.step.params[key])}
+        return {"from": "param", "value": wired.step.params[key], "of": [origin]}
 
     def _found_by_name(self, wired: Wired, key: str) -> list[tuple[Path, Write]]:
         item = wired.interface.reads.get(key)
@@ -170,12 +191,3 @@ def _merged(origins: list[Origin]) -> list[Origin]:
 
 def _is_written_by(use: Use, writers: set[str]) -> bool:
     return not use.writes or bool(writers.intersection(write.step for write in use.writes))
-
-
-def _standing_in(wired: Wired, key: str, item: Item | None) -> Iterator[Origin]:
-    """What stands in for a read that the store does not have: a param of its name, its default."""
-    if key in wired.step.params:
-        is_secret = item is not None and "secret" in item.marks
-        yield {"from": "secret"} if is_secret else {"from": "param", "value": wired.step.params[key]}
-    elif item is not None and not item.required:
-        yield {"from": "default", "value": item.default}

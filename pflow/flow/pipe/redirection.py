@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
     """The error for a lone `=` (or `=failed=`) among words, or a stdout that is a file here, named like a node."""
-    rest = next((word for word in words if _is_rest(word)), None)
+    rest = next((word for word in words if is_rest(word)), None)
     file = _file_of_stdout()
     if rest is not None:
         return _error(f"'{rest}>'", rest, file)
@@ -29,7 +29,8 @@ def _is_new_flow(file: str) -> bool:
     return is_flow_type(file) and os.path.getsize(file) == 0
 
 
-def _is_rest(word: str) -> bool:
+def is_rest(word: str) -> bool:
+    """Whether a word is what the shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
     return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))
 
 

@@ -17,11 +17,15 @@ PF02, PF07 = "PF02", "PF07"
 
 
 def check_flags(view: View) -> Iterator[Finding]:
+    first: dict[str, str] = {}
     for name, given in view.plan.inputs.items():
         if given.declared and name.replace("-", "_") in OF_RUNS:
             message = f"--{name.replace('_', '-')} is a flag of pflow run: it does not give this input"
             remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
             yield Finding(PF02, f"inputs.{name}", message, remedy, is_warning=True)
+        elif given.declared and (other := first.setdefault(given.flag, name)) != name:
+            message = f"{given.flag} is the flag of '{other}' too: it gives neither"
+            yield Finding(PF02, f"inputs.{name}", message, "call one of them something else", is_warning=True)
 
 
 def check_injection(view: View) -> Iterator[Finding]:

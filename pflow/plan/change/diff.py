@@ -67,7 +67,11 @@ def _pipe(ir: IR, directory: str) -> str | None:
 
 
 def _head(ir: IR) -> str:
-    return _json({name: value for name, value in ir.items() if name not in _OF_STEPS})
+    described = [
+        {"id": node["id"], "description": node["description"]} for node in ir["nodes"] if "description" in node
+    ]
+    of_steps = {"nodes": described} if described else {}
+    return _json({**{name: value for name, value in ir.items() if name not in _OF_STEPS}, **of_steps})
 
 
 def _json(ir: IR) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pflow.errors import DENIED, OK, PflowError
-from pflow.plan.change.place import put
+from pflow.errors import DENIED, OK, USAGE, PflowError
+from pflow.plan.change.place import check_writable, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from pflow.flow.flow import Flow
@@ -34,6 +33,15 @@ class Change:
         self.effects = new_effects(wire(old), wire(new)) if self.lines else []
 
 
+def check_options(place: Place, options: Options) -> None:
+    """Raise PflowError for what cannot be done with a flow of this place: 2, and 77 where it may not be written."""
+    if not options.get("write"):
+        return
+    if options.get("as_pipe"):
+        raise PflowError("cannot take both --write and --pipe: a flow is kept as JSON", exit=USAGE)
+    check_writable(place)
+
+
 def give(change: Change, options: Options) -> int:
     """Show the change and give it: on stdout, or with `write` into its place. The exit code.
 
@@ -49,11 +57,11 @@ def give(change: Change, options: Options) -> int:
 
 
 def give_result(change: Change, options: Options, *, is_written: bool = False) -> None:
-    """The flow on stdout, unless its file is where it goes; all that is known of the change with `json`."""
-    if options.get("json"):
+    """The flow on stdout, unless its file is where it goes; all that is known of the change with `as_json`."""
+    if options.get("as_json"):
         _write(_as_json(change, is_written=is_written))
     elif not options.get("write"):
-        _write(_text_of(change.new, options))
+        _write(flow_text(change.new, as_pipe=options.get("as_pipe", False)))
 
 
 def show(change: Change, options: Options) -> None:
@@ -69,7 +77,7 @@ def show(change: Change, options: Options) -> None:
     write_stderr(painted(change.lines, colour))
     for line in change.effects:
         write_stderr(f"{colour.warning('new:')} {line}\n")
-    if change.old.dialect in _FORMS:
+    if change.old.dialect in _FORMS and not options.get("as_pipe"):
         say(f"the flow was in {_FORMS[change.old.dialect]}; it is given as IR")
 
 
@@ -105,17 +113,12 @@ def _asked(question: str) -> bool | None:
             return word[0] == "y"
 
 
-def flow_words(words: Sequence[str], options: Options) -> list[str]:
-    """The words of a command, the flow that its option names first among them."""
-    return [options["flow"], *words] if options.get("flow") is not None else list(words)
-
-
-def _text_of(flow: Flow, options: Options) -> str:
-    """The flow as IR, or with `pipe` in pipe syntax. Raises PflowError (65) where it has none."""
-    if options.get("pipe"):
+def flow_text(flow: Flow, *, as_pipe: bool = False) -> str:
+    """The flow as IR, or in pipe syntax. Raises PflowError (65) where it has none."""
+    if as_pipe:
         from pflow.plan.paste.pasted import pipe_of
 
-        return pipe_of(flow, {})
+        return pipe_of(flow, {}).rstrip("\n") + "\n"
     from pflow.flow.unload import canonical_json, flow_to_ir
 
     return canonical_json(flow_to_ir(flow))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.plan.change.give import Change, flow_words, give, say, show
-from pflow.plan.change.place import check_writable, place_of
+from pflow.plan.change.faults import tell_findings
+from pflow.plan.change.give import Change, check_options, give, say, show
+from pflow.plan.change.place import place_of
 from pflow.plan.hearing import unsettled
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.plan.change.place import Place
 
@@ -29,10 +29,9 @@ def main_edit(words: Sequence[str], options: Options) -> int:
     """
     from pflow.flow.take import take_flow
 
-    of_flow, sentence = split(flow_words(words, options))
+    of_flow, sentence = split(words)
     place = place_of(of_flow)
-    if options.get("write"):
-        check_writable(place)
+    check_options(place, options)
     loaded = take_flow(of_flow)
     errors = [each for each in loaded.findings if not each.is_warning]
     if errors:
@@ -50,8 +49,9 @@ def split(words: Sequence[str]) -> tuple[list[str], str]:
     words = list(words)
     if not words:
         raise PflowError("cannot tell which flow to edit: no words", hint=_USE, exit=USAGE)
-    is_whole = words[0] == "-" or find_file(words[0]) is not None or is_pipe(words[:1]) or not is_pipe(words[:-1])
-    at = 1 if is_whole else len(words) - 1
+    is_whole = words[0] == "-" or find_file(words[0]) is not None or is_pipe(words[:1])
+    has_flags = "".join(words[1:2]).startswith("--")
+    at = len(words) - 1 if not is_whole and (is_pipe(words[:-1]) or has_flags) else 1
     sentence = " ".join(" ".join(words[at:]).split())
     if not sentence:
         raise PflowError(f"cannot edit '{words[0]}': nothing says what to change", hint=_USE, exit=USAGE)
@@ -81,8 +81,3 @@ def changed(flow: Flow, sentence: str, place: Place, options: Options) -> tuple[
         raise unsettled(message, failed.findings, hint=hint) from None
     tell_findings(edited.warnings)
     return edited.flow, {"by": "model", "model": edited.model}
-
-
-def tell_findings(findings: Sequence[Finding]) -> None:
-    for finding in findings:
-        say(str(finding))

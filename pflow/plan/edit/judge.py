@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     IR = dict[str, Any]
 
+_TRIES = (
+    "retr", "try", "tries", "again", "repeat", "fail", "give", "wait", "time", "second", "minute", "visit", "loop",
+    "often",
+)  # fmt: skip
+"""What words begin with that may speak of how often a step runs, and how long."""
+
 
 class Judge:
     """What is made of a model's answers. `ir` is the last that was a flow, its secrets masked as it came."""
@@ -75,19 +81,28 @@ class Judge:
         return flow, errors
 
     def _keep_unsaid(self, flow: Flow) -> None:
-        """Let what the sentence does not speak of be what it was: a schema may have no room for it."""
-        words = set("".join(sign if sign.isalnum() else " " for sign in self.sentence.lower()).split())
-        if not words & {"name", "rename", "call"} or not flow.name:
+        """Let what the sentence does not speak of be what it was: models forget, and a schema may have no room."""
+        flow.schema = self.flow.schema
+        if not self._speaks_of("name", "rename", "call") or not flow.name:
             flow.name = self.flow.name
-        if not words & {"description", "describe"} or not flow.description:
+        if not self._speaks_of("descri") or not flow.description:
             flow.description = self.flow.description
-        if flow.max_visits == MAX_VISITS:
-            flow.max_visits = self.flow.max_visits
-        if not words & {"default", "defaults", "required"}:
+        if not self._speaks_of("default", "require"):
             _keep_defaults(self.flow, flow)
-        versions = {(step.id, step.type): step.version for step in self.flow.steps}
+        if not self._speaks_of(*_TRIES) and flow.max_visits == MAX_VISITS:
+            flow.max_visits = self.flow.max_visits
+        kept = ["version", *(() if self._speaks_of("descri") else ("description",))]
+        kept += [] if self._speaks_of(*_TRIES) else ["retries", "wait", "timeout", "max_visits"]
+        before = {(step.id, step.type): step for step in self.flow.steps}
         for step in flow.steps:
-            step.version = step.version or versions.get((step.id, step.type))
+            old = before.get((step.id, step.type), step)
+            for name in kept:
+                setattr(step, name, getattr(step, name) or getattr(old, name))
+
+    def _speaks_of(self, *stems: str) -> bool:
+        """Whether a word of the sentence begins so."""
+        words = "".join(sign if sign.isalnum() else " " for sign in self.sentence.lower()).split()
+        return any(word.startswith(stems) for word in words)
 
     def _findings(self, flow: Flow) -> list[Finding]:
         from pflow.flow.rules import check
@@ -107,13 +122,6 @@ def _keep_defaults(old: Flow, new: Flow) -> None:
         before = old.inputs.get(name)
         if before is not None and before.has_default and not given.has_default:
             given.default, given.has_default, given.required = before.default, True, False
-
-
-def errors_of(flow: Flow) -> list[Finding]:
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-
-    return [each for each in check(wire(flow)) if not each.is_warning]
 
 
 def _limits(flow: Flow) -> list[Finding]:

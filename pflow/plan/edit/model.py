@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.plan.edit.judge import Judge, errors_of
+from pflow.plan.change.faults import errors_of
+from pflow.plan.edit.judge import Judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ def edit_by_model(flow: Flow, sentence: str, options: IR, tell: Callable[[str], 
 
     Raises NoTryPassed; PflowError: 78 where no model is capable, 124 where the time runs out, and what asking raises.
     """
+    from pflow.models.capable import choose_capable
     from pflow.plan.cache import Kept
     from pflow.plan.catalogue import catalogue
-    from pflow.plan.hearing import capable, hear
+    from pflow.plan.hearing import hear
 
-    model = capable(options.get("model"), f"tell what '{sentence}' changes")
+    model = choose_capable(options.get("model"), f"tell what '{sentence}' changes")
     judge = Judge(flow, sentence)
     there = catalogue(sentence)
     kept = Kept(f"{VERSION}: {judge.digest}: {sentence}", there.digest, model.model_id, _version())

@@ -54,7 +54,7 @@ def plain_edit(flow: Flow, sentence: str) -> Plain | None:
 
 def _breaks_nothing(old: Flow, change: Plain) -> bool:
     """Whether every error of a changed flow was there before."""
-    from pflow.plan.edit.judge import errors_of
+    from pflow.plan.change.faults import errors_of
 
     before = {str(each) for each in errors_of(old)}
     change.errors = errors_of(change.flow)
@@ -68,8 +68,8 @@ def _replace(flow: Flow, said: dict[str, str]) -> Plain | None:
 
     there = list(_literals(wire(flow)))
     found = [each for each in there if _is(each, old)]
-    others = [each for each in there if each not in found and isinstance(each.value, str) and old in each.value]
-    if len(found) != 1 or others or old == new:
+    others = [each.value for each in there if each not in found]
+    if len(found) != 1 or _mentions([*others, *flow.outputs.values()], old) or old == new:
         return None
     is_free = new != said["new"] or found[0].type == "path"  # what stands in quotes is meant as it is
     if _kind(old) != _kind(new) and not (is_free and "number" not in (_kind(old), _kind(new))):
@@ -103,6 +103,8 @@ def _set(flow: Flow, said: dict[str, str]) -> Plain | None:
     holders = [each for each in plan.steps.values() if key in each.interface.params and only in (None, each.step)]
     if len(holders) != 1 or key in holders[0].step.input_mappings:
         return None
+    if "$" in str(holders[0].step.params.get(key)):
+        return None  # an input gives it, or a step
     item = holders[0].interface.params[key]
     text = _unquoted(said["value"])
     if "secret" in item.marks or (text == said["value"] and " " in text):
@@ -180,6 +182,15 @@ def _is(literal: _Literal, text: str) -> bool:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     return value == text if isinstance(value, str) else _number(text) == value
+
+
+def _mentions(value: Any, text: str) -> bool:
+    """Whether a text stands in a value, or in a part of one."""
+    if isinstance(value, dict):
+        return _mentions([*value, *value.values()], text)
+    if isinstance(value, list):
+        return any(_mentions(each, text) for each in value)
+    return text in value if isinstance(value, str) else not isinstance(value, bool) and str(value) == text
 
 
 def _like(value: Any, text: str) -> Any:

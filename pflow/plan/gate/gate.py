@@ -47,11 +47,32 @@ def refusals(plan: Plan, values: dict[str, Any], allowed: Allowed, *, has_stdin:
     if allowed.allows(words.ANYTHING):
         return []
     reach = Reach(plan, values, has_stdin=has_stdin)
+    programs = {allowed.real_path(file) for file in _files_of_steps(plan)}
     found: dict[str, Refusal] = {}
     for touch in touches(plan, Origins(plan)):
-        for refusal in _refusals(touch, reach.paths(touch), allowed):
+        paths = reach.paths(touch)
+        for refusal in [*_rewrites(touch, paths, programs, allowed), *_refusals(touch, paths, allowed)]:
             found.setdefault(str(refusal), refusal)
     return list(found.values())
+
+
+def _files_of_steps(plan: Plan) -> Iterator[str]:
+    """The file of each step's node or flow, those of flows within too."""
+    for wired in plan.steps.values():
+        if wired.kind is not None:
+            yield wired.kind.file
+        if wired.subplan is not None:
+            yield from _files_of_steps(wired.subplan)
+
+
+def _rewrites(
+    touch: Touch, paths: list[Reached], programs: set[str | None], allowed: Allowed
+) -> Iterator[Refusal]:  # fmt: skip
+    """What would change a node of this flow before it runs: a command, whatever that node's interface says."""
+    for each in paths if not allowed.allows(words.COMMANDS) else ():
+        if each.effect == "writes files" and each.path is not None and allowed.real_path(each.path) in programs:
+            what = f"writes '{shorten(clean(each.path), _LONGEST)}', which a step of this flow runs"
+            yield Refusal(touch["step"], what, f"--allow={words.COMMANDS}")
 
 
 def _refusals(touch: Touch, paths: list[Reached], allowed: Allowed) -> Iterator[Refusal]:

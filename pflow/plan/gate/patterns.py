@@ -42,9 +42,10 @@ def _walk(folder: str, parts: list[str]) -> Iterator[str]:
     if part == "**":
         yield from _walk(folder, rest)
     for entry in _directories(folder):
-        if part == "**" and not entry.is_symlink():
-            yield entry.path
-            yield from _walk(entry.path, parts)
+        if part == "**":
+            if not entry.is_symlink():
+                yield entry.path
+                yield from _walk(entry.path, parts)
         elif fnmatch.fnmatchcase(entry.name, part):
             yield entry.path
             yield from _walk(entry.path, rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.flow.explaining.effects import SCHEMA
 from pflow.flow.explaining.sayings import say
 from pflow.flow.flow import TEMPLATE
 from pflow.paths import write_path
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pflow.interface import Item
 
 _FILES = ("reads files", "writes files")
-_HIDDEN = {"llm": ("schema",)}
-"""Params of nodes that may name a file, though they have another type: what is no JSON is a path."""
 
 
 class Reached:
@@ -52,13 +51,15 @@ class Reach:
         """The paths of one of its touches (pflow.flow.explaining.effects), hidden ones and params too."""
         wired = _step(self.plan, touch["step"])
         if touch["effect"] not in _FILES:
-            return [each for key in _HIDDEN.get(_kind_name(wired), ()) for each in _of_schema(wired, key)]
+            schema = touch["what"].get(SCHEMA) if _kind_name(wired) == "llm" else None
+            return list(self._of_key("reads files", SCHEMA, schema, is_inner=True, is_bare=False)) if schema else []
         is_inner = self.plan.steps.get(wired.id) is not wired
         found: list[Reached] = []
         for key, origins in touch["what"].items():
             is_bare = self.has_stdin and (is_inner or not _is_explicit(wired, key))
             found += self._of_key(touch["effect"], key, origins, is_inner=is_inner, is_bare=is_bare)
-        found += [each for key, item in _unset_params(wired) for each in _of_default(touch["effect"], key, item)]
+        for key, item in _unset_params(wired, touch["what"]):
+            found += _of_default(touch["effect"], key, item)
         return _listed(found)
 
     def _of_key(
@@ -66,7 +67,7 @@ class Reach:
     ) -> Iterator[Reached]:  # fmt: skip
         """Each path that a key may be. `is_bare` says that the store which comes in may hold the key too."""
         try:
-            if is_inner and any(origin["from"] == "template" for origin in origins):
+            if is_inner and _has_template(origins):
                 raise _Unknown(say(origins[0]))  # its names are those within
             found = [value for origin in origins for value in self._values_of(origin, is_bare=is_bare)]
             for path in [path for value in found for path in _paths_in(value)]:
@@ -77,11 +78,13 @@ class Reach:
     def _values_of(self, origin: Origin, *, is_bare: bool) -> list[Any]:
         """What a value may be. Raises _Unknown."""
         kind = origin["from"]
-        if kind == "constant" or (kind in ("default", "param") and not is_bare):
+        if kind in ("default", "param") and is_bare:
+            raise _Unknown(say(origin))
+        if kind in ("constant", "default") or (kind == "param" and "of" not in origin):
             return [origin["value"]]
         if kind == "input":
             return self._of_input(origin)
-        if kind == "latest":
+        if kind in ("latest", "param"):
             return [value for each in origin["of"] for value in self._values_of(each, is_bare=is_bare)]
         if kind == "template":
             return [self._expanded(origin)]
@@ -132,9 +135,13 @@ def _is_explicit(wired: Wired, key: str) -> bool:
     return item is None or "explicit" in item.marks
 
 
-def _unset_params(wired: Wired) -> Iterator[tuple[str, Item]]:
+def _has_template(origins: list[Origin]) -> bool:
+    return any(origin["from"] == "template" or _has_template(origin.get("of", [])) for origin in origins)
+
+
+def _unset_params(wired: Wired, told: dict[str, Any]) -> Iterator[tuple[str, Item]]:
     for key, item in wired.interface.params.items():
-        if item.type.name == "path" and key not in wired.step.params:
+        if item.type.name == "path" and key not in told:
             yield key, item
 
 
@@ -155,12 +162,6 @@ def _paths_in(value: Any) -> list[str]:
     if not isinstance(value, str):
         raise _Unknown(f"a value that is no path: {say({'from': 'constant', 'value': value})}")
     return [value]
-
-
-def _of_schema(wired: Wired, key: str) -> Iterator[Reached]:
-    value = wired.step.params.get(key)
-    if isinstance(value, str) and value.lstrip()[:1] not in ("{", "[", ""):
-        yield Reached("reads files", key, value if "$" not in value else None, f"from {value}")
 
 
 def _listed(found: list[Reached]) -> list[Reached]:

@@ -130,7 +130,8 @@ class Literals:
             for key in list(values):
                 stands = self.at.get((wired.id, role, key))
                 if stands:
-                    self._set(values, _item(wired.interface, key), key, replaced(values[key], stands))
+                    written = values[key]
+                    self._set(values, _item(wired.interface, key), key, replaced(written, stands), written)
 
     def _replace_mappings(self, wired: Wired) -> None:
         step = wired.step
@@ -144,7 +145,8 @@ class Literals:
             elif isinstance(new, Literal):
                 del step.input_mappings[key]
                 if key not in step.inputs:  # which win
-                    self._set(step.inputs, wired.interface.reads.get(key), key, new.value)
+                    written = source if isinstance(source, str) and source.startswith(TEMPLATE) else None
+                    self._set(step.inputs, wired.interface.reads.get(key), key, new.value, written)
             else:
                 step.input_mappings[key] = new
 
@@ -181,12 +183,15 @@ class Literals:
             elif stand is not None and not self._is_first_pipe_read(wired, name):
                 step.input_mappings[name] = write_path(stand)
 
-    def _set(self, values: dict[str, Any], item: Item | None, key: str, value: Any) -> None:
-        """Put a template, or what was made of one, where it belongs; null where that is the default means unset."""
+    def _set(self, values: dict[str, Any], item: Item | None, key: str, value: Any, written: Any = None) -> None:
+        """Put a template, or what was made of one, where it belongs; null where that is the default means unset.
+
+        `written` is the template as it was, None for a value that a path or a name gave.
+        """
         if value is None and item is not None and item.default is None:
             values.pop(key, None)
         else:
-            values[key] = value if any(references(value)) else fitted(item, value)
+            values[key] = value if any(references(value)) else fitted(item, value, written)
 
     def _output(self, name: str, source: str) -> str:
         stands = self.at.get(("", OUTPUT, name))

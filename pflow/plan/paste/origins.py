@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan, Reference, Wired
+    from pflow.flow.plan import Plan, Reference, Wired, Write
     from pflow.flow.written import Part
     from pflow.interface import Item
     from pflow.paths import Path
@@ -52,13 +52,23 @@ def origins(plan: Plan, values: dict[str, Any]) -> Origins:
 
 
 class Came:
-    """What a step wrote under a key (a path into it), an input without a value, or what the pipe brings in."""
+    """What a step wrote under a key (a path into it), an input without a value, or what the pipe brings in.
 
-    def __init__(self, places: list[tuple[Any, ...]]) -> None:
+    Of several the latest counts; where a data flag is among them, which is stored only where nothing is, the first.
+    """
+
+    def __init__(self, places: list[tuple[Any, ...]], *, is_first: bool = False) -> None:
         self.places = places
+        self.is_first = is_first
 
     def __repr__(self) -> str:
-        return f"from {sorted(map(repr, self.places))}"
+        return f"{'first ' * self.is_first}from {sorted(map(repr, self.places))}"
+
+
+def _came(found: list[tuple[Path, Write]]) -> Came:
+    """What one name may mean: each write with the place that the name then stands for."""
+    places = [(write.step, write.key, place[len(write.target) :]) for place, write in found]
+    return Came(places, is_first=len(found) > 1 and any(write.is_data for _, write in found))
 
 
 class _Origins:
@@ -88,14 +98,14 @@ class _Origins:
                 origin = part.written
             else:
                 origin = meant[part.paths[0]] if len(part.paths) == 1 else _merged(list(meant.values()))
-            self._put(wired, part.key, item, origin)
+            self._put(wired, part.key, item, origin, part.written if part.is_template and part.paths else None)
         for key, item in wired.interface.reads.items():
             if key not in given or (key in wired.step.params and key not in wired.step.inputs):
                 self._by_name(wired, key, item)
 
-    def _put(self, wired: Wired, key: str, item: Item | None, origin: Any) -> None:
+    def _put(self, wired: Wired, key: str, item: Item | None, origin: Any, written: Any = None) -> None:
         if not _holds_source(origin):
-            origin = fitted(item, escaped(origin))
+            origin = fitted(item, escaped(origin), written)
         if not (origin is None and item is not None and item.default is None):
             self.found[wired.id, key] = origin
 
@@ -108,9 +118,7 @@ class _Origins:
         elif key in self.values and all(write.is_data for _, write in found):
             self._put(wired, key, item, self._of_input((key,)))
         elif found:
-            self.found[wired.id, key] = Came(
-                [(write.step, write.key, place[len(write.target) :]) for place, write in found]
-            )
+            self.found[wired.id, key] = _came(found)
         elif self.plan.first_read == (wired.id, key):
             if self._takes_stdin_by_template(wired):
                 return
@@ -135,8 +143,13 @@ class _Origins:
             return Came([(_ITEM, *reference.path[1:])])
         if reference.trouble or not reference.writes:
             return Came([("nothing", *reference.path)])
-        pairs = zip(reference.places, reference.writes, strict=False)
-        return Came([(write.step, write.key, place[len(write.target) :]) for place, write in pairs])
+        names = self.reaching.at[reference.step] if reference.step else self.reaching.end
+        found = {
+            (write.step, write.key): (there, write)
+            for place in reference.places
+            for there, write in self.reaching.find(names, place)
+        }  # whatever may stand there, not only what the path names
+        return _came([*found.values()] or list(zip(reference.places, reference.writes, strict=True)))
 
     def _of_input(self, path: Path) -> Any:
         name = str(path[0])
@@ -178,7 +191,7 @@ def _text(value: Any) -> str:
 def _merged(several: list[Any]) -> Any:
     if not all(isinstance(each, Came) for each in several):
         return several
-    return Came([place for each in several for place in each.places])
+    return Came([place for each in several for place in each.places], is_first=any(each.is_first for each in several))
 
 
 def _holds_source(origin: Any) -> bool:

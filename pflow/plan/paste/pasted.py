@@ -41,6 +41,8 @@ def pipe_of(flow: Flow, values: dict[str, Any]) -> str:
         text = write_pipe(make_sayable(as_literals(flow, values)))
     except ValueError as error:  # a mapping that is no path, in a flow that the rules refuse
         raise PflowError(f"cannot write the flow in pipe syntax: {error}", exit=BAD_DATA) from None
+    if "\0" in text:
+        raise PflowError("cannot write the flow in pipe syntax: it holds a NUL", hint=_JSON, exit=BAD_DATA)
     odd = different_origin(wire(flow), values, wire(parse_pipe([text], directory=flow.directory)))
     if odd:
         what = f"'{odd[1]}' of '{odd[0]}' would get something else"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pflow.errors import PflowError
 from pflow.flow.rewrite import escaped, reference
 from pflow.jsontext import text_of
+from pflow.stage.given import settle
 from pflow.templates import expand, parse_template
-from pflow.values import fit, from_text
+from pflow.values import fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,17 +29,17 @@ class Literal:
         self.value = value
 
 
-def fitted(item: Item | None, value: Any) -> Any:
+def fitted(item: Item | None, value: Any, written: Any = None) -> Any:
     """A value without references, as a template, for a read or param: as its type takes it, so that a flag can say it.
 
-    What is `[verbatim]` is no template; its dollars stand once.
+    `written` is the template that it was made of, if it was. What is `[verbatim]` is no template; its dollars stand
+    once.
     """
     if item is None:
         return value
     try:
         plain = expand(value, lambda path: path)
-        is_text = isinstance(plain, str) and item.type.name in ("int", "float", "bool", "list", "dict")
-        plain = from_text(item.type, plain) if is_text else fit(item.type, plain)
+        plain = fit(item.type, plain) if written is None else settle(item.name, item.type, written, plain)
     except (PflowError, ValueError):  # which the rules found, or the run will
         return value
     return plain if "verbatim" in item.marks else escaped(plain)

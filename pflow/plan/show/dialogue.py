@@ -40,13 +40,17 @@ class Dialogue:
     def decide(self) -> bool:
         """Show it, ask, and do what is said. Whether it is to run."""
         keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
-        show(plan_text(self.settled))
-        self.terminal.forget_typed()
+        self._show()
         while True:
             key = choose(self.terminal, _QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
             if key in ("r", "n"):
                 return key == "r"
             keys.get(key, lambda: self.terminal.say(_HELP))()
+
+    def _show(self) -> None:
+        """Show the plan; what was typed before it could be seen answers nothing."""
+        show(plan_text(self.settled))
+        self.terminal.forget_typed()
 
     def _explain(self) -> None:
         show(explained(self.settled) + "\n")
@@ -77,7 +81,7 @@ class Dialogue:
             return False
         self.settled = self.settled.without_flags(edited.flow)
         self.is_saved = False
-        show(plan_text(self.settled))
+        self._show()
         return True
 
     def _save(self) -> None:

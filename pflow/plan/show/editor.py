@@ -9,6 +9,7 @@ from pflow.errors import BAD_CONFIG, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
+    from typing import Any
 else:
     import _signal  # signal's C part, as in pflow.stage.signals
 
@@ -56,13 +57,14 @@ def _run_editor(file: str, terminal: int) -> None:
     if code == 126:
         raise PflowError(f"cannot run the editor '{editor}'", hint="set VISUAL or EDITOR", exit=BAD_CONFIG)
     if code:
-        how = f"exit code {code}" if code > 0 else f"signal {-code}"
+        how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"  # sh says 128+n
         raise PflowError(f"cannot take what was edited: the editor ended with {how}", exit=FAILED)
 
 
 def _run(argv: list[str], terminal: int) -> int:
     """Run a program on the terminal. ^C and ^\\ are its own while it runs."""
     kept = [(signum, _signal.getsignal(signum)) for signum in (_signal.SIGINT, _signal.SIGQUIT)]
+    modes = _modes(terminal)
     files = [(os.POSIX_SPAWN_DUP2, terminal, fd) for fd in (0, 1)]
     for signum, _ in kept:
         _signal.signal(signum, _signal.SIG_IGN)
@@ -72,6 +74,28 @@ def _run(argv: list[str], terminal: int) -> int:
     finally:
         for signum, handler in kept:
             _signal.signal(signum, handler)
+        _put_back(terminal, modes)
+
+
+def _modes(terminal: int) -> list[Any]:
+    """The modes of a terminal; none where it is gone."""
+    import termios
+
+    try:
+        return termios.tcgetattr(terminal)
+    except (termios.error, OSError):
+        return []
+
+
+def _put_back(terminal: int, modes: list[Any]) -> None:
+    """Give the terminal the modes that it had: an editor that was killed leaves its own."""
+    import termios
+
+    try:
+        if modes:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
+    except (termios.error, OSError):
+        return
 
 
 def _wait(pid: int) -> int:

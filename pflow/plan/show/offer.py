@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import PflowError
 from pflow.library.named import NUMBER, values_in
-from pflow.stage.failure import say
+from pflow.plan.saved import saved_flows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,32 +35,21 @@ class Offer:
         )
 
     def _flags(self) -> dict[str, str]:
-        """The flag of each input: its name, where that means no other step's too."""
+        """The flag of each input."""
         from pflow.flow.load import load_file
         from pflow.flow.wiring import wire
-        from pflow.run.flags import INPUT, FlowFlags
 
         flags = {name: "--" + name.replace("_", "-") for name in self.values}
         try:
-            targets = FlowFlags(wire(load_file(self.saved.file).flow)).targets
+            inputs = wire(load_file(self.saved.file).flow).inputs
         except PflowError:
             return flags
-        for name in flags:
-            meant = targets.get(name.replace("-", "_"), [])
-            way = next((each.way for each in meant if each.kind == INPUT and len(meant) > 1), flags[name])
-            flags[name] = way.replace("_", "-")
-        return flags
+        return {name: inputs[name].flag if name in inputs else flag for name, flag in flags.items()}
 
 
 def find_offer(sentence: str) -> Offer | None:
     """The saved flow that does this, or one that is meant by it as far as words tell; None where there is none."""
-    from pflow.library.library import list_saved
-
-    try:
-        there = [saved for saved in list_saved() if not saved.fault and saved.description]
-    except PflowError as error:  # a library that cannot be read is said, and nobody's plan needs it
-        say("pflow", error.message)
-        return None
+    there = [saved for saved in saved_flows() if saved.description]
     for saved in there:
         values = _same_but_for_values(sentence, saved)
         if values is not None:
@@ -75,15 +64,15 @@ def _meant(sentence: str, there: list[Saved]) -> Offer | None:
     abouts = [About(saved.name, saved.description) for saved in there]
     if not abouts:
         return None
-    try:
-        matches = nearest(sentence, abouts)
-    except PflowError:  # of the model that compares meanings: words have to do
-        matches = nearest(sentence, abouts, by_meaning=False)
-    name = next((match.about.name for match in matches if match.is_meant), None)
+    name = next((match.about.name for match in nearest(sentence, abouts) if match.is_meant), None)
     if name is None:
         return None
     saved = next(saved for saved in there if saved.name == name)
-    return Offer(saved, fill(saved.inputs, sentence), is_same=False)
+    found = fill(saved.inputs, sentence)
+    known = {named.text for named in values_in(saved.description)}
+    if any(named.text not in known for named in found.unused):
+        return None  # the flow does nothing with what the sentence names
+    return Offer(saved, found.values, is_same=False)
 
 
 def _same_but_for_values(sentence: str, saved: Saved) -> dict[str, Any] | None:

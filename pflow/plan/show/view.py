@@ -12,6 +12,7 @@ from pflow.flow.explaining.pipe_lines import pipe_lines
 from pflow.flow.explaining.sayings import said, value_text
 from pflow.flow.explaining.step_text import step_lines
 from pflow.flow.findings import Finding
+from pflow.jsontext import encode
 from pflow.plan.paste.pasted import pipe_of
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ def _inputs(settled: Settled, account: Account) -> list[tuple[str, ...]]:
 
 def _value(values: dict[str, Any], need: Account) -> str:
     if need["name"] in values:
-        return value_text(values[need["name"]])
+        return _in_json(values[need["name"]])
     if need["pipe"]:
         return "what comes through the pipe"
     return "(asked for when it runs)" if need["required"] else "unset"
@@ -148,11 +149,20 @@ def _tells(origins: list[Account]) -> bool:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    first = origins[0]
-    if first["from"] == "input" and first["path"] in values:
-        return f"{value_text(values[first['path']])} ({said(origins)})"
+    """Where a value comes from; the value itself stands before that, where the words would cut it."""
+    first, words = origins[0], said(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
-        text = clean(first["value"])
-        rest = cells(text) - _VALUE
-        return text if rest <= 0 else f"{shorten(text, _VALUE)} ({rest:,} letters more)"
-    return said(origins)
+        return _whole(clean(first["value"]))
+    is_input = first["from"] == "input" and first["path"] in values
+    value = values[first["path"]] if is_input else first.get("text", first.get("value"))
+    text = _in_json(value)
+    return f"{text} ({words})" if is_input or not text.startswith(value_text(value)) else words
+
+
+def _in_json(value: Any) -> str:
+    return _whole(clean(str(encode(value, escape=False), "utf-8")))
+
+
+def _whole(text: str) -> str:
+    rest = cells(text) - _VALUE
+    return text if rest <= 0 else f"{shorten(text, _VALUE)} ({rest:,} letters more)"

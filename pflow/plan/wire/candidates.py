@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 """How far into shapes parts are looked for."""
-_LOOKED_AT = 50
-"""How many steps before one are looked at for what it may want."""
-_MOST = 500
-"""How many candidates of one read are held; the latest steps come first."""
+MOST = 500
+"""How many candidates of one read are looked for, latest steps first: where there are as many, none is the only one."""
 
 INPUT = ""
 """Stands for the writer of a declared input."""
@@ -31,18 +29,17 @@ INPUT = ""
 class Candidate:
     """A source that a mapping may name: its path, its type, and the step that writes it (INPUT for none).
 
-    `is_part` for a member of a shape, `is_sure` when it is there on every way; `fit` is MAYBE or YES.
+    `is_part` for a member of a shape; `fit` is MAYBE or YES.
     """
 
-    __slots__ = ("fit", "is_part", "is_sure", "path", "type", "writer")
+    __slots__ = ("fit", "is_part", "path", "type", "writer")
 
-    def __init__(self, path: Path, type: Type, writer: str, fit: int, *, is_part: bool, is_sure: bool) -> None:
+    def __init__(self, path: Path, type: Type, writer: str, fit: int, *, is_part: bool) -> None:
         self.path = path
         self.type = type
         self.writer = writer
         self.fit = fit
         self.is_part = is_part
-        self.is_sure = is_sure
 
     @property
     def text(self) -> str:
@@ -59,12 +56,12 @@ def candidates(view: View, gap: Gap, wanted: Type | None = None) -> list[Candida
     Where a file is written, and what a command is, no write is to decide: such a read takes an input.
     """
     found = []
-    for path, type, writer, is_sure in _sources(view, gap):
+    for path, type, writer in _sources(view, gap):
         for below, part in _parts(type):
             fit = fits(part, wanted or gap.item.type)
-            if fit != NO and write_path(path + below) != gap.written:
-                found.append(Candidate(path + below, part, writer, fit, is_part=bool(below), is_sure=is_sure))
-        if len(found) >= _MOST:
+            if fit != NO and (gap.written is None or write_path(path + below) != gap.written):
+                found.append(Candidate(path + below, part, writer, fit, is_part=bool(below)))
+        if len(found) >= MOST:
             break
     return found
 
@@ -75,7 +72,7 @@ def written(view: View, writer: Wired, gap: Gap) -> Iterator[Candidate]:
     if item is not None and "secret" not in item.marks:
         type = view.plan.write_type(Write(writer.id, item.name, writer.place_of(item.name), item))
         if fits(type, gap.item.type) == YES:
-            yield Candidate((writer.id, item.name), type, writer.id, YES, is_part=False, is_sure=True)
+            yield Candidate((writer.id, item.name), type, writer.id, YES, is_part=False)
 
 
 def is_of_type(candidate: Candidate, gap: Gap) -> bool:
@@ -88,22 +85,37 @@ def is_of_type(candidate: Candidate, gap: Gap) -> bool:
     return there.name == wanted.name or {there.name, wanted.name} == {"int", "float"}
 
 
-def _sources(view: View, gap: Gap) -> Iterator[tuple[Path, Type, str, bool]]:
-    """Each whole thing that there is: its path, its type, who writes it, and whether it is sure to be there."""
+def is_of(view: View, path: Path, candidate: Candidate) -> bool:
+    """Whether a candidate is of the step or the input that a wrong path names, if it names one."""
+    root = path[0]
+    return root == candidate.path[0] or (root not in view.steps and root not in view.flow.inputs)
+
+
+def is_sure(view: View, gap: Gap, candidate: Candidate) -> bool:
+    """Whether a candidate is there on every way to the gap's step."""
+    if candidate.writer != INPUT:
+        return is_certain(view.plan, {candidate.writer}, gap.step)
+    batch = view.steps[gap.step].step.batch
+    if batch is not None and candidate.path == (batch.item,):
+        return True
+    given = view.plan.inputs[str(candidate.path[0])]
+    return given.required or given.has_default
+
+
+def _sources(view: View, gap: Gap) -> Iterator[tuple[Path, Type, str]]:
+    """Each whole thing that there is: its path, its type, and who writes it."""
     plan, wired = view.plan, view.steps[gap.step]
     if wired.step.batch is not None:
-        yield (wired.step.batch.item,), wired.item_type, INPUT, True
+        yield (wired.step.batch.item,), wired.item_type, INPUT
     for name in plan.flow.inputs:
         given = plan.inputs[name]
         if not given.secret:
-            yield (name,), given.type, INPUT, given.required or given.has_default
+            yield (name,), given.type, INPUT
     if gap.is_explicit:
         return
-    before = [each for each in view.before(gap.step) if view.ways.leads_to(each.id, gap.step)]
-    for writer in before[: -_LOOKED_AT - 1 : -1]:
-        is_sure = is_certain(plan, {writer.id}, gap.step)
+    for writer in reversed([each for each in view.before(gap.step) if view.ways.leads_to(each.id, gap.step)]):
         for path, type in _writes(view, writer):
-            yield path, type, writer.id, is_sure
+            yield path, type, writer.id
 
 
 def _writes(view: View, writer: Wired) -> Iterator[tuple[Path, Type]]:

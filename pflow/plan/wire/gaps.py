@@ -62,20 +62,21 @@ def mapping_place(step: str, key: str) -> str:
     return f"mappings.{step}.input_mappings.{key}"
 
 
-def find_gaps(plan: Plan, findings: Sequence[Finding]) -> tuple[View, list[Gap]]:
+def find_gaps(plan: Plan, errors: Sequence[Finding]) -> tuple[View, list[Gap]]:
     """The gaps of a flow, in the order that its steps run in, and the view that they were found in."""
     view = View(plan, doubled_ids(plan.flow))
-    return view, list(_Finding(view, findings).gaps())
+    return view, list(_Finding(view, errors).gaps())
 
 
 class _Finding:
-    def __init__(self, view: View, findings: Sequence[Finding]) -> None:
+    def __init__(self, view: View, errors: Sequence[Finding]) -> None:
         self.view = view
         self.plan = view.plan
-        errors = [each for each in findings if not each.is_warning and each.rule in ("PF14", "PF15")]
-        self.wrong = {each.place: each.message for each in errors}
+        self.wrong = {each.place: each.message for each in errors if each.rule in ("PF14", "PF15")}
         self.carried = carried_into(view.plan)
         self.origins = Origins(view.plan)
+        ways = view.ways
+        self.may_write = sum(ways.bits[id] for id in ways.order if _may_write(view.plan.steps[id]))
 
     def gaps(self) -> Iterator[Gap]:
         for id in self.view.ways.order:
@@ -115,7 +116,7 @@ class _Finding:
             return Gap(id, item, WRONG, reason=misfit)
         if self.view.is_written_before(key, id) or key in self.plan.flow.inputs:
             return self._idle(wired, item)
-        if self.view.is_written_beside(key, id) or any(map(_may_write, self.view.before(id))):
+        if self.view.is_written_beside(key, id) or self.view.ways.before[id] & self.may_write:
             return None
         if not item.required:
             return self._idle(wired, item)

@@ -7,7 +7,7 @@ from pflow.flow.naming import is_near
 from pflow.flow.rewrite import rewritten
 from pflow.flow.rules.fits import YES
 from pflow.paths import parse_path, write_path
-from pflow.plan.wire.candidates import candidates
+from pflow.plan.wire.candidates import MOST, candidates, is_of, is_sure
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def _meant(view: View, gap: Gap, path: Path) -> Candidate | None:
     """What a path was meant for: what is written nearly so, else what ends as it does, else what ends nearly so."""
     is_template = isinstance(gap.written, str) and gap.written.startswith(TEMPLATE)
     there = candidates(view, gap, Type("any") if is_template else gap.item.type)
-    there = [each for each in there if each.is_sure and each.fit == YES]
+    there = [each for each in there if each.fit == YES and is_of(view, path, each)] if len(there) < MOST else []
     written, last = write_path(path), str(path[-1])
     ways: tuple[Callable[[Candidate], bool], ...] = (
         lambda each: is_near(each.text, written),
@@ -62,5 +62,5 @@ def _meant(view: View, gap: Gap, path: Path) -> Candidate | None:
     for way in ways:
         found = [each for each in there if way(each)]
         if found:
-            return found[0] if len(found) == 1 else None
+            return found[0] if len(found) == 1 and is_sure(view, gap, found[0]) else None
     return None

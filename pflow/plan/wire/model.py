@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.findings import Finding
 from pflow.flow.flow import TEMPLATE
+from pflow.plan.change.faults import errors_of
 from pflow.plan.wire.settle import Settled, mapped
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ class Judge:
         findings = [*self._others(document), *self._misplaced(document["mappings"])]
         settled = list(self._settled(document["mappings"]))
         findings += [finding for each in settled for finding in self._of_source(each)]
-        return settled, findings or _errors(mapped(self.flow, settled))
+        return settled, findings or errors_of(mapped(self.flow, settled))
 
     def _others(self, document: dict[str, Any]) -> Iterator[Finding]:
         """A finding for each member that is no mapping and not as the flow has it."""
@@ -116,10 +117,3 @@ def roots_of(source: Any) -> list[str] | None:
         return [str(path[0]) for path in parse_source(source).paths]
     except ValueError:
         return None
-
-
-def _errors(flow: Flow) -> list[Finding]:
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-
-    return [each for each in check(wire(flow)) if not each.is_warning]

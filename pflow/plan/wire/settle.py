@@ -5,18 +5,21 @@ from __future__ import annotations
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import STDIN, carried_into
 from pflow.flow.rules.fits import YES
-from pflow.plan.wire.candidates import INPUT, candidates, is_of_type, written
+from pflow.paths import parse_path
+from pflow.plan.wire.candidates import INPUT, MOST, candidates, is_of, is_of_type, is_sure, written
 from pflow.plan.wire.gaps import IDLE
 from pflow.plan.wire.gaps import INPUT as AS_INPUT
 from pflow.plan.wire.mend import mended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+    from typing import Any
 
     from pflow.flow.flow import Flow, Mapped
     from pflow.flow.pipe.carry import Carried
     from pflow.flow.rules.view import View
+    from pflow.paths import Path
     from pflow.plan.wire.candidates import Candidate
     from pflow.plan.wire.gaps import Gap
 
@@ -42,19 +45,20 @@ class Open:
         self.candidates = candidates
 
 
-def settle(view: View, gaps: list[Gap]) -> tuple[list[Settled], list[Open]]:
-    """What can be settled, and what is left. Of an optional read, or a flow's input, nothing is left."""
+def settle(view: View, gaps: list[Gap], refused: Collection[str] = ()) -> tuple[list[Settled], list[Open]]:
+    """What can be settled, apart from the places `refused`, and what is left: no optional read, no flow's input."""
     settled: list[Settled] = []
     left: list[Open] = []
     claimed: dict[str, int] = {}
     carried = carried_into(view.plan) if gaps else {}
     for gap in gaps:
-        found = _Choice(view, gap, carried[gap.step]).settled()
+        choice = _Choice(view, gap, carried[gap.step])
+        found = choice.settled() if gap.place not in refused else None
         if found is not None:
             settled.append(found)
             claimed[str(found.source)] = claimed.get(str(found.source), 0) + 1
         elif gap.kind != IDLE:
-            left.append(Open(gap, candidates(view, gap)))
+            left.append(Open(gap, choice.there))
     doubtful = [
         each for each in settled if each.why == _ONLY and each.gap.is_explicit and claimed[str(each.source)] > 1
     ]
@@ -67,8 +71,9 @@ def mapped(flow: Flow, settled: list[Settled]) -> Flow:
     from copy import deepcopy
 
     wired = deepcopy(flow)
+    steps = {step.id: step for step in wired.steps}
     for each in settled:
-        wired.step(each.gap.step).input_mappings[each.gap.item.name] = each.source
+        steps[each.gap.step].input_mappings[each.gap.item.name] = each.source
     return wired
 
 
@@ -84,6 +89,16 @@ _PIPE = "it is what the pipe carries there"
 _ONLY = "it is the only one of the type"
 
 
+def _path(written: Any) -> Path:
+    """A source that is a path; empty for any other."""
+    if not isinstance(written, str) or written.startswith(TEMPLATE):
+        return ()
+    try:
+        return parse_path(written)
+    except ValueError:
+        return ()
+
+
 class _Choice:
     """The choice of one gap's source: the first of the ways that finds one candidate; none where it finds more."""
 
@@ -92,20 +107,17 @@ class _Choice:
         self.gap = gap
         self.carried = carried
         self.names = {gap.item.name, *gap.item.flags}
-        self._there: list[Candidate] | None = None
-
-    @property
-    def there(self) -> list[Candidate]:
-        if self._there is None:
-            self._there = [each for each in candidates(self.view, self.gap) if each.fit == YES]
-        return self._there
+        self.wrong = _path(gap.written)
+        self.there = [] if gap.kind == IDLE else candidates(view, gap)
 
     def settled(self) -> Settled | None:
         source = mended(self.view, self.gap)
         if source is not None:
             return Settled(self.gap, source, _NEAR)
-        if isinstance(self.gap.written, list) or str(self.gap.written).startswith(TEMPLATE):
-            return None  # it says more than one path could
+        if self.gap.written is not None and not self.wrong:
+            return None  # it says more than one path could, or what no path says
+        if len(self.there) >= MOST or self._is_of_another():
+            return None
         for why, find in self._ways():
             found = find()
             if len(found) > 1 and why != _PIPE:
@@ -115,20 +127,22 @@ class _Choice:
                 return Settled(self.gap, texts[0] if len(texts) == 1 else texts, why)
         return None
 
+    def _is_of_another(self) -> bool:
+        """Whether a wrong path names one step, or input, and ends as what another has: either may be the slip."""
+        ends = [each for each in self.there if self.wrong and each.name == str(self.wrong[-1])]
+        return not all(map(self._is_meant, ends))
+
     def _ways(self) -> list[tuple[str, Callable[[], list[Candidate]]]]:
         if self.gap.kind == IDLE:
             return [(_PIPE, self._piped)]
         ways = [(_NAME, self._named), (_PART, self._parts), (_PIPE, self._piped)]
         return ways if self.gap.kind == AS_INPUT else [*ways, (_ONLY, self._only)]
 
-    def _sure(self) -> list[Candidate]:
-        return [each for each in self.there if each.is_sure]
-
     def _named(self) -> list[Candidate]:
-        return [each for each in self._sure() if not each.is_part and each.name in self.names]
+        return self._of(lambda each: not each.is_part and each.name in self.names)
 
     def _parts(self) -> list[Candidate]:
-        return [each for each in self._sure() if each.is_part and each.name in self.names]
+        return self._of(lambda each: each.is_part and each.name in self.names)
 
     def _piped(self) -> list[Candidate]:
         """What a pipe would carry into the read: several writes where several ways lead there."""
@@ -136,13 +150,20 @@ class _Choice:
         if "pipe" not in self.gap.item.marks or not self.carried.is_sure or STDIN in writers:
             return []
         found = [each for id in writers for each in written(self.view, self.view.steps[id], self.gap)]
-        return found if len(found) == len(writers) else []
+        return found if len(found) == len(writers) and all(map(self._is_meant, found)) else []
 
     def _only(self) -> list[Candidate]:
-        found = [each for each in self.there if is_of_type(each, self.gap)]
-        if not self.gap.is_explicit:
-            return found if all(each.is_sure for each in found) else []
-        return [each for each in found if each.is_sure and not self._is_used(each)] if len(found) == 1 else found
+        found = self._of(lambda each: is_of_type(each, self.gap))
+        return [] if self.gap.is_explicit and len(found) == 1 and self._is_used(found[0]) else found
+
+    def _of(self, is_one: Callable[[Candidate], bool]) -> list[Candidate]:
+        """The candidates that are such ones: one only where it is sure to be there."""
+        found = [each for each in self.there if each.fit == YES and is_one(each) and self._is_meant(each)]
+        return [] if len(found) == 1 and not is_sure(self.view, self.gap, found[0]) else found
+
+    def _is_meant(self, candidate: Candidate) -> bool:
+        """Whether a candidate is not of another step than the one that a wrong path names."""
+        return not self.wrong or is_of(self.view, self.wrong, candidate)
 
     def _is_used(self, candidate: Candidate) -> bool:
         """Whether an input is there for another read: then it is not this one's for being of its type."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import OK
-from pflow.plan.change.give import Change, flow_words, give, say, show
-from pflow.plan.change.place import check_writable, place_of
+from pflow.plan.change.faults import errors_of, tell_findings
+from pflow.plan.change.give import Change, check_options, give, give_result, say, show
+from pflow.plan.change.place import place_of
 from pflow.plan.hearing import unsettled
 
 TYPE_CHECKING = False
@@ -20,34 +21,32 @@ if TYPE_CHECKING:
 
     Options = dict[str, Any]
 
+_MOST_NAMES = 5
+
 
 class Wiring:
-    """What became of a flow: the mappings that were found, the gaps that are left, and every finding at the end."""
+    """What became of a flow: the mappings that were found, the gaps that are left, and every error at the end."""
 
     def __init__(self, old: Flow) -> None:
         self.old = old
         self.flow = old
         self.settled: list[Settled] = []
+        self.refused: set[str] = set()
+        """The places of mappings that would break a rule."""
         self.left: list[Open] = []
-        self.findings: list[Finding] = []
+        self.errors = errors_of(old)
 
-    def take(self, settled: Sequence[Settled]) -> None:
-        """Add mappings to the flow, and look again what the rules say."""
+    def takes(self, settled: Sequence[Settled]) -> bool:
+        """Add mappings to the flow, unless they break a rule that it keeps without them; whether it has them."""
         from pflow.plan.wire.settle import mapped
 
+        flow = mapped(self.flow, list(settled))
+        errors = errors_of(flow)
+        if {(each.rule, each.place) for each in errors} - {(each.rule, each.place) for each in self.errors}:
+            return False
         self.settled += settled
-        self.flow = mapped(self.flow, list(settled))
-        self.check()
-
-    def check(self) -> None:
-        from pflow.flow.rules import check
-        from pflow.flow.wiring import wire
-
-        self.findings = check(wire(self.flow))
-
-    @property
-    def errors(self) -> list[Finding]:
-        return [each for each in self.findings if not each.is_warning]
+        self.flow, self.errors = flow, errors
+        return True
 
 
 def main_wire(words: Sequence[str], options: Options) -> int:
@@ -58,10 +57,8 @@ def main_wire(words: Sequence[str], options: Options) -> int:
     """
     from pflow.flow.take import take_flow
 
-    words = flow_words(words, options)
     place = place_of(words)
-    if options.get("write"):
-        check_writable(place)
+    check_options(place, options)
     loaded = take_flow(words)
     errors = [each for each in loaded.findings if not each.is_warning]
     if errors:
@@ -81,14 +78,23 @@ def main_wire(words: Sequence[str], options: Options) -> int:
 def wire_flow(flow: Flow, place: Place, options: Options) -> Wiring:
     """Wire as far as names and types leave one answer, and as far as a model tells; say what was found, and why."""
     wiring = Wiring(flow)
-    wiring.check()
     while settled := _round(wiring):
-        wiring.take(settled)
-        _tell(settled)
+        _tell(_taken(wiring, settled))
     if wiring.left and not _stuck(wiring):
         _ask(wiring, place, options)
     _tell_left(wiring)
     return wiring
+
+
+def _taken(wiring: Wiring, settled: list[Settled]) -> list[Settled]:
+    """Those of some mappings that the flow takes."""
+    if wiring.takes(settled):
+        return settled
+    if len(settled) == 1:
+        wiring.refused.add(settled[0].gap.place)
+        return []
+    half = len(settled) // 2
+    return [*_taken(wiring, settled[:half]), *_taken(wiring, settled[half:])]
 
 
 def _round(wiring: Wiring) -> list[Settled]:
@@ -98,21 +104,21 @@ def _round(wiring: Wiring) -> list[Settled]:
     from pflow.plan.wire.settle import settle
 
     done = {each.gap.place for each in wiring.settled}
-    view, gaps = find_gaps(wire(wiring.flow), wiring.findings)
-    settled, wiring.left = settle(view, [gap for gap in gaps if gap.place not in done])
+    view, gaps = find_gaps(wire(wiring.flow), wiring.errors)
+    settled, wiring.left = settle(view, [gap for gap in gaps if gap.place not in done], wiring.refused)
     return settled
 
 
 def _ask(wiring: Wiring, place: Place, options: Options) -> None:
     """Have a model tell what is left. Where none can, and the flow passes without, it is let be."""
     from pflow.flow.wiring import wire
-    from pflow.models.capable import NoCapableModel
-    from pflow.plan.hearing import Request, capable, hear
+    from pflow.models.capable import NoCapableModel, choose_capable
+    from pflow.plan.hearing import Request, hear
     from pflow.plan.wire.model import Judge
     from pflow.plan.wire.words import SYSTEM, findings_text, task_text, wire_schema
 
     try:
-        model = capable(options.get("model"), f"wire {_names(wiring.left)} in '{place}'")
+        model = choose_capable(options.get("model"), f"wire {_names(wiring.left)} in '{place}'")
     except NoCapableModel as error:
         if not wiring.errors:
             return
@@ -124,7 +130,7 @@ def _ask(wiring: Wiring, place: Place, options: Options) -> None:
         raise _unwired(wiring, place, options, heard.result, heard.findings)
     answered = {(each.gap.step, each.gap.item.name) for each in heard.result}
     wiring.left = [each for each in wiring.left if (each.gap.step, each.gap.item.name) not in answered]
-    wiring.take(heard.result)
+    wiring.takes(heard.result)
     _tell(heard.result)
 
 
@@ -145,7 +151,9 @@ def _no_model(wiring: Wiring, place: Place, options: Options, error: PflowError)
 
 
 def _names(left: Sequence[Open]) -> str:
-    return ", ".join([str(each.gap) for each in left if each.gap.is_needed] or [str(each.gap) for each in left])
+    names = [str(each.gap) for each in left if each.gap.is_needed] or [str(each.gap) for each in left]
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*names[:_MOST_NAMES], *more])
 
 
 def _unwired(
@@ -162,8 +170,7 @@ def _unwired(
 
 
 def _cannot(place: Place, findings: Sequence[Finding], why: str = "no mapping puts this right") -> PflowError:
-    for finding in findings:
-        say(str(finding))
+    tell_findings(findings)
     return unsettled(f"cannot wire '{place}': {why}", findings, hint="nothing was written")
 
 
@@ -187,8 +194,6 @@ def _what_is_right(wiring: Wiring) -> str:
 
 
 def _give_unchanged(change: Change, options: Options) -> int:
-    from pflow.plan.change.give import give_result
-
     give_result(change, options)
     return OK
 
