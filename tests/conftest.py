@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +18,9 @@ _cache = tempfile.TemporaryDirectory(prefix="pflow-cache-")
 os.environ["XDG_CACHE_HOME"] = _cache.name
 for name in ("NO_COLOR", "CLICOLOR_FORCE"):
     os.environ.pop(name, None)
+
+# What a shell starts in the background ignores SIGINT, and so would every program that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")

@@ -93,15 +93,11 @@ class _Sentence:
         self.terminal = None if flags.yes or flags.is_dry else open_terminal()
 
     def run(self) -> int:
-        from pflow.stage.stdout import divert_prints
+        from pflow.stage.stdout import Diverted
 
-        stdout = divert_prints()  # what a model's library prints is no result
-        try:
+        with Diverted():  # what a model's library prints is no result
             offer = None if self.flags.fresh else self._offer()
             settled = self._decide(self._settled(offer), is_own=offer is not None)
-        finally:
-            os.dup2(stdout, 1)
-            os.close(stdout)
         return OK if settled is None else self._run(settled)
 
     def _offer(self) -> Offer | None:

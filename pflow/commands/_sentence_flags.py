@@ -61,7 +61,9 @@ class SentenceFlags:
                 if not equals and not rest:
                     raise PflowError(f"cannot take {name}: it needs a value", hint=f"{name}=VALUE", exit=USAGE)
                 self._take(name, value if equals else rest.pop())
-            elif word in ("--yes", "--fresh", "--help", "-h"):
+            elif name in ("--yes", "--fresh", "--help", "-h"):
+                if equals:
+                    raise PflowError(f"cannot take '{word}': {name} has no value", hint=name, exit=USAGE)
                 names.add(word)
             else:
                 self._pass_on(word, rest)

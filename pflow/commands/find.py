@@ -118,7 +118,8 @@ def _choice(flags: dict[str, list[str]], name: str, choices: tuple[str, ...]) ->
 def _number(text: str) -> int:
     if text.isascii() and text.isdecimal() and 0 < len(text.lstrip("0")) < 10:
         return int(text)
-    raise PflowError(f"cannot take '-n {text}': it is a number from 1 on", hint="pflow find --help", exit=WRONG_FLAGS)
+    what = f"cannot take '-n {text}': it takes a number from 1 on"
+    raise PflowError(what, hint="pflow find --help", exit=WRONG_FLAGS)
 
 
 def _percent(match: Match) -> int:
@@ -126,14 +127,14 @@ def _percent(match: Match) -> int:
 
 
 def _json(found: list[tuple[Saved, Match]]) -> str:
-    from pflow.jsontext import encode
+    from pflow.commands._json import json_line
 
     entries = [
         {"name": saved.name, "description": saved.description, "near": _percent(match), "meant": match.is_meant}
         | {"file": saved.file}
         for saved, match in found
     ]
-    return str(encode(entries, escape=False), "utf-8") + "\n"
+    return json_line(entries).decode()
 
 
 def _table(found: list[tuple[Saved, Match]], when: str) -> str:

@@ -34,12 +34,14 @@ def command(as_json: bool, when: str) -> int:
     pflow list
     pflow list --json
     """
+    from pflow.commands._json import print_json
     from pflow.library.library import list_saved
     from pflow.stage.failure import say
 
     saved = list_saved()
     if as_json:
-        return _print_json(saved)
+        print_json([_entry(each) for each in saved])
+        return 0
     for each in saved:
         if each.fault:
             say("pflow list", each.fault)
@@ -78,18 +80,6 @@ def _short(name: str, given: dict[str, Any]) -> str:
     from pflow.jsontext import text_of
 
     return f"[{name}={shorten(text_of(given['default']), _LONGEST)}]"
-
-
-def _print_json(saved: list[Saved]) -> int:
-    from pflow.jsontext import encode
-    from pflow.stage.failure import sayable
-    from pflow.stage.stdout import write_pieces
-
-    entries = [_entry(each) for each in saved]
-    for entry in entries:
-        entry.update({key: sayable(entry[key]) for key in ("name", "file", "fault") if key in entry})
-    write_pieces(1, [encode(entries, escape=False), b"\n"])
-    return 0
 
 
 def _entry(saved: Saved) -> dict[str, Any]:

@@ -128,8 +128,9 @@ def _is_file(fd: int) -> bool:
 def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     from pflow.flow.subflow import saved_flow
 
-    if saved_flow(words[0]) is not None:
-        return _run_flow(words, closed)
+    for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
+        if saved_flow(name) is not None:
+            return _run_flow([name, *words[1:]], closed)
     if len(words[0].split()) > 1:
         from pflow.commands._sentence import is_sentence, main
 

@@ -14,7 +14,8 @@ USAGE = Usage(
 )
 USAGE.description = """\
 The client starts it, in the directory where paths begin. Most clients are told of it in a file of theirs, as
-  {"mcpServers": {"pflow": {"command": "pflow", "args": ["mcp", "serve"]}}}
+  {"mcpServers": {"pflow":
+    {"command": "pflow", "args": ["mcp", "serve"]}}}
 
 where the words after serve are further args, and an env may hold PFLOW_MODEL. A client that does not find pflow needs
 its whole path, which command -v pflow prints.

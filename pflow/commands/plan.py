@@ -28,8 +28,7 @@ class _Command(FlowCommand):
     def notes() -> list[str]:
         from pflow.plan.limits import LIMITS
 
-        rows = {**LIMITS, "PL10": "to --wire an answer adds mappings only, and only those that were asked for"}
-        return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in rows.items())])]
+        return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])]
 
 
 def _is_changed(words: list[str], flow: str) -> bool:
@@ -173,11 +172,9 @@ def _checked(flow: Flow) -> Flow:
 
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> Flow:
-    import os
-
     from pflow.commands._planning import in_order, mention, plan
     from pflow.plan.show.offer import find_offer
-    from pflow.stage.stdout import divert_prints
+    from pflow.stage.stdout import Diverted
 
     planned = []
 
@@ -188,10 +185,6 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
         planned.append(plan(sentence, model, timeout, fresh=fresh))
         return 0
 
-    stdout = divert_prints()  # what a model's library prints is no result
-    try:
+    with Diverted():  # what a model's library prints is no result
         in_order(work)
-    finally:
-        os.dup2(stdout, 1)
-        os.close(stdout)
     return planned[0].flow

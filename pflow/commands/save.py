@@ -6,6 +6,7 @@ import click
 
 from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
+from pflow.flow.pipe.redirection import is_rest
 from pflow.flow.pipe.scan import is_sign
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ class _Command(FlowCommand):
     def flow_last(self, words: list[str]) -> list[str]:
         options, rest = self._split(words)
         more, flow = self._split(rest[1:])
-        is_pipe = any(is_sign(word) or word == "=" for word in flow)  # an = is what the shell left of => beside a file
+        is_pipe = any(is_sign(word) or is_rest(word) for word in flow)
         last, others = ([], flow[1:]) if is_pipe else self._split(flow[1:])
         return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
 

@@ -105,4 +105,18 @@ def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
 
     name = flow_name(file.rpartition("/")[2])
     about = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name, file))]
-    return brief_text(explain(plan, findings), about, terminal_width(), colour_of(1, when))
+    account = explain(plan, findings)
+    if account["pipe"] is None and plan.flow.inputs:
+        account["pipe"] = _with_defaults(plan)
+    return brief_text(account, about, terminal_width(), colour_of(1, when))
+
+
+def _with_defaults(plan: Plan) -> str | None:
+    """The pipe syntax of a flow that declares inputs, with their defaults in it."""
+    from pflow.flow.explain import without_secrets
+    from pflow.plan.paste.pasted import pipe_of
+
+    try:
+        return pipe_of(without_secrets(plan), {})
+    except PflowError:
+        return None

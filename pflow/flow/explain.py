@@ -56,12 +56,12 @@ def _pipe(plan: Plan) -> tuple[str | None, str]:
     from pflow.flow.pipe import write_pipe
 
     try:
-        return write_pipe(_without_secrets(plan)).rstrip("\n"), ""
+        return write_pipe(without_secrets(plan)).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)
 
 
-def _without_secrets(plan: Plan) -> Flow:
+def without_secrets(plan: Plan) -> Flow:
     """The flow as it is written, a mask in place of each secret."""
     masked = copy(plan.flow)
     masked.steps = [_masked(step, plan.steps[step.id]) for step in masked.steps]

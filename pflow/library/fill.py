@@ -81,7 +81,7 @@ class _Input:
         from pflow.values import from_text
 
         assert self.one is not None
-        found = [from_text(self.one, place.named.text) for place in places]
+        found = [from_text(self.one, place.named.expanded) for place in places]
         return found if self.is_list else found[0]
 
     def takes(self, place: Place) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 URL, PATH, NUMBER, QUOTED = "url", "path", "number", "quoted"
@@ -29,6 +30,11 @@ class Named:
         self.end = end
 
     @property
+    def expanded(self) -> str:
+        """The text; a path that begins with ~ as a shell would expand it, for in a sentence none has."""
+        return os.path.expanduser(self.text) if self.kind == PATH else self.text
+
+    @property
     def number(self) -> int | float:
         return float(self.text) if "." in self.text else int(self.text)
 
@@ -53,4 +59,4 @@ def _kind_in_quotes(text: str) -> str:
 
 def _is_path(text: str) -> bool:
     """Whether a word is a path: it has a slash, or ends as a file's name does."""
-    return text.lower() not in _NO_PATHS and ("/" in text or bool(_EXTENSION.search(text)))
+    return text.lower() not in _NO_PATHS and ("/" in text or bool(_EXTENSION.search(text) and "@" not in text))

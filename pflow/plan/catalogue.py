@@ -10,12 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from llm import Model
+
     from pflow.flow.kinds import Kind
     from pflow.interface import Interface, Item
     from pflow.library.library import Saved
 
 ROOM = 24_000
 """Characters of the catalogue; past them, those that matter."""
+
+_ROOM_SMALL = 3_000
+"""Of the nodes that come with pflow, and little more."""
 
 _MOST_FLOWS = 40
 """Saved flows that are told in full: each has to be loaded for that."""
@@ -40,6 +45,13 @@ class _Entry:
         self.name = name
         self.text = text
         self.is_bundled = is_bundled
+
+
+def room_for(model: Model) -> int:
+    """How many characters of catalogue a model is told."""
+    from pflow.models.capable import is_small
+
+    return _ROOM_SMALL if is_small(model) else ROOM
 
 
 def catalogue(sentence: str, room: int = ROOM) -> Catalogue:

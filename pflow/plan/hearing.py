@@ -62,9 +62,10 @@ def hear(
     Raises PflowError: 124 where the time runs out, and what asking a model raises.
     """
     from pflow.plan.timing import limited
+    from pflow.stage.stdout import Diverted
 
     seconds = TIMEOUT if timeout is None else timeout
-    with limited(seconds, f"ask '{model.model_id}'"):
+    with Diverted(), limited(seconds, f"ask '{model.model_id}'"):  # what a model's library prints is no result
         return hear_until(time.monotonic() + seconds, model, request, judge, tell)
 
 
@@ -74,6 +75,7 @@ def hear_until(
     """The same until a time of the monotonic clock. Raises OutOfTime, and PflowError (2) for a secret in the task."""
     from pflow.models.capable import is_small
     from pflow.models.talk import Talk
+    from pflow.plan.answer import refusal
     from pflow.plan.secrets import refuse_secrets
 
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
@@ -83,11 +85,14 @@ def hear_until(
     while heard.tries < tries and not heard.is_right:
         heard.tries += 1
         tell(f"asking {model.model_id}" + (f" again, try {heard.tries} of {tries}" if heard.tries > 1 else ""))
-        result, findings = judge(_say(talk, text, request.schema))
+        said = _say(talk, text, request.schema)
+        result, findings = judge(said)
         if heard.tries == 1 or _is_better(result, findings, heard):
             heard.result, heard.findings = result, findings
         if findings:
             tell(faults_line(findings))
+            if refusal(said):
+                break
         text = request.again(findings)
     return heard
 

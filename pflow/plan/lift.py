@@ -50,6 +50,10 @@ class _Place:
         return self.value, {str: "str", int: "int", float: "float"}[type(self.value)]
 
     @property
+    def default(self) -> Any:
+        return self.named.expanded if isinstance(self.value, str) else self.value
+
+    @property
     def doc(self) -> str:
         return self.item.doc if self.at is None else f"one of: {self.item.doc}"
 
@@ -158,7 +162,7 @@ def _lifted(plan: Plan, name: str, places: list[_Place]) -> Plan | None:
     flow, before = plan.flow, _wiring(plan, places)
     first = places[0]
     undo = [_put(place, name) for place in places]
-    flow.inputs[name] = Input(name, type=first.kind[1], description=first.doc, default=first.value, has_default=True)
+    flow.inputs[name] = Input(name, type=first.kind[1], description=first.doc, default=first.default, has_default=True)
     lifted = wire(flow)
     if not any(not each.is_warning for each in check(lifted)) and _wiring(lifted, places) == before:
         return lifted

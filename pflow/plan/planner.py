@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 LONGEST = 20_000
 """Characters of a sentence."""
 
-_ROOM_SMALL = 2_000
-"""Characters of the catalogue for a small model: of the nodes that come with pflow, and hardly more."""
-
 
 class Planned:
     """A flow that was planned: it passes every rule. `findings` are the warnings that are left.
@@ -75,7 +72,7 @@ def plan_sentence(
     """
     from pflow.plan.timing import limited
 
-    sentence = _checked(sentence)
+    sentence = checked_sentence(sentence)
     seconds = TIMEOUT if timeout is None else timeout
     chosen = _capable(model, sentence)  # not on the clock: llm never loads its plugins again when it is interrupted
     planning = _Planning(sentence, time.monotonic() + seconds, tell or _say_nothing, tries)
@@ -83,21 +80,21 @@ def plan_sentence(
         return planning.plan(chosen, fresh=fresh)
 
 
-def _checked(sentence: str) -> str:
+def checked_sentence(sentence: str, act: str = "plan") -> str:
     """The sentence, its white space made plain. Raises PflowError (2) for what is none, and for a secret in it."""
     from pflow.plan.secrets import refuse_secrets
 
     sentence = " ".join(sentence.split())
     if not sentence:
-        raise PflowError("cannot plan: there is no sentence", exit=USAGE)
+        raise PflowError(f"cannot {act}: there is no sentence", exit=USAGE)
     if len(sentence) > LONGEST:
-        what = f"cannot plan: the sentence has {len(sentence)} characters, more than {LONGEST}"
+        what = f"cannot {act}: the sentence has {len(sentence)} characters, more than {LONGEST}"
         raise PflowError(what, hint="name the file that the rest stands in", exit=USAGE)
     try:
         sentence.encode()
     except UnicodeEncodeError:
-        raise PflowError("cannot plan: the sentence is not UTF-8", exit=USAGE) from None
-    refuse_secrets("plan", sentence, "the sentence")
+        raise PflowError(f"cannot {act}: the sentence is not UTF-8", exit=USAGE) from None
+    refuse_secrets(act, sentence, "the sentence")
     return sentence
 
 
@@ -128,13 +125,12 @@ class _Planning:
     def plan(self, model: Model, *, fresh: bool) -> Planned:
         from pflow.flow.kinds import forget_kinds
         from pflow.flow.unload import flow_to_ir
-        from pflow.models.capable import is_small
         from pflow.plan.cache import Kept
-        from pflow.plan.catalogue import ROOM, catalogue
+        from pflow.plan.catalogue import catalogue, room_for
         from pflow.plan.prompt import VERSION
 
         forget_kinds()
-        there = catalogue(self.sentence, _ROOM_SMALL if is_small(model) else ROOM)
+        there = catalogue(self.sentence, room_for(model))
         kept = Kept(self.sentence, there.digest, model.model_id, VERSION)
         if not fresh and (planned := self._remembered(kept, model.model_id)):
             self.tell("planned before: no model is asked")

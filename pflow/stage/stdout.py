@@ -48,6 +48,17 @@ def divert_prints() -> int:
     return saved
 
 
+class Diverted:
+    """A while in which what a library prints goes to stderr: `with Diverted():`."""
+
+    def __enter__(self) -> None:
+        self._stdout = divert_prints()
+
+    def __exit__(self, *error: object) -> None:
+        os.dup2(self._stdout, 1)
+        os.close(self._stdout)
+
+
 def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all of it. Raises ClosedPipe, or PflowError (73)."""
     begun.add(fd)

@@ -215,3 +215,26 @@ As a pipe
     run --separate-stderr bash -c 'pflow list >/dev/full; echo $?; pflow list | true; echo ${PIPESTATUS[0]}; pflow show count >&-; echo $?'
     expect 0 $'73\n141\n73' 'cannot write to stdout'
 }
+
+@test "a plan that is saved is shown as a pipe, with the values of its inputs" {
+    printf '%s' '{"inputs":{"file":{"type":"path","default":"a.txt"}},"nodes":[{"id":"r","type":"read-file"}],"mappings":{"r":{"input_mappings":{"path":"file"}}}}' |
+        pflow save shown - 2>/dev/null
+    run --separate-stderr pflow show shown
+    expect 0 - ''
+    [[ $output == *$'As a pipe\n  read-file:r --path=a.txt'* && $output == *'--file'* ]]
+}
+
+@test "what a saved flow says of itself gives a terminal no orders in JSON either" {
+    printf '{"description":"\\u009b31m\\u202ered","nodes":[{"type":"read-file","inputs":{"path":"a"}}]}' | pflow save odd - 2>/dev/null
+    for words in 'list --json' 'find odd --json'; do
+        run --separate-stderr pflow $words
+        expect 0 - ''
+        [[ $output == *'\u009b31m\u202ered'* ]]
+    done
+}
+
+@test "a saved flow goes by the name of its command too" {
+    pflow save hail 'shell --command="echo hail"' 2>/dev/null
+    run --separate-stderr pflow pflow-hail -n -r
+    expect 0 hail ''
+}

@@ -50,7 +50,7 @@ unchanged() { cmp hand.before hand.pflow.json; }
     expect 0 - 'write.path ← target: the model says so'
     [ "$(jq -r .mappings.write.input_mappings.path <<<"$output")" = target ]
     run --separate-stderr pflow plan --model=wire-meddles --write --yes --wire paths.pflow.json
-    expect 65 '' 'PL10'
+    expect 65 '' 'PL09'
     [ "$(requests_with '"model": "wire-meddles"')" = 3 ]
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from posixpath import normpath
+from posixpath import expanduser, normpath
 from typing import Any
 
 from pflow.flow.flow import Flow
@@ -182,4 +182,6 @@ def _is_command(sentence: str, named: list[str], wanted: str, found: str) -> boo
 
 def _is_same(named: list[str], wanted: str, found: str) -> bool:
     """Whether a value is the one that is said: a path however it is written, any other text in either case."""
-    return normpath(found) == normpath(wanted) if wanted in named else found.casefold() == wanted.casefold()
+    if wanted not in named:
+        return found.casefold() == wanted.casefold()
+    return normpath(expanduser(found)) == normpath(expanduser(wanted))

@@ -110,3 +110,8 @@ def test_many_values_are_quick_to_leave_out():
     inputs = {f"input_{number}": an("path") for number in range(20)}
     sentence = " ".join(f"file{number}.txt" for number in range(2_000))
     assert fill(inputs, sentence).values == {}
+
+
+def test_a_home_directory_is_written_out_as_a_shell_does(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert fill({"path": {"type": "path"}}, "read ~/a.txt").values == {"path": "/home/ada/a.txt"}

@@ -19,6 +19,7 @@ from pflow.library.named import values_in
         ("say `wc -l` about README", "quoted:wc -l"),
         ("1,234 lines, or 12,5 of them", ""),
         ("1, 2, and 3", "number:1 number:2 number:3"),
+        ("mail bob@example.com what src/a@2x.png shows", "path:src/a@2x.png"),
         ("nothing here", ""),
     ],
 )

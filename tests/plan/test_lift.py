@@ -50,6 +50,13 @@ def test_a_path_becomes_an_input_with_the_type_and_words_of_its_read():
     assert "inputs" not in ir["nodes"][0]
 
 
+def test_a_home_directory_is_written_out_as_a_shell_does(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert defaults(lifted("show ~/a.txt", step("read", "read-file", {"path": "~/a.txt"}))) == {
+        "path": "/home/ada/a.txt"
+    }
+
+
 def test_two_that_would_meet_have_their_steps_before_them():
     ir = lifted(
         "copy a.txt to b.txt",

@@ -142,6 +142,14 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     assert error.details["findings"][0]["rule"]
 
 
+def test_a_model_that_says_that_it_cannot_is_asked_once(server):
+    with pytest.raises(Unplannable) as caught:
+        plan("plan-cannot", "mail this to bob")
+    assert (caught.value.tries, caught.value.ir) == (1, None)
+    assert "it says that the task cannot be done: no node sends mail" in caught.value.message
+    assert len(requests(server, "mail this to bob")) == 1
+
+
 def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
     error = failure("plan-never")
 

@@ -321,10 +321,10 @@ def test_a_model_settles_the_rest(capfd, server, model, tries, source):
     ("model", "words"),
     [
         ("wire-never", "'nowhere' is nothing that it may take"),
-        ("wire-meddles", "PL10: the answer changes the flow's nodes"),
+        ("wire-meddles", "PL09: the answer changes the flow's nodes"),
         ("wire-two", "it is no JSON object with"),
         ("wire-invents", "it takes its value from nowhere"),
-        ("wire-unasked", "PL10: nobody asked for it"),
+        ("wire-unasked", "PL09: nobody asked for it"),
         ("wire-odd", "it is no path, template or list of paths"),
         ("wire-odder", "it is no object"),
     ],

@@ -55,7 +55,9 @@ def split(words: Sequence[str]) -> tuple[list[str], str]:
     sentence = " ".join(" ".join(words[at:]).split())
     if not sentence:
         raise PflowError(f"cannot edit '{words[0]}': nothing says what to change", hint=_USE, exit=USAGE)
-    return words[:at], sentence
+    from pflow.plan.planner import checked_sentence
+
+    return words[:at], checked_sentence(sentence, f"edit '{words[0]}'")
 
 
 def changed(flow: Flow, sentence: str, place: Place, options: Options) -> tuple[Flow, dict[str, Any]]:

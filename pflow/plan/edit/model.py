@@ -59,12 +59,12 @@ def edit_by_model(flow: Flow, sentence: str, options: IR, tell: Callable[[str], 
     """
     from pflow.models.capable import choose_capable
     from pflow.plan.cache import Kept
-    from pflow.plan.catalogue import catalogue
+    from pflow.plan.catalogue import catalogue, room_for
     from pflow.plan.hearing import hear
 
     model = choose_capable(options.get("model"), f"tell what '{sentence}' changes")
     judge = Judge(flow, sentence)
-    there = catalogue(sentence)
+    there = catalogue(sentence, room_for(model))
     kept = Kept(f"{VERSION}: {judge.digest}: {sentence}", there.digest, model.model_id, _version())
     ir = None if options.get("fresh") else kept.read()
     if ir is not None and (before := judge.flow_of(ir))[0] is not None and not before[1]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pflow.models.talk import Said
     from pflow.plan.wire.settle import Open
 
-PL00, PL02, PL10 = "PL00", "PL02", "PL10"
-"""PL10: only mappings are added, and only those that were asked for."""
+PL00, PL02, PL09 = "PL00", "PL02", "PL09"
+"""PL09: only mappings are added, and only those that were asked for."""
 PLACE = "the answer"
 WHY = "the model says so"
 
@@ -54,7 +54,7 @@ class Judge:
         """A finding for each member that is no mapping and not as the flow has it."""
         for name, value in document.items():
             if name != "mappings" and value != self.ir.get(name):
-                yield Finding(PL10, name, f"the answer changes the flow's {name}", _SAME)
+                yield Finding(PL09, name, f"the answer changes the flow's {name}", _SAME)
 
     def _misplaced(self, mappings: Any) -> Iterator[Finding]:
         """A finding for each mapping that nobody asked for, and is not there already."""
@@ -70,7 +70,7 @@ class Judge:
                 for key, source in keys.items():
                     is_asked = part == "input_mappings" and (id, key) in self.left
                     if not is_asked and there.get(id, {}).get(part, {}).get(key) != source:
-                        yield Finding(PL10, f"mappings.{id}.{part}.{key}", "nobody asked for it", "leave it out")
+                        yield Finding(PL09, f"mappings.{id}.{part}.{key}", "nobody asked for it", "leave it out")
 
     def _settled(self, mappings: Any) -> Iterator[Settled]:
         for (id, key), gap in self.left.items():
