@@ -184,7 +184,7 @@ def test_show_tells_what_it_is_takes_gives_and_touches(home, capfd):
     assert lines[0] == "sum: Sum up"
     for line in (
         f"From {home}/.local/share/pflow/flows/sum.pflow.json",
-        "Not as a pipe: it has declared inputs",
+        "read-file --path=a.txt",
         '--path path default "a.txt" which file (read-file)',
         "summary any llm.response",
     ):
