@@ -14,7 +14,6 @@ import pytest
 from pflow.flow.unload import flow_to_ir
 from pflow.plan.cache import Kept
 from pflow.plan.planner import plan_sentence
-from tests.peers.openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "read data.txt, summarize it"
@@ -33,25 +32,6 @@ class Shout(Node):
     def exec(self, text):
         return {body}
 '''
-
-
-@pytest.fixture(scope="module")
-def peer(tmp_path_factory):
-    with OpenAIServer(tmp_path_factory.mktemp("server")) as server:
-        yield server
-
-
-@pytest.fixture
-def home(peer, tmp_path, monkeypatch):
-    """A home with an empty cache; the server counts what is asked from here on."""
-    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "PFLOW_PLAN_MODEL", "PFLOW_NODES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("LLM_USER_PATH", str(peer.llm_user_path))
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for name, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"), ("HOME", "")):
-        monkeypatch.setenv(name, str(tmp_path / folder))
-    return tmp_path
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from pflow.flow.load import load_document
 from pflow.flow.unload import flow_to_ir
 from pflow.plan.edit.edit import main_edit, split
 from pflow.plan.edit.plain import plain_edit
-from tests.peers.openai_server import OpenAIServer
 
 READ = {"id": "read", "type": "read-file"}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -48,14 +47,6 @@ def place(tmp_path, monkeypatch):
     forget_kinds()
     yield
     forget_kinds()
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OpenAIServer(tmp_path / "server") as server:
-        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
-        yield server
 
 
 def edited(capfd, sentence, file=FILE, **options):

@@ -18,7 +18,6 @@ from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.planner import LONGEST, Planned, Unplannable, plan_sentence
-from tests.peers.openai_server import OpenAIServer
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
 RIGHT = {
@@ -42,22 +41,9 @@ RIGHT = {
 }
 
 
-@pytest.fixture(scope="module")
-def peer(tmp_path_factory):
-    with OpenAIServer(tmp_path_factory.mktemp("server")) as server:
-        yield server
-
-
 @pytest.fixture
-def server(peer, tmp_path, monkeypatch):
-    """The server, seen from an empty directory of a user without models, nodes, flows and a cache."""
-    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "PFLOW_PLAN_MODEL", "PFLOW_NODES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("LLM_USER_PATH", str(peer.llm_user_path))
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for name, folder in (("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"), ("HOME", "")):
-        monkeypatch.setenv(name, str(tmp_path / "home" / folder))
+def server(peer, home, tmp_path, monkeypatch):
+    """The server of this file, seen from an empty directory."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return peer

@@ -16,7 +16,6 @@ from pflow.plan.wire.gaps import find_gaps
 from pflow.plan.wire.settle import settle
 from pflow.plan.wire.wire import main_wire
 from tests.flow.checked import FILES, edges, flow
-from tests.peers.openai_server import OpenAIServer
 
 NUMBER = {"issue_number": {"type": "int"}}
 JUDGE = flow("fetch", "j:judge", inputs=NUMBER)
@@ -46,14 +45,6 @@ def nodes(tmp_path, monkeypatch):
     forget_kinds()
     yield
     forget_kinds()
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OpenAIServer(tmp_path / "server") as server:
-        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
-        yield server
 
 
 def settled(document):
