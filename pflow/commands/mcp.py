@@ -26,7 +26,8 @@ nodes, flows and tools are all that is offered. The list is made anew when a flo
 offered is said on stderr.
 
 A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A call
-is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up.
+is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up; only what made
+a session of its own, as setsid does, goes on.
 
 It needs the official SDK: pip install 'pflow-shell[mcp]' gets it; without it, the exit code is 78."""
 USAGE.flags = [

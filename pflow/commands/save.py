@@ -47,7 +47,8 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     removed is kept, ten times for each name: pflow show --old NAME shows the last, and brings it back as below.
 
     With --command, pflow-NAME goes into ~/.local/bin, or into ~/bin where that alone is on PATH. It needs neither PATH
-    nor the directory that it is started in, for cron; pflow remove takes it away. A file that is not ours is left (73).
+    nor the directory that it is started in, for cron; nodes of your own it finds without them only in
+    ~/.local/share/pflow/nodes/. pflow remove takes it away. A file that is not ours is left (73).
 
     The exit code is 0, also where the same flow is there already; 1 for the answer no; 65 for a flow that breaks a rule
     or holds a secret, and for a name that is none; 73 where another flow, or a file, is in the way.

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.plan import Plan
 
+_REFUSED = "cannot write the flow in pipe syntax: "
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--json", "as_json", is_flag=True, help="Print its file, exactly as it is.")
@@ -107,16 +109,16 @@ def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
     about = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name, file))]
     account = explain(plan, findings)
     if account["pipe"] is None and plan.flow.inputs:
-        account["pipe"] = _with_defaults(plan)
+        account["pipe"], account["pipe_fault"] = _with_defaults(plan)
     return brief_text(account, about, terminal_width(), colour_of(1, when))
 
 
-def _with_defaults(plan: Plan) -> str | None:
-    """The pipe syntax of a flow that declares inputs, with their defaults in it."""
+def _with_defaults(plan: Plan) -> tuple[str | None, str]:
+    """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
     from pflow.flow.explain import without_secrets
     from pflow.plan.paste.pasted import pipe_of
 
     try:
-        return pipe_of(without_secrets(plan), {})
-    except PflowError:
-        return None
+        return pipe_of(without_secrets(plan), {}).rstrip("\n"), ""
+    except PflowError as error:
+        return None, error.message.removeprefix(_REFUSED)

@@ -43,13 +43,14 @@ class Ranking:
 
     def scores(self, query: Sequence[str]) -> list[float]:
         """The part of the query's weight that each thing has."""
-        asked = dict.fromkeys(query)
-        total = sum(map(self.weight, asked)) or 1.0
         scores = [0.0] * len(self._counts)
-        for word in asked:
-            for number, part in self._parts_of({word: 1.0, **self._near(word)}).items():
-                scores[number] += part * self.weight(word) / total
-        return scores
+        total = 0.0
+        for word in dict.fromkeys(query):
+            weight, near = self._weighed(word)
+            total += weight
+            for number, part in self._parts_of(near).items():
+                scores[number] += part * weight
+        return [score / (total or 1.0) for score in scores]
 
     def heard(self, number: int, query: Sequence[str]) -> float:
         """The part of the query's weight that one thing has, without what only looks alike."""
@@ -79,6 +80,13 @@ class Ranking:
                 part = nearness * min(1.0, count * (1 + _SATURATION) / (count + _SATURATION * self._lengths[number]))
                 parts[number] = max(parts.get(number, 0.0), part)
         return parts
+
+    def _weighed(self, word: str) -> tuple[float, dict[str, float]]:
+        """How much a word of a query tells, and what stands for it: what many things have tells no more for that."""
+        near = self._near(word)
+        weights = {other: self.weight(other) for other in near}
+        weight = self.weight(word) if word in self._holders or not near else max(weights.values())
+        return weight, {word: 1.0, **{other: near[other] * min(1.0, weights[other] / weight) for other in near}}
 
     def _near(self, word: str) -> dict[str, float]:
         near = self._synonyms(word)

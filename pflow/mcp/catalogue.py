@@ -35,6 +35,7 @@ class Catalogue:
         self.reserved = reserved
         self.say = say
         self._mark: Mark | None = None
+        self._told: Mark | None = None
         self._seen: Mark | None = None
         self._tools: dict[str, Offered] = {}
         self._said: set[str] = set()
@@ -48,10 +49,19 @@ class Catalogue:
             self._mark = mark
         return self._tools
 
+    def tell(self) -> dict[str, Offered]:
+        """Every tool, for a client, which is to hear when it is another list."""
+        tools = self.tools()
+        self._told = self._mark
+        return tools
+
     def has_changed(self) -> bool:
-        """Whether the list may be another than when this, or the list, was last asked for; False before any list."""
+        """Whether the list may be another than when this last was asked, or the client; False before it was told any.
+
+        A call looks for its tool in a new list, and that the client was not told.
+        """
         before, self._seen = self._seen, mark_of_files()
-        return self._mark is not None and self._seen not in (before, self._mark)
+        return self._told is not None and self._seen not in (before, self._told)
 
     def find(self, name: str) -> Offered:
         """The tool of this name, by whichever it has. Raises PflowError (127) with the nearest."""
@@ -64,7 +74,7 @@ class Catalogue:
             return found
         import difflib
 
-        near = difflib.get_close_matches(name, [*tools, *by_label], 2)
+        near = difflib.get_close_matches(name, dict.fromkeys([*tools, *by_label]), 2)
         hint = f"did you mean {' or '.join(near)}?" if near else "pflow_list lists what there is"
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
 

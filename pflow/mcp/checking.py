@@ -29,7 +29,7 @@ def check(flow: Any) -> dict[str, Any]:
             raise
         finding = Found(SHAPE, "", error.message, error.hint)
         return {"ok": False, "findings": [finding.as_json()], "steps": 0}
-    told = [_about_files(taken, each).as_json() for each in findings]
+    told = [each.as_json() for each in findings]
     is_good = all(each.is_warning for each in findings)
     return {"ok": is_good, "findings": told, "steps": len(taken.steps), "ir": flow_to_ir(taken)}
 
@@ -43,7 +43,8 @@ def take(flow: Any) -> tuple[Flow, list[Finding]]:
 
     loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
     doubts = [Found("PF14", "words", each, is_warning=True) for each in loaded.flow.warnings]
-    return loaded.flow, [*doubts, *check_rules(wire(loaded.flow), loaded.findings)]
+    found = check_rules(wire(loaded.flow), loaded.findings)
+    return loaded.flow, [*doubts, *(_about_files(loaded.flow, each) for each in found)]
 
 
 def _about_files(flow: Flow, finding: Finding) -> Finding:

@@ -6,6 +6,7 @@ from pflow.errors import USAGE, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from pflow.mcp.catalogue import Catalogue
@@ -103,6 +104,12 @@ FIXED = {
 }
 
 FIXED[PLAN].hints = {**_READS, "idempotentHint": False, "openWorldHint": True}
+
+
+def names(only: Sequence[str], *, read_only: bool) -> set[str]:
+    """Those that are offered; `only` are the names that a person gave. Planning asks a model, over the network."""
+    offered = FIXED.keys() - {PLAN} if read_only else FIXED.keys()
+    return {name for name in offered if not only or name in only}
 
 
 def run_hints(*, read_only: bool) -> dict[str, bool]:

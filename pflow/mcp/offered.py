@@ -6,6 +6,7 @@ from pflow.errors import PflowError
 from pflow.flow.kinds import FLOW, interpreter_fault_of
 from pflow.interface import Item
 from pflow.mcp.schema import input_schema, output_schema
+from pflow.mcp.secrets import secrets_of
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -25,7 +26,8 @@ _CHANGING = ("writes files", "runs commands")
 class Offered:
     """A tool. `label` is what pflow calls it (`llm`, `flow:fix`), `name` what clients do.
 
-    `inputs` are the reads and params that a client may give, by the name of their member in the arguments.
+    `inputs` are the reads and params that a client may give, by the name of their member in the arguments. `secrets`
+    are the writes that no client gets.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -38,7 +40,8 @@ class Offered:
         self.inputs = _inputs(interface)
         if self.is_flow and takes_stdin(self.plan):
             self.inputs.setdefault(STDIN, _stdin())
-        self.writes = {name: item for name, item in interface.writes.items() if "secret" not in item.marks}
+        self.secrets = secrets_of(kind)
+        self.writes = {name: item for name, item in interface.writes.items() if name not in self.secrets}
         self.is_open = _is_open(self) or interface.open
         self.title = self.label.removeprefix("flow:")
         self.description = _description(interface)

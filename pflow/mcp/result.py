@@ -82,7 +82,9 @@ def result_of(offered: Offered, given: dict[str, Any], ended: Ended, said: list[
 
 def _done(offered: Offered, given: dict[str, Any], document: dict[str, Any], limit: int) -> Result:
     if offered.is_open:
-        return done({key: value for key, value in document.items() if key not in given or given[key] != value}, limit)
+        return done(
+            {key: value for key, value in document.items() if _is_for_client(offered, given, key, value)}, limit
+        )
     outputs = {key: document[key] for key in offered.writes if key in document}
     fault = fault_in(offered.output_schema or {}, outputs)
     if fault:
@@ -92,6 +94,11 @@ def _done(offered: Offered, given: dict[str, Any], document: dict[str, Any], lim
         told.texts += result.texts
         return told
     return done(outputs, limit)
+
+
+def _is_for_client(offered: Offered, given: dict[str, Any], key: str, value: Any) -> bool:
+    """Whether a key of a store is neither a secret nor what the client gave."""
+    return key not in offered.secrets and (key not in given or given[key] != value)
 
 
 def _document(stdout: bytes) -> dict[str, Any] | None:

@@ -101,7 +101,7 @@ class McpServer:
     async def _list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
-        tools = await self.calls.read(self.catalogue.tools)
+        tools = await self.calls.read(self.catalogue.tell)
         own = [_fixed_tool(name, self.catalogue.read_only) for name in fixed.FIXED if name in self.fixed_names]
         return types.ListToolsResult(tools=[*own, *map(_tool, tools.values())])
 
@@ -166,7 +166,7 @@ def serve(only: list[str], *, read_only: bool) -> None:
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # as some clients leave it: no child had an exit code
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
-    names = {name for name in fixed.FIXED if not only or name in only}
+    names = fixed.names(only, read_only=read_only)
     catalogue = Catalogue(only, read_only=read_only, reserved=tuple(fixed.FIXED), say=lambda text: say(PROGRAM, text))
     if sys.stdin is None:
         raise PflowError("cannot serve: stdin is closed", hint="a client speaks there", exit=BAD_STDIN)

@@ -38,7 +38,7 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
     flows = list(dict.fromkeys(each for each in objects if _is_flow(each)))
     if len(flows) > 1:
         return None, [_finding(f"it holds {len(flows)} flows", "decide for one")]
-    if flows:
+    if flows and not (said.is_limited and fault):  # a whole one before the one that was cut is an example
         return _parsed(flows[0])
     return None, [_why_none(said, text, objects, fault)]
 
@@ -87,7 +87,8 @@ def _in_words(text: str, at: int, error: ValueError) -> str:
         return str(error)
     if place >= len(text.rstrip()):
         return "it ends in the middle"
-    return f"{str(error).partition(':')[0].lower()} at '{_shown(text[max(at, place - 20) : place + 20])}'"
+    what = str(error).partition(":")[0].lower().removesuffix(" starting at")
+    return f"{what} at '{_shown(text[max(at, place - 20) : place + 20])}'"
 
 
 def _is_flow(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from pflow.flow.findings import Finding
 from pflow.flow.kinds import find_kind, is_flow_type
+from pflow.plan.commands import check_commands
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ LIMITS = {
     "PL02": "every source is an earlier step's write or a declared input",
     "PL03": "the flow's inputs, outputs and actions are plain words, and no input is a secret",
     "PL04": "no secret stands in a flow, and no step asks the environment for one",
-    "PL05": "a flow stays small: its steps, and how often they run",
+    "PL05": "a flow stays small: its steps, its commands, and how often they run",
     "PL06": "a schema stands in the flow: no file is read for it",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "a command stands in its step: no step writes it, and no input gives it",
@@ -92,7 +93,7 @@ def check_limits(plan: Plan) -> list[Finding]:
     found = [*_check_sources(plan), *_check_inputs(plan), *_check_names(flow), *_check_counts(flow)]
     for step in flow.steps:
         found += [*_check_secrets(step), *_check_schema(step)]
-    return [*found, *_check_constants(plan), *_check_commands(plan), *_check_overwriting(plan)]
+    return [*found, *_check_constants(plan), *check_commands(plan), *_check_overwriting(plan)]
 
 
 def _check_sources(plan: Plan) -> Iterator[Finding]:
@@ -179,17 +180,6 @@ def _check_schema(step: Step) -> Iterator[Finding]:
             if is_file and _own_key(step, key) == "schema":
                 message = "a schema that is no JSON object would be read from a file"
                 yield Finding("PL06", f"{step.place}.{name}.{key}", message, "write the schema here, as an object")
-
-
-def _check_commands(plan: Plan) -> Iterator[Finding]:
-    """A person sees a plan before it runs: what it runs must be there to be seen."""
-    for id, wired in plan.steps.items():
-        for key in wired.step.input_mappings:
-            item = wired.interface.reads.get(key)
-            if item is not None and item.marks >= {"explicit", "verbatim"} and key not in wired.step.inputs:
-                place = f"mappings.{id}.input_mappings.{key}"
-                remedy = f'"inputs": {{"{key}": …}} of {wired.step.place}; values go in as arguments, or on stdin'
-                yield Finding("PL08", place, f"the '{key}' of '{id}' does not stand in the flow", remedy)
 
 
 def _check_overwriting(plan: Plan) -> Iterator[Finding]:

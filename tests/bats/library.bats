@@ -224,6 +224,14 @@ As a pipe
     [[ $output == *$'As a pipe\n  read-file:r --path=a.txt'* && $output == *'--file'* ]]
 }
 
+@test "why a flow with inputs is no pipe is said, and it is not its inputs" {
+    echo '{"inputs": {"all": {"type": "str", "default": "*.txt"}},
+        "nodes": [{"id": "l", "type": "list-files"}, {"id": "r", "type": "read-file", "batch": {"over": "files", "as": "path"}}],
+        "mappings": {"l": {"input_mappings": {"pattern": "all"}}}}' | pflow save each - 2>/dev/null
+    run --separate-stderr bash -c 'COLUMNS=200 pflow show each | grep pipe'
+    [[ $output == *"Not as a pipe: 'r' runs once for each of 'files' (a batch), which has no pipe form"* ]]
+}
+
 @test "what a saved flow says of itself gives a terminal no orders in JSON either" {
     printf '{"description":"\\u009b31m\\u202ered","nodes":[{"type":"read-file","inputs":{"path":"a"}}]}' | pflow save odd - 2>/dev/null
     for words in 'list --json' 'find odd --json'; do

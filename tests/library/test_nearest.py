@@ -123,6 +123,28 @@ def test_other_endings_other_words_and_misspelt_ones_find(text, name):
     assert names(nearest(text, SMALL, by_meaning=False))[0] == name
 
 
+def test_what_stands_for_a_word_tells_no_more_than_it_does_itself():
+    """No flow has patients, and twelve have the patent that looks like it, as many as have the prescription."""
+    kinds = ["patent", "prescription", "invoice", "contract", "lecture", "novel", "recipe", "ticket", "survey", "poem"]
+    acts = [
+        "Archive",
+        "Translate",
+        "Grade",
+        "Summarize",
+        "Rewrite",
+        "Sort",
+        "Count",
+        "Compress",
+        "Spellcheck",
+        "Title",
+        "Quiz",
+    ]
+    flows = [About(f"{act.lower()}-{kind}", f"{act} a {kind}.") for act in acts for kind in kinds]
+    flows += [About(f"redact-{kind}", f"Black out names in a {kind}.") for kind in kinds]
+    found = names(nearest("hide patients' names on the prescription", flows, by_meaning=False))
+    assert found[0] == "redact-prescription"
+
+
 @pytest.mark.parametrize("text", ["", " ", "…?!", "xylophone", "\x1b[31m", "\ud800", "0" * 100_000])
 def test_what_is_near_nothing_finds_nothing(text):
     assert nearest(text, SMALL, by_meaning=False) == []

@@ -354,3 +354,64 @@ def test_what_breaks_its_promise_is_said(home):
     result = call(home, "liar", {})
     assert result.is_error
     assert "seven" in words(result) or "number" in words(result)
+
+
+MINT = """
+from pflow import Node
+
+
+class Mint(Node):
+    '''Make a key.
+
+    Interface:
+    - Writes: shared["key"]: str [secret]  # not to be seen
+    - Writes: shared["size"]: int [pipe]  # its length
+    '''
+
+    def post(self, shared, prep_res, exec_res):
+        shared["key"], shared["size"] = "hush-hush", 9
+"""
+
+COIN = """
+import pocketflow
+
+
+class Coin(pocketflow.Node):
+    def post(self, shared, prep_res, exec_res):
+        shared["more"] = 1
+"""
+
+
+def _keeping(place, **more):
+    return {**one_step("mint"), "mappings": {"only": {"output_mappings": {"key": place}}}, **more}
+
+
+SECRETIVE = {
+    "mint-bare": (one_step("mint"), {"size": 9}),
+    "mint-told": (_keeping("a.key", outputs={"k": "a.key", "all": "a", "size": "size"}), {"size": 9}),
+    "mint-inner": (one_step("flow:mint-bare"), {"size": 9}),
+    "mint-outer": ({**one_step("flow:mint-told"), "outputs": {"x": "k", "n": "size"}}, {"n": 9}),
+    "mint-open": (
+        _keeping(
+            "a.key",
+            inputs={"text": {"type": "str", "default": ""}},
+            nodes=[{"id": "only", "type": "mint"}, {"id": "last", "type": "coin"}],
+        ),
+        {"text": "", "size": 9, "more": 1},
+    ),
+}
+
+
+def test_a_secret_that_a_step_of_a_flow_writes_is_no_clients(home):
+    (home.nodes / "mint.py").write_text(MINT)
+    (home.nodes / "coin.py").write_text(COIN)
+    for name, (flow, _) in SECRETIVE.items():
+        home.save(name, flow)
+    for name, (_, gives) in SECRETIVE.items():
+        result = call(home, name, {})
+        assert (name, result.structured_content) == (name, gives)
+        assert "hush" not in words(result)
+    for name in SECRETIVE:
+        (home.flows / f"{name}.pflow.json").unlink()
+    (home.nodes / "mint.py").unlink()
+    (home.nodes / "coin.py").unlink()

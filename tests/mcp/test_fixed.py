@@ -87,6 +87,13 @@ def test_pipe_syntax_is_planned_without_a_model_and_not_run(home):
     assert not (home.place / "made").exists()
 
 
+def test_a_file_in_pipe_syntax_is_said_not_to_be_opened_by_either_tool(home):
+    text = "read-file --path=a.txt => ./count.pflow.json"
+    for result in (call(home, CHECK, {"flow": text}), call(home, PLAN, {"sentence": text})):
+        (finding,) = result.structured_content["findings"]
+        assert finding["message"] == "'./count.pflow.json' is a file, and none is opened here"
+
+
 def test_a_sentence_is_planned_by_the_model_and_not_run(home):
     (home.place / "server").mkdir()
     (home.place / "a.txt").write_text("a")

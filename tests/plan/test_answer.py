@@ -53,6 +53,7 @@ def test_the_flow_is_found(text):
         ('{"steps": []}', 'its JSON has no "nodes"'),
         ('[{"id": "a"}, {"id": "b"}]', 'its JSON has no "nodes"'),
         (FLOW[:-3], "its JSON cannot be read: it ends in the middle"),
+        ('{"nodes": [{"id": "a', "its JSON cannot be read: unterminated string at '"),
         ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: NaN is not JSON"),
         ('{"nodes": [Infinity]}', "its JSON cannot be read: Infinity is not JSON"),
         ('{"nodes": [1,]}', "its JSON cannot be read: "),
@@ -83,8 +84,10 @@ def test_an_answer_that_is_too_long_is_not_looked_into():
     assert (flow, finding.message) == (None, "it is longer than a flow can be")
 
 
-def test_an_answer_that_stopped_at_its_limit_is_told_so():
-    _, (finding,) = read(FLOW[:-3], is_limited=True)
+@pytest.mark.parametrize("text", [FLOW[:-3], f"For example {OTHER}, so {FLOW[:-3]}"])
+def test_an_answer_that_stopped_at_its_limit_is_told_so(text):
+    flow, (finding,) = read(text, is_limited=True)
+    assert flow is None
     assert "token limit" in finding.remedy
 
 

@@ -152,9 +152,10 @@ def test_what_was_wrong_before_is_said_and_no_new_fault_comes_in(capfd):
     assert plain("replace llm with nobody", LLM) == ""
 
 
-def test_an_inputs_default_is_replaced_and_nobody_asked(capfd):
+def test_an_inputs_default_is_replaced_with_its_mention_in_the_description_and_nobody_asked(capfd):
     ir, err = edited(capfd, "use haiku.txt instead of notes.txt", model="no-such-model")
-    assert ir == {**DIGEST, "inputs": {"source": {"type": "path", "default": "haiku.txt"}}}
+    changed = {"source": {"type": "path", "default": "haiku.txt"}}
+    assert ir == {**DIGEST, "description": "read haiku.txt, sum it up", "inputs": changed}
     assert 'inputs.source.default: "haiku.txt" instead of "notes.txt"' in err
     assert "-read-file:read --path=notes.txt" in err
 
@@ -377,6 +378,12 @@ def test_what_has_no_file_cannot_be_written_back(flow):
     with pytest.raises(PflowError) as caught:
         main_edit([flow, USE], {"write": True, "yes": True})
     assert caught.value.exit == 2
+
+
+def test_a_flow_that_is_not_there_is_said_to_be_so_with_write_too():
+    with pytest.raises(PflowError, match=r"cannot find the flow 'typo\.json'") as error:
+        main_edit(["typo.json", USE], {"write": True, "yes": True})
+    assert error.value.exit == 66
 
 
 def test_a_saved_flow_is_replaced_and_the_old_one_kept(capfd, tmp_path):

@@ -61,6 +61,19 @@ def test_a_value_that_stands_in_the_flow_for_good_cannot_be_another(saved):
     assert not getattr(find_offer("copy a.txt to c.txt"), "is_same", False)
 
 
+@pytest.mark.parametrize("default", ["data.txt", None])
+def test_a_flow_that_was_changed_does_not_do_what_its_description_still_says(saved, default):
+    given = {"type": "path"} if default is None else {"type": "path", "default": default}
+    saved("copier", both(source=given))
+    assert not getattr(find_offer("copy a.txt to b.txt"), "is_same", False)
+
+
+def test_a_value_may_stand_among_words_of_a_step(saved):
+    count = {"id": "count", "type": "shell", "inputs": {"command": "head -n 5 a.txt"}}
+    saved("head", {"description": "show the first 5 lines of a.txt", "nodes": [count]})
+    assert find_offer("show the first 5 lines of a.txt").is_same
+
+
 def test_one_value_of_two_inputs_cannot_become_two(saved):
     saved("copier", {**both("copy a.txt to a.txt"), "inputs": {n: {"default": "a.txt"} for n in ("source", "target")}})
     assert not getattr(find_offer("copy a.txt to c.txt"), "is_same", False)

@@ -29,14 +29,19 @@ class Place:
 
 
 def place_of(words: Sequence[str]) -> Place:
-    """The place of the flow that a command's words name; without a file for stdin and pipe syntax."""
-    from pflow.flow.take import find_file
+    """The place of the flow that a command's words name; without a file for stdin and pipe syntax.
+
+    Raises PflowError where one word is neither a flow nor pipe syntax.
+    """
+    from pflow.flow.take import find_file, take_flow
 
     if len(words) != 1 or words[0] == "-":
         return Place(None)
     word = words[0]
     is_file = not word.startswith("flow:") and "\0" not in word and os.path.isfile(word)
     file = find_file(word)
+    if file is None:
+        take_flow(words)  # says that it is not there
     return Place(file, None if is_file or not file else word.removeprefix("flow:"))
 
 

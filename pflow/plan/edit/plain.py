@@ -164,7 +164,11 @@ def _literal(step: Step, part: str, key: str, item: Item | None) -> _Literal:
 
 def _put_default(name: str) -> Callable[[Flow, Any], None]:
     def put(flow: Flow, value: Any) -> None:
-        flow.inputs[name].default = value
+        from pflow.plan.change.renamed import renamed
+
+        given = flow.inputs[name]
+        flow.description = renamed(flow.description, given.default, value)
+        given.default = value
 
     return put
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.errors import MISSING, PflowError
-from pflow.jsontext import text_of as text_of_value
-from pflow.library.named import values_in
+from pflow.plan.change.renamed import renamed
 from pflow.plan.paste.pasted import pipe_of
 
 TYPE_CHECKING = False
@@ -108,18 +107,10 @@ def _declare(flow: Flow, given: Input, readers: list[tuple[str, str]], value: An
     """Declare an input again; where its value is another now, the description says that one."""
     declared = copy(given)
     if given.has_default and value != given.default:
-        flow.description = _renamed(flow.description, given.default, value)
+        flow.description = renamed(flow.description, given.default, value)
     declared.default, declared.has_default, declared.required = value, True, False
     flow.inputs = {**flow.inputs, given.name: declared}
     for id, key in readers:
         step = flow.step(id)
         step.inputs = {name: each for name, each in step.inputs.items() if name != key}
         step.input_mappings = {**step.input_mappings, key: given.name}
-
-
-def _renamed(text: str, before: Any, value: Any) -> str:
-    """A text in which each mention of a value is one of another."""
-    for named in reversed(values_in(text)):
-        if named.text == text_of_value(before):
-            text = text[: named.start] + text_of_value(value) + text[named.end :]
-    return text

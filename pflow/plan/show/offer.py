@@ -78,7 +78,8 @@ def _meant(sentence: str, there: list[Saved]) -> Offer | None:
 def _same_but_for_values(sentence: str, saved: Saved) -> dict[str, Any] | None:
     """What the inputs are where the sentence is the flow's description but for the values in it; None where it is not.
 
-    A value that differs must be an input's: one that stands in the flow for good cannot be another.
+    A value that differs must be an input's: one that stands in the flow for good cannot be another. One that is no
+    input's must stand there: a flow that was changed may still be described as what it was.
     """
     said, known = values_in(sentence), values_in(saved.description)
     if _frame(sentence, said) != _frame(saved.description, known):
@@ -86,13 +87,33 @@ def _same_but_for_values(sentence: str, saved: Saved) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
     for named, before in zip(said, known, strict=True):
         names = [name for name, given in saved.inputs.items() if _is_value(given.get("default"), before)]
-        if not names and named.text != before.text:
+        if not names and (named.text != before.text or not _stands(before, saved)):
             return None
         for name in names:
             value = _typed(saved.inputs[name], named)
             if value is None or values.setdefault(name, value) != value:
                 return None
     return values
+
+
+def _stands(named: Named, saved: Saved) -> bool:
+    """Whether a value stands in a step of a saved flow, by itself or among words."""
+    from pflow.flow.load import load_file
+    from pflow.flow.unload import flow_to_ir
+
+    try:
+        ir = flow_to_ir(load_file(saved.file).flow)
+    except PflowError:
+        return False
+    return _holds([ir.get("nodes"), ir.get("mappings")], named)
+
+
+def _holds(value: Any, named: Named) -> bool:
+    if isinstance(value, dict | list):
+        return any(_holds(each, named) for each in (value.values() if isinstance(value, dict) else value))
+    if _is_value(value, named):
+        return True
+    return isinstance(value, str) and any(each.text == named.text for each in values_in(value))
 
 
 def _frame(text: str, named: list[Named]) -> tuple[object, ...]:
