@@ -94,12 +94,9 @@ class PflowError(Exception):
 
 
 def names_meant(hint: str) -> list[str]:
-    """The names that a hint begins with, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
-    before, _, rest = hint.partition("did you mean ")
-    names, ended, _ = f"{rest} ".partition("? ")
-    if before or not ended:
-        return []
-    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"]
+    """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
+    names, ended, _ = f"{hint.partition('did you mean ')[2]} ".partition("?")
+    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
 
 
 def is_permanent(error: BaseException) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.common import LETTERS
-from pflow.errors import CANNOT_WRITE, DENIED, OK, PflowError
+from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.flow.pipe.scan import is_sign
 
 TYPE_CHECKING = False
@@ -76,7 +76,21 @@ def main(words: list[str], closed: list[int]) -> int:
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
     from pflow.commands._planning import in_order
 
-    return in_order(lambda: _Sentence(words[0], flags, closed).run())
+    try:
+        return in_order(lambda: _Sentence(words[0], flags, closed).run())
+    except PflowError as error:
+        _hand_on(flags.run, error)
+        raise
+
+
+def _hand_on(words: list[str], error: PflowError) -> None:
+    """Let a pipe hear that there was no run, as it hears of one that failed; of wrong flags it hears nothing."""
+    from pflow.stage.document import Document
+    from pflow.stage.ending import hand_on_failed
+    from pflow.stage.output import Output
+
+    if error.exit != USAGE:
+        hand_on_failed(Output(words), Document(), "plan", "plan", error)
 
 
 class _Sentence:

@@ -255,3 +255,11 @@ each_model() {
     [ "$code" -eq 143 ]
     [ ! -s out ] && [ ! -s err ] && [ ! -e summary.md ]
 }
+
+@test "what does not come to a run is an error document in a pipe, and the last exit code is its own" {
+    for words in 'count-lines 77' 'plan-never 65' 'plan-cut 75'; do
+        set -- $words
+        in_shells "pflow 'count the lines of a.txt' --model=${1/count-lines/planner} -n --yes 2>/dev/null | pflow-write-file --path=never.txt -q; echo \$?; ls"
+        expect 0 "$2" ''
+    done
+}

@@ -63,6 +63,7 @@ def test_a_document_has_the_words_the_code_the_names_that_may_be_meant_and_the_d
         ("did you mean a, b or c?", ["a", "b", "c"]),
         ("did you mean a? `llm models` lists them", ["a"]),
         ("did you mean 01A, 01B, …?", ["01A", "01B"]),
+        ("it has content, usage (did you mean content?)", ["content"]),
         ("pflow nodes lists them", []),
         ("", []),
         ("did you mean it", []),

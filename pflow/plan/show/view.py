@@ -12,7 +12,9 @@ from pflow.flow.explaining.pipe_lines import pipe_lines
 from pflow.flow.explaining.sayings import said, value_text
 from pflow.flow.explaining.step_text import step_lines
 from pflow.flow.findings import Finding
+from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
+from pflow.plan.change.masks import hidden
 from pflow.plan.paste.pasted import pipe_of
 
 TYPE_CHECKING = False
@@ -76,8 +78,6 @@ def _finding(finding: Finding, colour: Colour) -> str:
 
 def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
     """A flow that does not pass, as its model wrote it, and what is wrong with it."""
-    from pflow.flow.jsonfile import write_json
-
     lines: list[str] = []
     if ir is not None:
         text = write_json(ir).rstrip("\n")
@@ -96,7 +96,9 @@ def _pipe(settled: Settled, width: int, colour: Colour) -> list[str]:
     try:
         lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"), width - 2)
     except PflowError as error:
-        return wrap(f"Not as a pipe: {clean(error.message)}", width)
+        ir = write_json(hidden(settled.plan.flow)).rstrip("\n").split("\n")
+        why = wrap(f"Not as a pipe: {clean(error.message)}", width)
+        return [*why, "", colour.heading("As JSON"), *_indented(ir)]  # what runs is seen whole
     return [colour.heading("As a pipe"), *_indented(lines)]
 
 
