@@ -68,6 +68,13 @@ def test_a_flow_that_was_changed_does_not_do_what_its_description_still_says(sav
     assert not getattr(find_offer("copy a.txt to b.txt"), "is_same", False)
 
 
+def test_a_home_directory_in_the_sentence_is_that_of_the_flow(saved, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    saved("copier", both("copy ~/a.txt to b.txt", source={"type": "path", "default": "/home/ada/a.txt"}))
+    assert find_offer("copy ~/c.txt to b.txt").values == {"source": "/home/ada/c.txt", "target": "b.txt"}
+    assert find_offer("copy ~/a.txt to b.txt").is_same
+
+
 def test_a_value_may_stand_among_words_of_a_step(saved):
     count = {"id": "count", "type": "shell", "inputs": {"command": "head -n 5 a.txt"}}
     saved("head", {"description": "show the first 5 lines of a.txt", "nodes": [count]})

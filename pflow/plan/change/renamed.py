@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 def renamed(text: str, before: Any, value: Any) -> str:
     """A text in which each mention of a value is one of another."""
     for named in reversed(values_in(text)):
-        if named.text == text_of(before):
+        if text_of(before) in (named.text, named.expanded):
             text = text[: named.start] + text_of(value) + text[named.end :]
     return text

@@ -128,7 +128,7 @@ def _is_value(value: Any, named: Named) -> bool:
     if isinstance(value, bool):
         return False
     is_number = isinstance(value, int | float) and named.kind == NUMBER
-    return bool(value == named.number) if is_number else bool(value == named.text)
+    return bool(value == named.number) if is_number else value in (named.text, named.expanded)
 
 
 def _typed(given: dict[str, Any], named: Named) -> Any:
@@ -137,6 +137,6 @@ def _typed(given: dict[str, Any], named: Named) -> Any:
     from pflow.values import from_text
 
     try:
-        return from_text(parse_type(given.get("type", "any"))[0], named.text)
+        return from_text(parse_type(given.get("type", "any"))[0], named.expanded)
     except ValueError:
         return None
