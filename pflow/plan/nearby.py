@@ -6,7 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.errors import PflowError
 
-_MOST = 3
+_FLOWS, _NODES = 3, 5
+"""How many are named: a sentence takes one flow, and several nodes."""
+
 _PIPE = "pipe syntax, 'a => b', needs none"
 
 
@@ -14,8 +16,8 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
     """The same error, with `details` that name what is nearest, and its hint with them."""
     from pflow.plan.catalogue import near
 
-    flows = near(sentence, _flows())[:_MOST]
-    nodes = near(sentence, _nodes())[:_MOST]
+    flows = near(sentence, _flows())[:_FLOWS]
+    nodes = near(sentence, _nodes())[:_NODES]
     error.details = {"flows": flows, "nodes": nodes}
     said = [f"{what}: {', '.join(names)}" for what, names in (("saved flows", flows), ("nodes", nodes)) if names]
     error.hint = "; ".join([error.hint, _PIPE, *([f"nearest {', '.join(said)}"] if said else [])])

@@ -44,7 +44,7 @@ each_model() {
 @test "a model that is never right, or says no flow: 65, the best try on stderr, and nothing is touched" {
     each_model 65 data.txt plan-never plan-refuses plan-half plan-nonsense plan-nonsense-one-piece
     cd plan-never
-    run --separate-stderr pflow "$SUMMARY" --model=plan-never --yes
+    run --separate-stderr pflow "$SUMMARY" --model=plan-never --yes -r
     expect 65 '' 'The best try'
     expect 65 '' 'PF11'
 }
@@ -53,7 +53,7 @@ each_model() {
     each_model 1 data.txt plan-refuses-by-protocol
     each_model 75 data.txt plan-cut plan-broken plan-rate-limited
     each_model 77 data.txt plan-forbidden
-    run --separate-stderr pflow "$SUMMARY" --model=plan-stalls --yes --timeout=1
+    run --separate-stderr pflow "$SUMMARY" --model=plan-stalls --yes -r --timeout=1
     expect 124 '' 'took longer than 1 s'
 }
 
@@ -64,7 +64,7 @@ each_model() {
 }
 
 @test "each refusal names the step, what it would touch and the flag; with the flag it runs" {
-    run --separate-stderr pflow 'count the lines of a.txt' --yes
+    run --separate-stderr pflow 'count the lines of a.txt' --yes -r
     expect 77 '' 'not allowed: count runs commands: "wc -l" (--allow=commands)'
     run --separate-stderr pflow 'count the lines of a.txt' --yes --allow=commands -r
     expect 0 2
@@ -88,11 +88,11 @@ each_model() {
 }
 
 @test "without a terminal and without --yes it is shown, and nothing runs" {
-    run --separate-stderr pflow 'copy a.txt to b.txt'
+    run --separate-stderr pflow 'copy a.txt to b.txt' -r
     expect 77 '' 'write-file:write --path=b.txt'
     expect 77 '' '--yes runs it, pflow plan prints it'
     [ ! -e b.txt ]
-    run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything </dev/null
+    run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything -r </dev/null
     expect 77 '' '--yes runs it'
     [ ! -e b.txt ]
 }
@@ -104,7 +104,7 @@ each_model() {
 }
 
 @test "a --dry-run that is the value of another flag is no leave to run" {
-    run --separate-stderr pflow 'copy a.txt to b.txt' --write-path --dry-run
+    run --separate-stderr pflow 'copy a.txt to b.txt' -r --write-path --dry-run
     expect 77 '' '--yes runs it'
     [ ! -e b.txt ] && [ ! -e ./--dry-run ]
 }
@@ -200,7 +200,7 @@ each_model() {
 @test "a sentence that cannot be planned leaves stdout empty" {
     run --separate-stderr pflow plan "$SUMMARY" --model=plan-never
     expect 65 '' 'The best try'
-    PFLOW_PLAN_MODEL='' PFLOW_MODEL='' run --separate-stderr env LLM_USER_PATH="$HOME/none" pflow "$SUMMARY" --yes
+    PFLOW_PLAN_MODEL='' PFLOW_MODEL='' run --separate-stderr env LLM_USER_PATH="$HOME/none" pflow "$SUMMARY" --yes -r
     expect 78 '' 'write-file'
 }
 
@@ -212,7 +212,7 @@ each_model() {
     cmp data.txt c.txt
     run --separate-stderr pflow 'copy data.txt to /etc/c.txt' --yes -q
     expect 77 '' --allow=/etc
-    run --separate-stderr pflow 'copy data.txt to d.txt'
+    run --separate-stderr pflow 'copy data.txt to d.txt' -r
     expect 77 '' '--path=d.txt'
     [ ! -e d.txt ]
     run --separate-stderr pflow plan 'copy a.txt to b.txt'

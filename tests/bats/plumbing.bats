@@ -144,8 +144,8 @@ lines\""'
 }
 
 @test "a word that is nothing is 127 with the nearest name" {
-    in_shells 'pflow shel --command=true; echo $?; pflow raed-file; echo $?; pflow ../../bin/sh; echo $?; pflow "two words"; echo $?'
-    expect 0 $'127\n127\n127\n127' 'did you mean shell'
+    in_shells 'pflow shel --command=true; echo $?; pflow raed-file; echo $?; pflow ../../bin/sh; echo $?; pflow "two words" -r; echo $?'
+    expect 0 $'127\n127\n127\n78' 'did you mean shell'
     [[ $stderr == *'read-file'* ]]
     in_shells 'pflow; echo $?; pflow --nope; echo $?'
     [ "$(tail -n 1 <<<"$output")" = 127 ] || [ "$(tail -n 1 <<<"$output")" = 2 ]

@@ -61,9 +61,9 @@ WORDS='# Count the words of a text.
     export PATH="$HOME/bin:$PATH"
     for name in 'x$(touch ran)' $'x\ny' "x'y" 'x;y' $'x\e[31m'; do program "bin/pflow-$name"; done
     SHELLS=bash in_shells 'for name in "x\$(touch ran)" $'\''x\ny'\'' "x'\''\'\'''\''y" "x;y" $'\''x\e[31m'\''; do
-            pflow "$name" </dev/null; echo $?; pflow nodes "$name"; echo $?
+            pflow "$name" -r </dev/null; echo $?; pflow nodes "$name"; echo $?
         done; pflow nodes | grep -c -e touch -e "$(printf "\033")"'
-    expect 1 $'127\n127\n127\n127\n127\n127\n127\n127\n127\n127\n0'
+    expect 1 $'78\n127\n78\n127\n127\n127\n127\n127\n127\n127\n0'
     [[ $stderr != *$'\e'* ]]
     [ ! -e ran ]
 }
