@@ -98,13 +98,13 @@ class _Sentence:
 
     def __init__(self, sentence: str, flags: SentenceFlags, closed: list[int]) -> None:
         from pflow.plan.gate.allowed import Allowed, working_directory
-        from pflow.plan.show.terminal import open_terminal
+        from pflow.plan.show.terminal import find_terminal
 
         self.sentence = sentence
         self.flags = flags
         self.closed = closed
         self.allowed = Allowed(flags.allow, working_directory())
-        self.terminal = None if flags.yes or flags.is_dry else open_terminal()
+        self.terminal = None if flags.yes or flags.is_dry else find_terminal()
 
     def run(self) -> int:
         from pflow.stage.stdout import Diverted

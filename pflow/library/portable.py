@@ -68,7 +68,7 @@ def _secrets(plan: Plan) -> Iterator[tuple[str, str]]:
     """Each place in the flow where a secret stands, and what to do: beside what PF13 finds."""
     for name, given in plan.flow.inputs.items():
         needed = plan.inputs.get(name)
-        if given.default is not None and needed is not None and (needed.secret or _feeds_secret(plan, needed.readers)):
+        if given.default is not None and needed is not None and needed.secret:
             yield f"the default of the input '{name}'", "take it out: the store gives it, when it runs"
     for wired in plan.steps.values():
         yield from _secrets_of_step(wired)
@@ -88,8 +88,3 @@ def _secrets_of_step(wired: Wired) -> Iterator[tuple[str, str]]:
         if item is not None and "secret" in item.marks and written is not None and not any(references(written)):
             remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"
             yield f"'{key}' of '{wired.id}'", remedy
-
-
-def _feeds_secret(plan: Plan, readers: list[tuple[str, str]]) -> bool:
-    items = [plan.steps[step].interface.reads.get(key) for step, key in readers]
-    return any(item is not None and "secret" in item.marks for item in items)

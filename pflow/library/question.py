@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 
+from pflow.stage.terminal import open_terminal
+
 
 def confirm(question: str) -> bool | None:
     """Whether the answer is yes; the end of the file is no answer, and no. None where nobody is to be asked.
 
     It stands on the terminal itself, and stdin may be a pipe. Where stderr is none, nobody looks.
     """
-    if not os.isatty(2):
-        return None
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
+    terminal = open_terminal()
+    if terminal is None:
         return None
     try:
         os.write(terminal, f"{question} [y/N] ".encode("utf-8", "replace"))

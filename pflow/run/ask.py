@@ -6,7 +6,7 @@ import os
 
 from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
-from pflow.run.flags import is_secret
+from pflow.stage.terminal import open_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> di
     """
     if not missing:
         return {}
-    terminal = None if is_dry or any(is_secret(plan, each) for each in missing) else _open_terminal()
+    terminal = None if is_dry or any(each.secret for each in missing) else _open_terminal()
     if terminal is None:
         raise nothing_gives(plan, missing)
     try:
@@ -53,12 +53,7 @@ def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
 
 
 def _open_terminal() -> int | None:
-    if not (os.isatty(0) and os.isatty(2)):
-        return None
-    try:
-        return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return None
+    return open_terminal() if os.isatty(0) else None
 
 
 def _who(plan: Plan, wanted: PlanInput) -> str:
@@ -70,7 +65,7 @@ def _who(plan: Plan, wanted: PlanInput) -> str:
 def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
     """PF03, for each input at once."""
     parts = [f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_who(plan, each)}" for each in missing]
-    shown = [each for each in missing if not is_secret(plan, each)]
+    shown = [each for each in missing if not each.secret]
     typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
     hints = [" ".join(map(_flag, typed))] if typed else []
     if len(typed) < len(shown):

@@ -63,7 +63,7 @@ class FlowFlags:
     def _add_input(self, given: PlanInput) -> None:
         item = Item("read", given.name, given.type)
         item.doc, item.default = given.doc, given.default
-        if is_secret(self.plan, given):
+        if given.secret:
             item.marks.add("secret")
         target = Target(INPUT, given.step or "", given.name, item, given.flag)
         for name in names_of(given):
@@ -203,12 +203,6 @@ def _kind_of(wired: Wired, key: str) -> str:
 def _item_of(key: str, value: Any) -> Item:
     """An item for a key that only the flow names, so that a flag for it becomes the same type."""
     return Item("read", key, _type_of(value))
-
-
-def is_secret(plan: Plan, given: PlanInput) -> bool:
-    """Whether an input is one, by its own word or by that of a step that reads it."""
-    items = [plan.steps[step].interface.reads.get(key) for step, key in given.readers]
-    return given.secret or any(item is not None and "secret" in item.marks for item in items)
 
 
 def _type_of(value: Any) -> Type:

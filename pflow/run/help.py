@@ -6,7 +6,6 @@ from pflow.common import COMMON
 from pflow.flow.explaining.columns import clean
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
-from pflow.run.flags import is_secret
 from pflow.run.words import TAKEN, own_items
 from pflow.usage import usage as kinds
 from pflow.usage.of_node import common_flag, flag_of, metavar
@@ -101,7 +100,7 @@ def _flow_flags(plan: Plan) -> list[Flag]:
 
 
 def _input_flag(plan: Plan, given: PlanInput) -> Flag:
-    secret = is_secret(plan, given)
+    secret = given.secret
     if secret:
         notes: tuple[str, ...] = ("a secret, from the store",)
     else:

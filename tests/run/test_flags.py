@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.flags import FlowFlags, is_secret
+from pflow.run.flags import FlowFlags
 from pflow.run.given import give
 from pflow.stage.words import take_words
 from tests.run.flows import plan_of
@@ -265,4 +265,4 @@ def test_what_the_flow_gives_such_a_step_keeps_its_type():
 
 def test_an_input_is_secret_when_a_step_says_so():
     plan = plan_of(ONE)
-    assert [name for name, each in plan.inputs.items() if is_secret(plan, each)] == ["key"]
+    assert [name for name, each in plan.inputs.items() if each.secret] == ["key"]

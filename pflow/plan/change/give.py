@@ -101,9 +101,9 @@ def _agree(change: Change, options: Options) -> None:
 
 def _asked(question: str) -> bool | None:
     """What a person at the terminal answers; the end of the file is a no. None where nobody can be asked."""
-    from pflow.plan.show.terminal import open_terminal
+    from pflow.plan.show.terminal import find_terminal
 
-    terminal = open_terminal()
+    terminal = find_terminal()
     if terminal is None:
         return None
     while True:

@@ -1,10 +1,11 @@
-"""The terminal that a person sits at, whatever stdin and stdout are: questions, and answers of a line."""
+"""Questions at the terminal, and answers of a line."""
 
 from __future__ import annotations
 
 import os
 
 from pflow.stage.signals import Interrupted
+from pflow.stage.terminal import open_terminal
 
 
 class Terminal:
@@ -44,11 +45,7 @@ class Terminal:
             return
 
 
-def open_terminal() -> Terminal | None:
-    """The terminal, where stderr is one too: else nobody would see what is asked."""
-    if not os.isatty(2):
-        return None
-    try:
-        return Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
-    except OSError:
-        return None
+def find_terminal() -> Terminal | None:
+    """The terminal, where anybody sees what is asked."""
+    fd = open_terminal()
+    return Terminal(fd) if fd is not None else None
