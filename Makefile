@@ -51,7 +51,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff check --quiet --output-format=concise .; \
 	try ruff format --check --quiet .; \
 	try mypy; \
-	try python -m pflow.generate --check; \
+	try python -m pflow.docs.generate --check; \
 	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
@@ -67,7 +67,7 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
-	@$(VENV)/bin/python -m pflow.generate
+	@$(VENV)/bin/python -m pflow.docs.generate
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) $(WHEEL_VENV) build dist out.md .mypy_cache .pytest_cache .ruff_cache .hypothesis

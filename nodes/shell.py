@@ -57,7 +57,7 @@ class Shell(Node):
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
-        from pflow.children import run
+        from pflow.process.children import run
 
         command, args, input = prepared
         stdout, stderr = _Heard(self.emit), _Heard(_show)

@@ -6,7 +6,7 @@ __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe"]
 _HOMES = {
     "Flow": "pflow.run.flow",
     "Node": "pflow.node",
-    "NodeAwareSharedStore": "pflow.flow.proxy",
+    "NodeAwareSharedStore": "pflow.binding.proxy",
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
 }

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from pflow import colour
-from pflow.colour import PLAIN, Colour, colour_of, is_wanted
-from pflow.flow.explaining.columns import table
 from pflow.run.trace.text import write
 from pflow.run.trace.trace import Trace
 from pflow.stage import failure
+from pflow.terminal import colour
+from pflow.terminal.colour import PLAIN, Colour, colour_of, is_wanted
+from pflow.terminal.columns import table
 
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from pflow.catalog.header import interpreter, interpreter_fault, program_interface, read_header
 from pflow.errors import PflowError
-from pflow.header import interpreter, interpreter_fault, program_interface, read_header
 
 ITEM = 'shared["text"]: str  # the text'
 

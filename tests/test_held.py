@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from pflow import held
-from pflow.held import HeldSignals
+from pflow.process import lock as held
+from pflow.process.lock import HeldSignals
 
 
 class Stop(BaseException):

@@ -14,9 +14,9 @@ import pflow
 PACKAGE = Path(pflow.__file__).parent
 PLANNING = ("pflow.library", "pflow.plan", "pflow.mcp")
 FLOWS = ("pflow.flow", "pflow.run", "pflow.export", *PLANNING)
-AROUND = ("pflow.completion", "pflow.manual", "pflow.setup", "pflow.conformance", "pflow.scaffold")
+AROUND = ("pflow.docs.completion", "pflow.docs.man", "pflow.setup", "pflow.conformance", "pflow.scaffold")
 """What only commands and `make generate` need."""
-DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.generate", *AROUND, *FLOWS)
+DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.docs.generate", *AROUND, *FLOWS)
 
 
 def sources() -> dict[str, Path]:
@@ -90,7 +90,7 @@ def test_the_arrows_are_read():
 
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
-    above = ("pflow.stage", "pflow.registry", "pflow.nodes", *DRIVER)
+    above = ("pflow.stage", "pflow.catalog.registry", "pflow.nodes", *DRIVER)
     assert not [each for each in ARROWS[node] for package in above if _is_in(each, package) and each != node]
 
 
@@ -100,7 +100,7 @@ def test_only_the_commands_import_click():
 
 
 def test_only_three_modules_and_nodes_import_pocketflow():
-    allowed = {"pflow.node", "pflow.registry", "pflow.stage.tries"}
+    allowed = {"pflow.node", "pflow.catalog.registry", "pflow.stage.tries"}
     assert importers_of("pocketflow") - modules_in("pflow.nodes") == allowed
 
 
@@ -123,7 +123,7 @@ def test_a_stage_imports_nothing_of_the_driver():
         ("pflow.library", ("pflow.run", "pflow.export", "pflow.plan", "pflow.mcp", "pflow.commands", *AROUND)),
         ("pflow.plan", ("pflow.mcp", "pflow.commands", "pflow.plumbing", *AROUND)),
         ("pflow.mcp", ("pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
+        ("pflow.docs.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
     ],
 )
 def test_a_flow_as_data_knows_nothing_of_its_runs(below, above):

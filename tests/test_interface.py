@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from pflow.catalog.header import program_interface, strip_comments
+from pflow.catalog.source import read_interface
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
-from pflow.header import program_interface, strip_comments
 from pflow.interface import UNDECLARED
-from pflow.source import read_interface
 from pflow.stage.describe import describe
 
 

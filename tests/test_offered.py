@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pflow.offered import MODELS, RUNS, offer, offer_one, offer_only, offered_file
+from pflow.catalog.offered import MODELS, RUNS, offer, offer_one, offer_only, offered_file
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from pflow import registry
+from pflow.catalog import registry
+from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories, tool_names
+from pflow.catalog.source import read_interface
 from pflow.errors import PflowError
 from pflow.node import interface_of
-from pflow.registry import bundled_names, load_bundled, load_file, own_directories, tool_names
-from pflow.source import read_interface
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
 
@@ -29,7 +29,7 @@ def test_each_node_that_comes_with_pflow_loads_by_its_name_and_has_an_interface(
 
 @pytest.mark.parametrize("name", bundled_names())
 def test_an_interface_that_is_read_is_the_one_that_is_imported(name):
-    file = os.path.join(os.path.dirname(registry.__file__), "nodes", name.replace("-", "_") + ".py")
+    file = os.path.join(registry.PACKAGE, "nodes", name.replace("-", "_") + ".py")
     read, imported = read_interface(file), interface_of(load_bundled(name))
     for part in ("reads", "writes", "params"):
         assert [(item.name, str(item.type), item.default, item.marks) for item in getattr(read, part).values()] == [

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pflow.remembered import Remembered, stamp
+from pflow.catalog.remembered import Remembered, stamp
 
 OLD = 10**15
 

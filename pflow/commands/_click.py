@@ -7,7 +7,7 @@ import click
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.redirection import is_rest
 from pflow.flow.pipe.scan import is_sign
-from pflow.stage.stdout import write_pieces
+from pflow.process.stdout import write_pieces
 
 
 class FlowCommand(click.Command):
@@ -53,7 +53,7 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
         from pflow.commands._usage import usage_of_click
-        from pflow.usage.text import help_text
+        from pflow.docs.text import help_text
 
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0

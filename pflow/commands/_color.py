@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.colour import AUTO, WHEN
+from pflow.terminal.colour import AUTO, WHEN
 
 color_option = click.option(
     "--color",
@@ -13,4 +13,4 @@ color_option = click.option(
     default=AUTO,
     help="Print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set.",
 )
-"""Gives a command `when`, for `pflow.colour.colour_of`."""
+"""Gives a command `when`, for `pflow.terminal.colour.colour_of`."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.registry import bundled_names, names_in, tool_names
-from pflow.usage import usage as kinds
-from pflow.usage.text import help_text
-from pflow.usage.usage import Argument, Flag, Usage
+from pflow.catalog.registry import bundled_names, names_in, tool_names
+from pflow.docs import usage as kinds
+from pflow.docs.text import help_text
+from pflow.docs.usage import Argument, Flag, Usage
 
 USAGE = Usage(
     "pflow",

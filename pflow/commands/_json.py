@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow.errors import PflowError
 from pflow.jsontext import encode
+from pflow.process.stdout import write_pieces
 from pflow.stage.failure import sayable
-from pflow.stage.stdout import write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

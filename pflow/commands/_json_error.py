@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 
+from pflow.catalog.registry import names_in
 from pflow.commands._json import json_line
+from pflow.docs.usage import Usage
 from pflow.errors import PflowError, names_meant
-from pflow.registry import names_in
-from pflow.stage.stdout import ClosedPipe, begun, write_pieces
-from pflow.usage.usage import Usage
+from pflow.process.stdout import ClosedPipe, begun, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.usage.usage import Flag
+    from pflow.docs.usage import Flag
 
 
 def say_in_json(words: list[str], error: PflowError) -> None:

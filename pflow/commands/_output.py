@@ -8,7 +8,7 @@ def put(file: str | None, data: bytes, *, is_program: bool = False) -> None:
     from pflow.errors import CANNOT_WRITE, DENIED, PflowError
 
     if file is None:
-        from pflow.stage.stdout import write_pieces
+        from pflow.process.stdout import write_pieces
 
         write_pieces(1, [data])
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def in_order(work: Callable[[], int]) -> int:
     """Do the work with signals caught: a signal ends the process as itself, --timeout is an error (124)."""
-    from pflow.stage.signals import Interrupted, catch_signals, die_of
+    from pflow.process.signals import Interrupted, catch_signals, die_of
 
     try:
         catch_signals()
@@ -43,9 +43,9 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
 def _tell(text: str) -> None:
     """What is going on, for who sits at a terminal."""
     if os.isatty(2):
-        from pflow.colour import colour_of
-        from pflow.flow.explaining.columns import clean
         from pflow.plan.show.view import show
+        from pflow.terminal.colour import colour_of
+        from pflow.terminal.columns import clean
 
         show(colour_of(2).dim(clean(text)) + "\n")
 

@@ -45,10 +45,10 @@ def is_flag(word: str) -> bool:
 
 def step_hint(text: str) -> str:
     """What to do with a text that is one step of pipe syntax, or a slip away from one."""
-    from pflow.flow.kinds import list_kinds
-    from pflow.flow.naming import nearest
+    from pflow.catalog.kinds import list_kinds
     from pflow.flow.pipe.names import split_name
     from pflow.flow.pipe.recognize import names_node
+    from pflow.naming import nearest
 
     words = _words_of(text)
     if names_node(words[0]):
@@ -66,8 +66,8 @@ def main(words: list[str], closed: list[int]) -> int:
 
     flags = SentenceFlags(words[1:])
     if flags.wants_help:
-        from pflow.stage.stdout import write_pieces
-        from pflow.usage.text import help_text
+        from pflow.docs.text import help_text
+        from pflow.process.stdout import write_pieces
 
         write_pieces(1, [help_text(usage_of_sentence()).encode()])
         return 0
@@ -85,8 +85,8 @@ def main(words: list[str], closed: list[int]) -> int:
 
 def _hand_on(words: list[str], error: PflowError) -> None:
     """Let a pipe hear that there was no run, as it hears of one that failed; of wrong flags it hears nothing."""
+    from pflow.process.exits import hand_on_failed
     from pflow.stage.document import Document
-    from pflow.stage.ending import hand_on_failed
     from pflow.stage.output import Output
 
     if error.exit != USAGE:
@@ -98,7 +98,7 @@ class _Sentence:
 
     def __init__(self, sentence: str, flags: SentenceFlags, closed: list[int]) -> None:
         from pflow.plan.gate.allowed import Allowed, working_directory
-        from pflow.plan.show.terminal import find_terminal
+        from pflow.terminal.answers import find_terminal
 
         self.sentence = sentence
         self.flags = flags
@@ -107,7 +107,7 @@ class _Sentence:
         self.terminal = None if flags.yes or flags.is_dry else find_terminal()
 
     def run(self) -> int:
-        from pflow.stage.stdout import Diverted
+        from pflow.process.stdout import Diverted
 
         with Diverted():  # what a model's library prints is no result
             offer = None if self.flags.fresh else self._offer()
@@ -126,7 +126,7 @@ class _Sentence:
                 mention(offer)
                 return None
             return offer
-        from pflow.flow.explaining.columns import clean
+        from pflow.terminal.columns import clean
 
         question = f"'{clean(offer.saved.name)}' does this: {clean(offer.command)}. [u]se it, [p]lan anew, [n]o: "
         self.terminal.forget_typed()
@@ -188,7 +188,7 @@ class _Sentence:
 
     def _refusals(self, settled: Settled) -> list[Refusal]:
         from pflow.plan.gate.gate import refusals
-        from pflow.stage.stdin import is_readable
+        from pflow.process.stdin import is_readable
 
         has_stdin = not settled.flags.no_stdin and is_readable(getattr(settled.flags, "from"))
         if not has_stdin:

@@ -6,8 +6,8 @@ import inspect
 
 import click
 
-from pflow.usage import usage as kinds
-from pflow.usage.usage import Argument, Flag, Usage
+from pflow.docs import usage as kinds
+from pflow.docs.usage import Argument, Flag, Usage
 
 _ARGUMENTS = {
     "RUN": kinds.RUN,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow.catalog.source import read_interface
 from pflow.commands._driver import USAGE as DRIVER
 from pflow.commands._usage import usage_of_click
-from pflow.source import read_interface
-from pflow.usage.of_node import usage_of_node
-from pflow.usage.usage import Usage
+from pflow.docs.of_node import usage_of_node
+from pflow.docs.usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

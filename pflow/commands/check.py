@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pflow.colour import Colour
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.plan import Plan
+    from pflow.terminal.colour import Colour
 
 _FORMS = {
     "pflow": "pflow form",
@@ -107,8 +107,8 @@ def _name_of(words: Sequence[str]) -> str:
 
 
 def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) -> None:
-    from pflow.colour import AUTO, NEVER, colour_of
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
+    from pflow.terminal.colour import AUTO, NEVER, colour_of
 
     colour = colour_of(1, when)
     about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
@@ -130,7 +130,7 @@ def _line(name: str, finding: Finding, colour: Colour) -> str:
 
 def _shown(text: str) -> str:
     """A text as one line that can be printed: a terminal would obey what is no printable sign."""
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     return clean(text.replace("\n", "\\n"))
 
@@ -147,7 +147,7 @@ def _count(number: int, what: str) -> str:
 
 def _print_json(name: str, plan: Plan | None, findings: Sequence[Finding], code: int) -> None:
     from pflow.commands._json import print_json
-    from pflow.flow.explaining.verdict import verdict
+    from pflow.explain.verdict import verdict
 
     print_json({"file": _shown(name), **verdict(plan, findings, code)})
 
@@ -156,7 +156,7 @@ def _print_schema() -> int:
     import json
 
     from pflow.flow.ir import schema
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     write_pieces(1, [json.dumps(schema(), indent=2, ensure_ascii=False).encode(), b"\n"])
     return 0

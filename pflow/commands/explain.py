@@ -34,8 +34,8 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     from pflow.flow.rules import check
     from pflow.flow.take import take_flow
     from pflow.flow.wiring import wire
+    from pflow.process.stdout import write_pieces
     from pflow.stage import failure
-    from pflow.stage.stdout import write_pieces
 
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
@@ -52,24 +52,24 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
 def _output(plan: Plan, findings: list[Finding], when: str, *, as_graph: bool, as_json: bool) -> str:
     import os
 
-    from pflow.flow.explaining.columns import in_ascii, is_utf8
+    from pflow.terminal.columns import in_ascii, is_utf8
 
     text = _drawn(plan) if as_graph else _told(plan, findings, when, as_json=as_json)
     return text if as_json or is_utf8(os.environ) else in_ascii(text)
 
 
 def _drawn(plan: Plan) -> str:
-    from pflow.flow.explaining.columns import terminal_width
-    from pflow.flow.explaining.drawing import draw
+    from pflow.explain.drawing import draw
+    from pflow.terminal.columns import terminal_width
 
     return draw(plan, terminal_width())
 
 
 def _told(plan: Plan, findings: list[Finding], when: str, *, as_json: bool) -> str:
-    from pflow.colour import colour_of
-    from pflow.flow.explain import explain
-    from pflow.flow.explaining.columns import terminal_width
-    from pflow.flow.explaining.text import account_text
+    from pflow.explain.account import explain
+    from pflow.explain.text import account_text
+    from pflow.terminal.colour import colour_of
+    from pflow.terminal.columns import terminal_width
 
     account: dict[str, Any] = explain(plan, findings)
     if as_json:

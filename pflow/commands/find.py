@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.colour import AUTO, WHEN
+from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.usage.usage import Argument, Flag, Usage
+from pflow.terminal.colour import AUTO, WHEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 1 where nothing is near, what the model raises with --by=meaning."""
     flags, asked = _split(words)
     if "--help" in flags:
-        from pflow.usage.text import help_text
+        from pflow.docs.text import help_text
 
         return _print(help_text(USAGE))
     when = _choice(flags, "--color", WHEN) or AUTO
@@ -99,7 +99,7 @@ def _nearest(text: str, saved: list[Saved], by: str | None) -> list[Match]:
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    from pflow.usage.split import split_flags
+    from pflow.docs.split import split_flags
 
     try:
         return split_flags(words, USAGE.flags)
@@ -138,8 +138,8 @@ def _json(found: list[tuple[Saved, Match]]) -> str:
 
 
 def _table(found: list[tuple[Saved, Match]], when: str) -> str:
-    from pflow.colour import colour_of
-    from pflow.flow.explaining.columns import clean, table, terminal_width
+    from pflow.terminal.colour import colour_of
+    from pflow.terminal.columns import clean, table, terminal_width
 
     rows = [(clean(saved.name), f"{_percent(match):3}", clean(saved.description)) for saved, match in found]
     lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
@@ -149,8 +149,8 @@ def _table(found: list[tuple[Saved, Match]], when: str) -> str:
 def _print(text: str, *, as_json: bool = False) -> int:
     import os
 
-    from pflow.flow.explaining.columns import in_ascii, is_utf8
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
+    from pflow.terminal.columns import in_ascii, is_utf8
 
     write_pieces(1, [(text if as_json or is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return 0

@@ -52,8 +52,8 @@ def _run_file(file: str) -> Any:
     import os
     import sys
 
+    from pflow.catalog.registry import load_module
     from pflow.errors import PflowError, exit_code
-    from pflow.registry import load_module
 
     try:
         open(file, "rb").close()
@@ -66,9 +66,9 @@ def _run_file(file: str) -> Any:
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
     """The Flow that a name stands for. Raises PflowError: 66 where there is no such name, 65 where it is no Flow."""
+    from pflow.catalog.source import in_words
     from pflow.errors import BAD_DATA, MISSING, PflowError
     from pflow.node import pocketflow
-    from pflow.source import in_words
 
     if not hasattr(module, name):
         there = [each for each, value in vars(module).items() if _may_be_flow(value, module)]

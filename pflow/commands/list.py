@@ -54,9 +54,9 @@ def command(as_json: bool, when: str) -> int:
 def _print(flows: list[Saved], when: str) -> int:
     import os
 
-    from pflow.colour import colour_of
-    from pflow.flow.explaining.columns import in_ascii, is_utf8, table, terminal_width
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
+    from pflow.terminal.colour import colour_of
+    from pflow.terminal.columns import in_ascii, is_utf8, table, terminal_width
 
     width = terminal_width(otherwise=_ONE_LINE)
     lines = table([_row(each) for each in flows], width, indent=0, first=colour_of(1, when).name)
@@ -66,7 +66,7 @@ def _print(flows: list[Saved], when: str) -> int:
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     inputs = " ".join(_short(name, given) for name, given in saved.inputs.items())
     return clean(saved.name), clean(inputs), clean(saved.description)
@@ -76,8 +76,8 @@ def _short(name: str, given: dict[str, Any]) -> str:
     """An input in short: `path`, `[tone=dry]`, `[note]`."""
     if "default" not in given:
         return name if given.get("required", True) is not False else f"[{name}]"
-    from pflow.flow.explaining.columns import shorten
     from pflow.jsontext import text_of
+    from pflow.terminal.columns import shorten
 
     return f"[{name}={shorten(text_of(given['default']), _LONGEST)}]"
 

@@ -6,12 +6,12 @@ import os
 import sys
 
 from pflow import __version__
+from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
-from pflow.registry import names_in
+from pflow.process.signals import die_of_closed_pipe, die_quietly_of_interrupt
+from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
 from pflow.stage import failure
 from pflow.stage.main import leave
-from pflow.stage.signals import die_of_closed_pipe, die_quietly_of_interrupt
-from pflow.stage.stdout import ClosedPipe, secure_standard_files, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,14 +157,14 @@ def _close_again(closed: list[int]) -> None:
 def _run_program(program: str, word: str, words: list[str]) -> int:
     """A class or a program with an interface as a stage; any other program takes the place of this process."""
     if program.endswith(".py") or _has_interface(program):
-        from pflow.discovery import is_node_name
+        from pflow.catalog.discovery import is_node_name
         from pflow.stage.main import main_of_file
 
         if not is_node_name(_name_of(program)):
             hint = "a node's name has letters, digits, - and _ only"
             raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
         main_of_file(program, _name_of(program), words)
-    from pflow.stage.start import pass_guard, start_program
+    from pflow.process.start import pass_guard, start_program
 
     pass_guard(program, _name_of(program))
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
@@ -172,7 +172,7 @@ def _run_program(program: str, word: str, words: list[str]) -> int:
 
 def _check_has_help(word: str) -> None:
     """Raise PflowError (66) for a program without an interface: only to run it could tell how it is used."""
-    from pflow.discovery import PROGRAM, find_node
+    from pflow.catalog.discovery import PROGRAM, find_node
 
     program = word if "/" in word and not word.endswith(".py") else ""
     if not program and word not in names_in("commands"):
@@ -185,11 +185,11 @@ def _check_has_help(word: str) -> None:
 
 def _has_interface(program: str) -> bool:
     """Whether it has one, be it a broken one: the stage says what is wrong with that."""
-    from pflow.stage.start import mentions_interface
+    from pflow.process.start import mentions_interface
 
     if not mentions_interface(program):
         return False
-    from pflow.header import program_interface
+    from pflow.catalog.header import program_interface
 
     try:
         return not program_interface(program)[0].open
@@ -224,7 +224,7 @@ def _find_program(word: str) -> str | None:
     word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
     if not word or word.startswith("-"):
         return None
-    from pflow.discovery import BUNDLED, TOOL, find_node, launcher
+    from pflow.catalog.discovery import BUNDLED, TOOL, find_node, launcher
 
     found = find_node(word)
     if found is None:

@@ -34,7 +34,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
         raise PflowError("cannot write into '': it is empty", hint="--dir DIR", exit=USAGE)
     text = text_of_node(name, lang)
     if is_printed:
-        from pflow.stage.stdout import write_pieces
+        from pflow.process.stdout import write_pieces
 
         write_pieces(1, [text.encode()])
         return 0
@@ -47,9 +47,9 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 
 def _check_name(name: str) -> None:
     """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
-    from pflow.discovery import BUNDLED, TOOL, find_node
-    from pflow.registry import names_in
-    from pflow.stage.given import shorten
+    from pflow.binding.given import shorten
+    from pflow.catalog.discovery import BUNDLED, TOOL, find_node
+    from pflow.catalog.registry import names_in
 
     if not is_good_name(name):
         hint = "small words with dashes between: count-words"
@@ -64,7 +64,7 @@ def _check_name(name: str) -> None:
 
 
 def _own_directory() -> str:
-    from pflow.registry import data_directory
+    from pflow.catalog.registry import data_directory
 
     own = data_directory("nodes")
     if own is None:
@@ -78,7 +78,7 @@ def _own_directory() -> str:
 
 def _check_free(name: str, file: str, directory: str | None) -> None:
     """Raise PflowError (73) where a node of this name is there already, in whatever language."""
-    from pflow.discovery import find_node
+    from pflow.catalog.discovery import find_node
 
     found = None if directory else find_node(name)
     beside = [os.path.join(os.path.dirname(file), file_name(name, lang)) for lang in LANGUAGES]
@@ -104,8 +104,8 @@ def _write(file: str, text: str, *, is_program: bool) -> None:
 
 def _tell(name: str, file: str, directory: str | None) -> None:
     """Print the path; to a person, what to do with it."""
+    from pflow.process.stdout import write_pieces
     from pflow.stage.failure import write_stderr
-    from pflow.stage.stdout import write_pieces
 
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pflow.colour import AUTO, WHEN, Colour
+from pflow.docs import usage as kinds
+from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.usage import usage as kinds
-from pflow.usage.usage import Argument, Flag, Usage
+from pflow.terminal.colour import AUTO, WHEN, Colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.explaining.catalogue_lines import Line
+    from pflow.catalog.lines import Line
 
 _ONE_LINE = 1 << 30
 """The width of a list that is no terminal's: a line a node, for grep."""
@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for a name that is none, 1 for a search that finds nothing."""
     flags, names = _split(words) if words else ({}, [])
     if "--help" in flags:
-        from pflow.usage.text import help_text
+        from pflow.docs.text import help_text
 
         return _print(help_text(USAGE))
     when = flags.get("--color", [AUTO])[-1]
@@ -70,7 +70,7 @@ def main(words: list[str]) -> int:
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    from pflow.usage.split import split_flags
+    from pflow.docs.split import split_flags
 
     try:
         return split_flags(words, USAGE.flags)
@@ -79,7 +79,7 @@ def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _search(words: list[str], when: str, *, as_json: bool) -> int:
-    from pflow.flow.explaining.catalogue_lines import about
+    from pflow.catalog.lines import about
 
     listed = about(_lines(), words)
     if listed or as_json:
@@ -91,7 +91,7 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _lines() -> list[Line]:
     """Everything there is; shells that complete names learn of it too."""
-    from pflow.flow.explaining.catalogue_lines import lines, offer_lines
+    from pflow.catalog.lines import lines, offer_lines
 
     listed = lines()
     offer_lines(listed)
@@ -100,17 +100,17 @@ def _lines() -> list[Line]:
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
-        from pflow.flow.explaining.catalogue import entries
+        from pflow.catalog.described import entries
 
         return _print_json(entries(listed))
-    from pflow.flow.explaining.catalogue_text import list_text
-    from pflow.flow.explaining.columns import terminal_width
+    from pflow.catalog.text import list_text
+    from pflow.terminal.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
 
 
 def _print_interfaces(names: list[str]) -> int:
-    from pflow.flow.explaining.catalogue import entry, find
+    from pflow.catalog.described import entry, find
 
     return _print_json([entry(find(name)) for name in names])
 
@@ -123,9 +123,9 @@ def _print_json(entries: list[dict[str, object]]) -> int:
 
 
 def _details(names: list[str], when: str) -> str:
-    from pflow.flow.explaining.catalogue import entry, find, is_known
-    from pflow.flow.explaining.catalogue_text import detail_text
-    from pflow.flow.explaining.columns import terminal_width
+    from pflow.catalog.described import entry, find, is_known
+    from pflow.catalog.text import detail_text
+    from pflow.terminal.columns import terminal_width
 
     texts = []
     for kind in map(find, names):
@@ -138,7 +138,7 @@ def _details(names: list[str], when: str) -> str:
 
 
 def _colour(when: str) -> Colour:
-    from pflow.colour import colour_of
+    from pflow.terminal.colour import colour_of
 
     return colour_of(1, when)
 
@@ -146,8 +146,8 @@ def _colour(when: str) -> Colour:
 def _print(text: str) -> int:
     import os
 
-    from pflow.flow.explaining.columns import in_ascii, is_utf8
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
+    from pflow.terminal.columns import in_ascii, is_utf8
 
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return 0

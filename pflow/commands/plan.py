@@ -83,7 +83,7 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
     """
     from pflow.commands._sentence_flags import seconds
     from pflow.plan.change.give import flow_text
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     limit = seconds(timeout) if timeout is not None else None
     if options["wire"] or options["edit"]:
@@ -174,7 +174,7 @@ def _checked(flow: Flow) -> Flow:
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> Flow:
     from pflow.commands._planning import in_order, mention, plan
     from pflow.plan.show.offer import find_offer
-    from pflow.stage.stdout import Diverted
+    from pflow.process.stdout import Diverted
 
     planned = []
 

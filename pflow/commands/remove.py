@@ -29,8 +29,8 @@ def command(flow: tuple[str, ...]) -> int:
     from pflow.library.command import changed_commands_of, take_commands
     from pflow.library.keep import remove_flow
     from pflow.library.users import users_of
+    from pflow.process.stdout import write_pieces
     from pflow.stage.failure import say
-    from pflow.stage.stdout import write_pieces
 
     found = _find(name.removeprefix("flow:") for name in flow)
     for name, file in found.items():

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.colour import Colour
     from pflow.run.runs import Run
+    from pflow.terminal.colour import Colour
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,11 +28,11 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
     pflow runs -n 5
     pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
     """
-    from pflow.colour import colour_of
     from pflow.commands._json import print_json
+    from pflow.process.stdout import write_pieces
     from pflow.run.runs import list_runs
     from pflow.stage.failure import say
-    from pflow.stage.stdout import write_pieces
+    from pflow.terminal.colour import colour_of
 
     runs = list_runs(limit)
     if as_json:

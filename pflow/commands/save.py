@@ -135,7 +135,7 @@ def _check_command(name: str) -> None:
 def _keep(name: str, flow: Flow, *, force: bool) -> Kept:
     """Save it; where another has its name, ask. Raises PflowError: 73 where nobody can be asked, 1 for no."""
     from pflow.library.keep import AlreadySaved, keep
-    from pflow.library.question import confirm
+    from pflow.terminal.confirm import confirm
 
     try:
         return keep(name, flow, replace=force)
@@ -149,8 +149,8 @@ def _keep(name: str, flow: Flow, *, force: bool) -> Kept:
 
 
 def _question(name: str) -> str:
-    from pflow.flow.explaining.columns import clean, shorten
     from pflow.library.library import read_saved
+    from pflow.terminal.columns import clean, shorten
 
     there = read_saved(name)
     about = f" ({shorten(clean(there.description), 60)})" if there.description else ""
@@ -160,8 +160,8 @@ def _question(name: str) -> str:
 def _tell(name: str, kept: Kept) -> None:
     import os
 
+    from pflow.process.stdout import write_pieces
     from pflow.stage.failure import say
-    from pflow.stage.stdout import write_pieces
 
     for note in kept.notes:
         say("pflow save", note)
@@ -178,7 +178,7 @@ def _tell(name: str, kept: Kept) -> None:
 
 def _shadows(name: str) -> list[str]:
     """What `pflow NAME` runs instead of the flow."""
-    from pflow.discovery import find_node
+    from pflow.catalog.discovery import find_node
 
     found = find_node(name)
     what = f"warning: pflow {name} is the node '{found.file}'; the flow is flow:{name}" if found else ""

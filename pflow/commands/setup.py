@@ -90,6 +90,6 @@ def _report(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> l
 
 
 def _print(lines: list[str]) -> None:
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])

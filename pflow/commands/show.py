@@ -61,7 +61,7 @@ def _file(name: str, *, is_old: bool) -> str:
 
 def _print_file(file: str) -> int:
     from pflow.errors import exit_code
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     try:
         with open(file, "rb") as opened:
@@ -77,13 +77,13 @@ def _print_text(file: str, name: str, when: str) -> int:
     """What can be told of it; what is wrong with it goes to stderr."""
     import os
 
-    from pflow.flow.explaining.columns import in_ascii, is_utf8
     from pflow.flow.load import load_text, read_text
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
     from pflow.library.names import library_folder
+    from pflow.process.stdout import write_pieces
     from pflow.stage import failure
-    from pflow.stage.stdout import write_pieces
+    from pflow.terminal.columns import in_ascii, is_utf8
 
     loaded = load_text(read_text(file, f"the flow '{file}'"), file, library_folder())  # an older one was there too
     loaded.flow.name = loaded.flow.name or name
@@ -98,12 +98,12 @@ def _print_text(file: str, name: str, when: str) -> int:
 
 
 def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
-    from pflow.colour import colour_of
-    from pflow.flow.explain import explain
-    from pflow.flow.explaining.columns import clean, terminal_width
-    from pflow.flow.explaining.text import brief_text
+    from pflow.explain.account import explain
+    from pflow.explain.text import brief_text
     from pflow.flow.subflow import flow_name
     from pflow.library.command import commands_of
+    from pflow.terminal.colour import colour_of
+    from pflow.terminal.columns import clean, terminal_width
 
     name = flow_name(file.rpartition("/")[2])
     about = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name, file))]
@@ -115,7 +115,7 @@ def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
 
 def _with_defaults(plan: Plan) -> tuple[str | None, str]:
     """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
-    from pflow.flow.explain import without_secrets
+    from pflow.explain.account import without_secrets
     from pflow.plan.paste.pasted import pipe_of
 
     try:

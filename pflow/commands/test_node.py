@@ -84,7 +84,7 @@ def command(
     from pflow.conformance.process import limit_files
     from pflow.conformance.target import find_target
     from pflow.errors import USAGE, PflowError
-    from pflow.stage.signals import Interrupted, catch_signals, die_of
+    from pflow.process.signals import Interrupted, catch_signals, die_of
 
     checks = choose_checks(only)
     if as_list:
@@ -105,7 +105,7 @@ def command(
 
 def _print_list(checks: Sequence[Check]) -> int:
     from pflow.conformance.report import list_lines
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     write_pieces(1, [list_lines(checks).encode()])
     return 0
@@ -114,7 +114,7 @@ def _print_list(checks: Sequence[Check]) -> int:
 def _print_json(target: Target, verdicts: Sequence[Verdict]) -> int:
     from pflow.conformance.report import as_json
     from pflow.jsontext import encode
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     report = as_json(target, verdicts)
     write_pieces(1, [encode(report), b"\n"])
@@ -123,9 +123,9 @@ def _print_json(target: Target, verdicts: Sequence[Verdict]) -> int:
 
 def _print_lines(target: Target, verdicts: Iterator[Verdict], *, verbose: bool, when: str) -> int:
     """A line a check as it is done, then the numbers."""
-    from pflow.colour import colour_of
     from pflow.conformance.report import summary, verdict_lines
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
+    from pflow.terminal.colour import colour_of
 
     colour = colour_of(1, when)
     done = []

@@ -7,8 +7,8 @@ import time
 
 import click
 
-from pflow.colour import colour_of
 from pflow.commands._color import color_option
+from pflow.terminal.colour import colour_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     """
     from pflow.commands._json import shown
     from pflow.errors import USAGE, PflowError
-    from pflow.stage.stdin import is_readable
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdin import is_readable
+    from pflow.process.stdout import write_pieces
 
     if store and form in ("chrome", "otlp"):
         raise PflowError(f"cannot put the store into --{form}", hint="--json has room for it", exit=USAGE)

@@ -8,8 +8,8 @@ import threading
 import time
 
 from pflow.conformance.strays import end_strays, strays_of
-from pflow.held import HeldSignals
-from pflow.session import running_groups, signal_session
+from pflow.process.lock import HeldSignals
+from pflow.process.session import running_groups, signal_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,19 +10,19 @@ from pflow.conformance.conduct import FAILED, OK, SKIPPED
 from pflow.conformance.process import EARLY, GONE
 from pflow.conformance.samples import FILES
 from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS
-from pflow.flow.explaining.columns import clean
 from pflow.stage.failure import sayable
+from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from pflow.colour import Colour
     from pflow.conformance.check import Check, Failed
     from pflow.conformance.conduct import Verdict
     from pflow.conformance.target import Target
     from pflow.conformance.trial import Run
+    from pflow.terminal.colour import Colour
 
 _WIDTH = 16
 _LONGEST = 400

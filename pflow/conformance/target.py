@@ -9,7 +9,7 @@ from pflow.interface import Interface
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.kinds import Kind
+    from pflow.catalog.kinds import Kind
 
 
 class Target:
@@ -34,8 +34,8 @@ class Target:
         return not self.file.endswith(".py")
 
     def _read(self) -> None:
-        from pflow.header import program_interface
-        from pflow.source import read_interface
+        from pflow.catalog.header import program_interface
+        from pflow.catalog.source import read_interface
 
         try:
             self.interface = program_interface(self.file)[0] if self.is_program else read_interface(self.file)
@@ -78,7 +78,7 @@ def _target_of(path: str) -> Target:
             return _of_file(os.path.abspath(path), path)
         except FileNotFoundError:  # of the directory that a relative path begins in
             raise PflowError(f"cannot test '{path}': the working directory is gone", exit=MISSING) from None
-    from pflow.flow.kinds import FLOW, PROGRAM, find_kind
+    from pflow.catalog.kinds import FLOW, PROGRAM, find_kind
 
     kind = find_kind(path.removeprefix("pflow-")) if path else None
     if kind is None:
@@ -89,7 +89,7 @@ def _target_of(path: str) -> Target:
 
 
 def _of_class(kind: Kind) -> Target:
-    from pflow.flow.kinds import BUNDLED
+    from pflow.catalog.kinds import BUNDLED
 
     if kind.origin == BUNDLED:
         return Target(kind.name, os.path.realpath(kind.file), [_executable(f"pflow-{kind.name}")])
@@ -118,7 +118,7 @@ def _executable(program: str) -> str:
     """One of pflow's own: beside the one that runs, else the one on PATH."""
     import shutil
 
-    from pflow.discovery import launcher
+    from pflow.catalog.discovery import launcher
 
     found = launcher(program) or shutil.which(program)
     if found is None:
@@ -127,7 +127,7 @@ def _executable(program: str) -> str:
 
 
 def _no_such_node(name: str) -> PflowError:
-    from pflow.flow.kinds import no_such_kind
+    from pflow.catalog.kinds import no_such_kind
 
     error = no_such_kind(name)
     return PflowError(error.message, hint=error.hint, exit=NOT_FOUND)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.kinds import FLOW
+from pflow.catalog.kinds import FLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

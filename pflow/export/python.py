@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow import __version__
+from pflow.catalog.kinds import FLOW
 from pflow.export.code import Names
 from pflow.export.embed import LOADER, closure, literal, packages_of
 from pflow.export.python_steps import FlowCode, in_docstring, is_bare
-from pflow.flow.kinds import FLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tokenize
 
+from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.catalog.kinds import FLOW, PROGRAM, PYTHON
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export.code import Code, Names, call, write
 from pflow.flow.flow import MAX_VISITS
-from pflow.flow.kinds import FLOW, PROGRAM, PYTHON
 from pflow.flow.rewrite import rewritten
-from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.node import pocketflow
 from pflow.paths import write_path
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from pflow.binding.wired_sources import Source
     from pflow.flow.plan import Plan, PlanInput, Wired
-    from pflow.flow.sources import Source
 
 _RUNTIME = ("Batch", "Flow", "Fork", "Input", "Step", "Subflow", "Template")
 

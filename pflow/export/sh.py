@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pflow import __version__
+from pflow.binding.wired_sources import Constant, PathSource
+from pflow.catalog.kinds import FLOW
 from pflow.export.sh_inputs import Inputs
 from pflow.export.sh_program import is_bare, refused
 from pflow.export.sh_stage import Stage
 from pflow.export.sh_state import State
 from pflow.export.sh_words import Unsayable, quoted
-from pflow.flow.kinds import FLOW
-from pflow.flow.sources import Constant, PathSource
 from pflow.jsontext import encode
 from pflow.scanner import quote
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.kinds import BUNDLED, PROGRAM
+from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.kinds import BUNDLED, PROGRAM
-from pflow.registry import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.export.sh_program import is_bare, program_of, refused
 from pflow.export.sh_state import NOTHING
 from pflow.export.sh_words import Unsayable, constant, flag, flag_name, quoted, template
 from pflow.flow.rewrite import rewritten
-from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.interface import Item
 from pflow.jsontext import encode
 from pflow.paths import is_step_name, meet, write_path
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from pflow.binding.wired_sources import Source
     from pflow.errors import PflowError
     from pflow.export.sh_state import State
     from pflow.flow.plan import Wired
-    from pflow.flow.sources import Source
     from pflow.paths import Path
 
 

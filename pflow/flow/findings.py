@@ -24,7 +24,7 @@ class Finding:
 
     def __str__(self) -> str:
         """One line, of nothing that a terminal obeys: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
-        from pflow.flow.explaining.columns import clean
+        from pflow.terminal.columns import clean
 
         kind = "warning: " if self.is_warning else ""
         remedy = f"; {self.remedy}" if self.remedy else ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow.binding.wired_sources import TemplateSource
+from pflow.catalog.kinds import find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
-from pflow.flow.kinds import find_kind
 from pflow.flow.rewrite import escaped
-from pflow.flow.sources import TemplateSource
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 from pflow.paths import write_path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.flow.sources import Source
+    from pflow.binding.wired_sources import Source
 
 _STEP = "pflow.export.runtime.step"
 _FLOW = "pflow.export.runtime.flow"

@@ -68,7 +68,7 @@ def _is_said_elsewhere(misfit: Misfit) -> bool:
 def _near(misfit: Misfit) -> str:
     """The known member that an unknown one is near to."""
     from pflow.flow.ir import members
-    from pflow.flow.naming import nearest
+    from pflow.naming import nearest
 
     *holder, name = misfit.part
     return nearest(name, members(tuple(holder), with_older=True)) or ""
@@ -170,7 +170,7 @@ _USUAL |= {"array": "list", "object": "dict", "file": "path", "null": "any"}
 
 
 def _no_type(misfit: Misfit) -> Words:
-    from pflow.flow.naming import nearest
+    from pflow.naming import nearest
 
     usual = _USUAL.get(misfit.value) or nearest(misfit.value, ("path", "bytes", "list", "dict", "float", "bool"))
     return str(misfit.limits["error"]), f"did you mean {usual}?" if usual else ""

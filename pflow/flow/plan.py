@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from pflow.binding.wired_sources import Source
+    from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph
-    from pflow.flow.kinds import Kind
-    from pflow.flow.sources import Source
     from pflow.interface import Interface, Item
     from pflow.paths import Path
 

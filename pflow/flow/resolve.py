@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.flow.chained import Earlier
-from pflow.flow.naming import nearest
 from pflow.flow.plan import Write
 from pflow.flow.reaching import is_stored
+from pflow.naming import nearest
 from pflow.paths import meet, missing, write_path
 
 TYPE_CHECKING = False

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow.catalog.kinds import FLOW, Kind
+from pflow.catalog.registry import data_directory
+from pflow.catalog.source import plain
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.kinds import FLOW, Kind
 from pflow.flow.plan import Write
 from pflow.interface import Interface, Item
-from pflow.registry import data_directory
-from pflow.source import plain
 from pflow.types import Type
 
 TYPE_CHECKING = False

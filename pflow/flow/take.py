@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.kinds import find_kind
 from pflow.errors import MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.flow.kinds import find_kind
 from pflow.flow.load import Loaded, load_file, load_text, read_text
 
 TYPE_CHECKING = False

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
+from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.kinds import find_kind
 from pflow.flow.plan import Plan, PlanInput, Reference, Wired
 from pflow.flow.reaching import Reaching
 from pflow.flow.resolve import Resolver
-from pflow.flow.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
 from pflow.paths import parse_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.discovery import RUNS_FLOW, launcher
+from pflow.catalog.discovery import RUNS_FLOW, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
 from pflow.library.held import in_words
 

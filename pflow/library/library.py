@@ -35,7 +35,7 @@ def list_saved() -> list[Saved]:
 
     Raises PflowError (77) where the directory may not be read.
     """
-    from pflow.registry import data_directory
+    from pflow.catalog.registry import data_directory
 
     folder = data_directory("flows")
     try:
@@ -60,7 +60,7 @@ def read_saved(name: str) -> Saved:
 
 def offer_saved() -> None:
     """Let shells that complete names know of the saved flows as they are now."""
-    from pflow.offered import FLOWS, offer
+    from pflow.catalog.offered import FLOWS, offer
 
     offer(FLOWS, [(saved.name, saved.description) for saved in list_saved() if not saved.fault])
 
@@ -72,7 +72,7 @@ def _read(name: str, file: str) -> Saved:
     except PflowError as error:
         saved.fault = error.message
     except (OSError, ValueError, RecursionError, MemoryError) as error:
-        from pflow.source import in_words
+        from pflow.catalog.source import in_words
 
         saved.fault = f"cannot read the flow '{file}': {in_words(error)}"
     return saved

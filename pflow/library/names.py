@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow.discovery import is_node_name
+from pflow.catalog.discovery import is_node_name
+from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
+from pflow.catalog.source import plain
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 from pflow.flow.subflow import SUFFIX, flow_name
-from pflow.registry import bundled_names, data_directory, names_in, tool_names
-from pflow.source import plain
 
 LONGEST = 100
 """Letters of a name: with what old versions and drafts add, it is still a file's name everywhere."""
@@ -16,7 +16,7 @@ LONGEST = 100
 
 def check_name(name: str) -> None:
     """Raise PflowError (65) for what no saved flow can be called, or what would never be found under its name."""
-    from pflow.stage.given import shorten
+    from pflow.binding.given import shorten
 
     act = f"cannot call a flow '{shorten(name)}'"
     if not is_node_name(name):

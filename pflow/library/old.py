@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.registry import data_directory
+from pflow.catalog.source import plain
 from pflow.flow.subflow import SUFFIX, flow_name
 from pflow.library.held import make_folder
 from pflow.library.names import library_folder
-from pflow.registry import data_directory
-from pflow.source import plain
 
 MOST = 10
 """How many are kept of a name."""

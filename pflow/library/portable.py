@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from copy import copy
 
+from pflow.catalog.kinds import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import TEMPLATE
-from pflow.flow.kinds import is_flow_type
 from pflow.flow.subflow import FlowKind
 from pflow.library.names import saved_name
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.source import plain
 from pflow.errors import PflowError
 from pflow.library.library import Saved, list_saved
 from pflow.library.names import saved_name
-from pflow.source import plain
 
 
 def users_of(name: str) -> list[Saved]:

@@ -10,7 +10,7 @@ import os
 from array import array
 from operator import mul
 
-from pflow.offered import cache_directory, read_cached
+from pflow.catalog.offered import cache_directory, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from pflow.discovery import BUNDLED
+from pflow.binding.places import assign
+from pflow.catalog.discovery import BUNDLED
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.flow.places import assign
 from pflow.jsontext import decode, encode
 from pflow.mcp import child
 from pflow.mcp.offered import STDIN

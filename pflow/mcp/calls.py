@@ -11,7 +11,6 @@ import anyio
 import anyio.to_thread
 
 from pflow.errors import BUG, USAGE, PflowError
-from pflow.flow.explaining.columns import clean
 from pflow.mcp import child, fixed
 from pflow.mcp.call import Call, call_of
 from pflow.mcp.process import run_child
@@ -19,6 +18,7 @@ from pflow.mcp.progress import Progress
 from pflow.mcp.result import LIMIT, Result, done, failed, result_of
 from pflow.mcp.stderr import tell
 from pflow.stage.failure import from_bug
+from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from pflow.discovery import own_places
+from pflow.catalog.discovery import own_places
+from pflow.catalog.kinds import Kind, find_kind, forget_kinds, list_kinds
+from pflow.catalog.registry import data_directory
+from pflow.catalog.source import in_words
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.flow.kinds import Kind, find_kind, forget_kinds, list_kinds
 from pflow.flow.subflow import saved_flows
 from pflow.mcp.names import tool_name
 from pflow.mcp.offered import Offered, offer
-from pflow.registry import data_directory
-from pflow.source import in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _kinds() -> Iterator[Kind]:
 
 def _label(name: str) -> str:
     """What pflow calls the node or saved flow that a person names. Raises PflowError (127) where there is none."""
-    from pflow.flow.explaining.catalogue import find
+    from pflow.catalog.described import find
 
     if "/" in name:
         raise PflowError(

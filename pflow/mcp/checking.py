@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.flow.kinds import is_flow_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -151,7 +151,7 @@ def _listed(catalogue: Catalogue, search: str) -> list[dict[str, Any]]:
 
 
 def _described(offered: Offered) -> dict[str, Any]:
-    from pflow.flow.explaining.catalogue import entry
+    from pflow.catalog.described import entry
 
     about = {key: value for key, value in entry(offered.kind).items() if key not in ("file", "reads", "params")}
     schemas = {"input_schema": offered.input_schema, "output_schema": offered.output_schema}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import FLOW, interpreter_fault_of
 from pflow.errors import PflowError
-from pflow.flow.kinds import FLOW, interpreter_fault_of
 from pflow.interface import Item
 from pflow.mcp.schema import input_schema, output_schema
 from pflow.mcp.secrets import secrets_of
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.kinds import Kind
+    from pflow.catalog.kinds import Kind
     from pflow.flow.plan import Plan
     from pflow.interface import Interface
 
@@ -134,7 +134,7 @@ def _is_flow_safe(kind: Kind) -> bool:
 
 
 def is_pure(kind: Kind) -> bool:
-    from pflow.flow.kinds import BUNDLED
+    from pflow.catalog.kinds import BUNDLED
 
     return bool(getattr(kind.node_class(), "flow_safe", False)) if kind.origin == BUNDLED else kind.interface.flow_safe
 

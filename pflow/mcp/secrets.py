@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pflow.flow.kinds import FLOW
+from pflow.catalog.kinds import FLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pflow.flow.kinds import Kind
+    from pflow.catalog.kinds import Kind
     from pflow.flow.plan import Plan
     from pflow.paths import Path
 

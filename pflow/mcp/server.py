@@ -21,8 +21,8 @@ from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.groups import first_of
 from pflow.mcp.stderr import say
-from pflow.stage.signals import die_of
-from pflow.stage.stdout import ClosedPipe
+from pflow.process.signals import die_of
+from pflow.process.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+from pflow.catalog.offered import MODELS, offer
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.offered import MODELS, offer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

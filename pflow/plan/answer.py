@@ -121,7 +121,7 @@ def _finding(message: str, remedy: str) -> Finding:
 
 
 def _shown(text: str, longest: int = _BEGINNING) -> str:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     text = " ".join(clean(text[: longest + 1]).split())
     return text if len(text) <= longest else text[:longest] + "…"

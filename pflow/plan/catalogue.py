@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from llm import Model
 
-    from pflow.flow.kinds import Kind
+    from pflow.catalog.kinds import Kind
     from pflow.interface import Interface, Item
     from pflow.library.library import Saved
 
@@ -71,8 +71,8 @@ def catalogue(sentence: str, room: int = ROOM) -> Catalogue:
 
 
 def _nodes() -> Iterable[_Entry]:
+    from pflow.catalog.kinds import BUNDLED, list_kinds
     from pflow.errors import PflowError
-    from pflow.flow.kinds import BUNDLED, list_kinds
 
     for kind in list_kinds():
         try:
@@ -91,8 +91,8 @@ def _about(sentence: str, saved: list[Saved]) -> list[Saved]:
 
 
 def _flows(saved: Iterable[Saved]) -> Iterable[_Entry]:
+    from pflow.catalog.kinds import find_kind
     from pflow.errors import PflowError
-    from pflow.flow.kinds import find_kind
 
     for each in saved:
         try:
@@ -172,7 +172,7 @@ def _item(item: Item) -> str:
 
 def _default(item: Item) -> str:
     """A default in words, for whom it may be told: a secret's is nobody's."""
-    from pflow.flow.explain import MASK
+    from pflow.explain.account import MASK
     from pflow.jsontext import text_of
 
     if item.default is None:
@@ -181,7 +181,7 @@ def _default(item: Item) -> str:
 
 
 def _line(text: str) -> str:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     text = hide_secrets(clean(text))
     return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"

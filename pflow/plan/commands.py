@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.explaining.columns import clean
 from pflow.flow.findings import Finding
+from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def hear(
     Raises PflowError: 124 where the time runs out, and what asking a model raises.
     """
     from pflow.plan.timing import limited
-    from pflow.stage.stdout import Diverted
+    from pflow.process.stdout import Diverted
 
     seconds = TIMEOUT if timeout is None else timeout
     with Diverted(), limited(seconds, f"ask '{model.model_id}'"):  # what a model's library prints is no result
@@ -99,7 +99,7 @@ def hear_until(
 
 def faults_line(findings: Sequence[Finding]) -> str:
     """How many faults there are, and the first, in a line."""
-    from pflow.flow.explaining.columns import shorten
+    from pflow.terminal.columns import shorten
 
     many = f"{len(findings)} fault{'s' if len(findings) > 1 else ''}"
     return f"{many}, the first: {shorten(str(findings[0]), 160)}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.flow.findings import Finding
-from pflow.flow.kinds import find_kind, is_flow_type
 from pflow.plan.commands import check_commands
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 
@@ -224,7 +224,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _shown(text: str) -> str:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     text = clean(text)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -31,8 +31,8 @@ def _flows() -> list[tuple[str, str]]:
 
 
 def _nodes() -> list[tuple[str, str]]:
-    from pflow.flow.explaining.catalogue_lines import lines
-    from pflow.flow.kinds import FLOW
+    from pflow.catalog.kinds import FLOW
+    from pflow.catalog.lines import lines
 
     there = [line for line in lines() if line.is_there and line.origin != FLOW]
     return [(line.name, f"{line.summary} {line.words}") for line in there]

@@ -123,7 +123,7 @@ class _Planning:
         self.tries = tries
 
     def plan(self, model: Model, *, fresh: bool) -> Planned:
-        from pflow.flow.kinds import forget_kinds
+        from pflow.catalog.kinds import forget_kinds
         from pflow.flow.unload import flow_to_ir
         from pflow.plan.cache import Kept
         from pflow.plan.catalogue import catalogue, room_for

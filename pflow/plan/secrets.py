@@ -40,7 +40,7 @@ def refuse_secrets(act: str, text: str, what: str) -> None:
 
 def hide_secrets(text: str) -> str:
     """The text with a mask in place of each of those."""
-    from pflow.flow.explain import MASK
+    from pflow.explain.account import MASK
 
     for value in sorted(_of_environment(), key=len, reverse=True):
         text = text.replace(value, MASK)

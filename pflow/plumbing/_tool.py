@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 
 from pflow import __version__
+from pflow.binding.given import Given, shorten
 from pflow.common import SOURCES
+from pflow.docs.usage import CHOICE, Flag
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.process.stdout import ClosedPipe, secure_standard_files
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.given import Given, shorten
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
-from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
-from pflow.stage.stdout import ClosedPipe, secure_standard_files
-from pflow.usage.usage import CHOICE, Flag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from pflow.usage.usage import Usage
+    from pflow.docs.usage import Usage
 
 FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), values=CHOICE, choices=SOURCES.choices)
 HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version"))
@@ -63,8 +63,8 @@ class Tool:
             return bug.exit
 
     def _tell(self, word: str) -> int:
-        from pflow.stage.stdout import write_pieces
-        from pflow.usage.text import help_text
+        from pflow.docs.text import help_text
+        from pflow.process.stdout import write_pieces
 
         text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else help_text(self.usage)
         write_pieces(1, [text.encode()])

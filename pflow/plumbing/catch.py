@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pflow import errors
+from pflow.docs.split import split_flags
+from pflow.docs.usage import Flag, Usage
 from pflow.errors import PflowError
 from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, take_store
-from pflow.stage.stdout import write_pieces
-from pflow.usage.split import split_flags
-from pflow.usage.usage import Flag, Usage
+from pflow.process.stdout import write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 
 from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
-from pflow.stage.terminal import open_terminal
+from pflow.terminal.tty import open_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> di
 
 
 def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
-    from pflow.run.question import NoAnswer, ask
+    from pflow.terminal.question import NoAnswer, ask
 
     try:
         return ask(terminal, _who(plan, wanted), wanted)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.run.failure import StepFailed, in_words
 from pflow.run.record import Recorder
 from pflow.run.step import StepNode
@@ -12,16 +14,14 @@ from pflow.run.storable import storable
 from pflow.run.work import Work
 from pflow.run.workers import Died, drop, run_all
 from pflow.stage.failure import sayable
-from pflow.stage.signals import Interrupted
-from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.values import Values
     from pflow.flow.plan import Wired
     from pflow.run.context import Context
-    from pflow.run.values import Values
     from pflow.run.workers import Take
 
     Done = tuple[dict[str, Any], str, tuple[int, str] | None]

@@ -6,16 +6,16 @@ import os
 import sys
 
 from pflow.errors import FAILED
+from pflow.process.signals import Interrupted
 from pflow.run.deadlines import forget_deadlines
 from pflow.run.frames import FAILURE, LINE, RESULT, described, send
 from pflow.run.parent import Parent
-from pflow.stage.signals import Interrupted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from pflow.held import HeldSignals
+    from pflow.process.lock import HeldSignals
     from pflow.run.workers import Serve, Take
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.places import assign
+from pflow.binding.places import assign
 from pflow.paths import meet
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pflow.stage.signals import Interrupted, call_after, stop_timer
+from pflow.process.signals import Interrupted, call_after, stop_timer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import os
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
+from pflow.process.exits import end_in_order, hand_on_failed
 from pflow.run.failure import StepFailed
 from pflow.run.flags import INPUT, FlowFlags
 from pflow.run.words import RunFlags, has_separator, own_items, split
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.ending import end_in_order, hand_on_failed
 from pflow.stage.output import Output
 from pflow.stage.step import add_step, step_id
 
@@ -148,7 +148,7 @@ def _taken(words: list[str]) -> Loaded:
     is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
     if not is_file:
         return take_flow(words)
-    from pflow.held import HeldSignals
+    from pflow.process.lock import HeldSignals
 
     held = HeldSignals()
     try:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pflow.binding.values import Values
+from pflow.binding.wired_sources import AlternativeSource, TemplateSource
+from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
-from pflow.flow.kinds import FLOW, PROGRAM
-from pflow.flow.sources import AlternativeSource, TemplateSource
 from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
 from pflow.run.step import StepNode, is_direct
-from pflow.run.values import Values
 from pflow.stage.failure import sayable
 
 TYPE_CHECKING = False

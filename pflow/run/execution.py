@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 
+from pflow.binding.places import assign, has
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
-from pflow.flow.places import assign, has
 from pflow.paths import meet, parse_path, write_path
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.run import outcome
 from pflow.run.context import Context
 from pflow.run.engine import Engine
@@ -18,8 +20,6 @@ from pflow.run.stdin import carry_in, check_stdin, used_keys
 from pflow.run.subflow import set_defaults
 from pflow.stage.document import new_run_id
 from pflow.stage.failure import say
-from pflow.stage.signals import Interrupted
-from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

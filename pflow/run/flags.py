@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import Given as GivenFlag
+from pflow.binding.given import as_written
 from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.input_flags import means, names_of, readers_of
 from pflow.interface import Item
 from pflow.paths import meet
-from pflow.stage.given import Given as GivenFlag
-from pflow.stage.given import as_written
 from pflow.types import Type
 
 TYPE_CHECKING = False

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pflow.common import COMMON
-from pflow.flow.explaining.columns import clean
+from pflow.docs import usage as kinds
+from pflow.docs.of_node import common_flag, flag_of, metavar
+from pflow.docs.text import help_text
+from pflow.docs.usage import Argument, Flag, Usage
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.words import TAKEN, own_items
-from pflow.usage import usage as kinds
-from pflow.usage.of_node import common_flag, flag_of, metavar
-from pflow.usage.text import help_text
-from pflow.usage.usage import Argument, Flag, Usage
+from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run_help(words: list[str]) -> str:
     """The help, for the flow that the words name, if they name one."""
     if not words:
         return help_text(usage_of_run())
-    from pflow.flow.kinds import no_such_kind
+    from pflow.catalog.kinds import no_such_kind
     from pflow.flow.wiring import wire
     from pflow.run.driver import load
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pflow.errors import PflowError
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.run.failure import in_words
 from pflow.run.step import StepNode
 from pflow.run.workers import run_all
-from pflow.stage.signals import Interrupted
-from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import os
 import time
 
 from pflow.atomic import write_all
+from pflow.catalog.offered import RUNS, offer_one
 from pflow.errors import PflowError
 from pflow.jsontext import encode
-from pflow.offered import RUNS, offer_one
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.stage.failure import say

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.sources import from_environment
 from pflow.paths import parse_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.intake import RAW
-from pflow.stage.sources import from_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

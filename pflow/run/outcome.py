@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.wired_sources import PathSource
 from pflow.errors import PflowError
-from pflow.flow.sources import PathSource
 from pflow.paths import parse_path, write_path
+from pflow.process.stdout import as_it_is
 from pflow.run.subflow import outputs_of
 from pflow.stage.failure import write_stderr
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
 from pflow.stage.places import value_to_print
-from pflow.stage.stdout import as_it_is
 from pflow.stage.step import add_step, step_id
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 
-from pflow.stage.signals import Interrupted
+from pflow.process.signals import Interrupted
 
 
 class Parent:

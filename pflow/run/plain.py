@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import copied
-from pflow.stage.signals import Interrupted
-from pflow.stage.stdout import ClosedPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow.colour import colour_of
 from pflow.jsontext import decode
 from pflow.stage.failure import say, write_stderr
+from pflow.terminal.colour import colour_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

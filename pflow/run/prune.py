@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow.offered import RUNS, offer_only
+from pflow.catalog.offered import RUNS, offer_only
 from pflow.run.log import LOCK
 from pflow.run.runs import ids_in, time_of
 

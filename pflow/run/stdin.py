@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.binding.wired_sources import Constant, PathSource, TemplateSource
 from pflow.errors import BAD_STDIN, PflowError
-from pflow.flow.sources import Constant, PathSource, TemplateSource
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path
 from pflow.stage.intake import EMPTY, RAW, empty_pipe, take_in

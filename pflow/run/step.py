@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 
+from pflow.binding.places import check_place, has
+from pflow.binding.shared import check_written
+from pflow.binding.store import FOUND, OWN, StepStore
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.flow.places import check_place, has
 from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
 from pflow.run.failure import failure_of
 from pflow.run.flow import copied
 from pflow.run.storable import storable
-from pflow.run.store import FOUND, OWN, StepStore
 from pflow.run.work import Work
 from pflow.stage.failure import sayable
 from pflow.stage.places import as_stored
-from pflow.stage.shared import check_written
-from pflow.stage.signals import Interrupted
-from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import usage_of
 from pflow.stage.tries import run_node
 
@@ -28,11 +28,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.values import Values
     from pflow.flow.plan import Wired
     from pflow.run.context import Context
     from pflow.run.failure import StepFailed
     from pflow.run.record import Recorder
-    from pflow.run.values import Values
 
     Reads = tuple[tuple[str, int], ...]
     """Each key that a node read, and where it came from, as StepStore notes it."""

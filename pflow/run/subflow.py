@@ -71,7 +71,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 def begin(plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
     """The store that a plan starts with: each input that is given, else its default."""
-    from pflow.flow.places import assign
+    from pflow.binding.places import assign
 
     store: dict[str, Any] = {}
     for name, value in given.items():
@@ -83,7 +83,7 @@ def begin(plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
 
 def set_defaults(plan: Plan, store: Any) -> None:
     """Put the default of each input that is not there into a store."""
-    from pflow.flow.places import assign, has
+    from pflow.binding.places import assign, has
 
     for given in plan.inputs.values():
         if given.has_default and not has(store, given.path):

@@ -128,7 +128,7 @@ class RunFlags:
     """The common flags of one run, each as an attribute, and those of its own."""
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        from pflow.stage.given import Given
+        from pflow.binding.given import Given
 
         self.values: dict[str, Any] = {name: COMMON[name].default for name in TAKEN}
         self.values.update(jobs=None, isolate=False, show_store=False)

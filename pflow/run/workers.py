@@ -8,9 +8,9 @@ import signal
 import sys
 import time
 
-from pflow.children import GRACE
 from pflow.errors import FAILED, PflowError
-from pflow.held import HeldSignals
+from pflow.process.children import GRACE
+from pflow.process.lock import HeldSignals
 from pflow.run.child import work
 from pflow.run.frames import FAILURE, LINE, loads, revived
 

@@ -79,7 +79,7 @@ def _fish(places: Places) -> Advice | None:
         return None
     if "XDG_DATA_DIRS" in os.environ and places.share in _data_directories():
         return None
-    from pflow.completion.fish import quote
+    from pflow.docs.completion.fish import quote
 
     config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return f"add to {config}/fish/config.fish:", [f"set -p fish_complete_path {quote(places.folder('fish'))}"]

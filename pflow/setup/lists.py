@@ -27,7 +27,7 @@ def forget(made: Iterable[str]) -> None:
 
 
 def _kept_in() -> list[str]:
-    from pflow.offered import FLOWS, MODELS, NODES, RUNS, cache_directory, offered_file
+    from pflow.catalog.offered import FLOWS, MODELS, NODES, RUNS, cache_directory, offered_file
 
     cache = cache_directory()
     if cache is None:
@@ -46,7 +46,7 @@ def refresh() -> None:
 
 
 def _nodes_and_flows() -> None:
-    from pflow.flow.explaining.catalogue_lines import lines, offer_lines
+    from pflow.catalog.lines import lines, offer_lines
 
     offer_lines(lines())
 
@@ -55,8 +55,8 @@ def _models() -> None:
     """Only where there is no list yet: every run of llm's makes it anew, and to load llm takes most of a second."""
     import tempfile
 
+    from pflow.catalog.offered import MODELS, offered_file
     from pflow.models.choose import choose, has_settings
-    from pflow.offered import MODELS, offered_file
 
     path = offered_file(MODELS)
     if path is None or os.path.exists(path):

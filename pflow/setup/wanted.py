@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.usage.usage import Usage
+    from pflow.docs.usage import Usage
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -57,8 +57,8 @@ def _below(folder: str, name: str) -> Iterator[tuple[str, bytes]]:
 
 def _own_usages(wanted: Wanted) -> Iterator[Usage]:
     """How each of the user's own nodes is used; none whose interface is not known."""
-    from pflow.flow.kinds import PROGRAM, PYTHON, list_kinds
-    from pflow.usage.of_node import usage_of_node
+    from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
+    from pflow.docs.of_node import usage_of_node
 
     for kind in list_kinds():
         if kind.origin not in (PYTHON, PROGRAM):
@@ -76,8 +76,8 @@ def _own_usages(wanted: Wanted) -> Iterator[Usage]:
 
 def _files_of(usage: Usage) -> dict[str, bytes]:
     """The page and the completions of one node."""
-    from pflow.completion import bash, fish, zsh
-    from pflow.manual import pages
+    from pflow.docs.completion import bash, fish, zsh
+    from pflow.docs.man import pages
 
     made = {
         "man/man1": pages.files([usage]),

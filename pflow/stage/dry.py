@@ -9,10 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.sources import Inputs
     from pflow.interface import Interface
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags
-    from pflow.stage.sources import Inputs
 
 _TELLING = ("path", "directory", "command")
 """Reads whose values say what a stage would touch."""

@@ -44,7 +44,7 @@ def say(program: str, text: str, *, is_error: bool = False) -> None:
 
 def _painted(program: str, *, is_error: bool) -> str:
     """Who says it, in colour where stderr gets that."""
-    from pflow.colour import colour_of
+    from pflow.terminal.colour import colour_of
 
     colour = colour_of(2)
     return colour.fault(program) if is_error else colour.heading(program)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import Given, as_written, shorten
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.paths import is_step_name, meet, parse_path
-from pflow.stage.given import Given, as_written, shorten
 from pflow.stage.words import take_words
 from pflow.templates import broken_references
 from pflow.types import Type

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.errors import MISSING, PflowError
+from pflow.process.pipes import is_quiet
+from pflow.process.stdin import is_readable, read_chunks
 from pflow.stage.document import Document, read_document, read_members
-from pflow.stage.pipes import is_quiet
-from pflow.stage.stdin import is_readable, read_chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ def main(name: str) -> NoReturn:
     words = sys.argv[1:]
     if words == ["--version"]:
         leave(print_version(name))
-    from pflow.stage.signals import die_quietly_of_interrupt
+    from pflow.process.signals import die_quietly_of_interrupt
 
     die_quietly_of_interrupt()
     from pflow.stage.stage import Stage
@@ -40,7 +40,7 @@ def print_version(name: str, file: str | None = None) -> int:
     try:
         os.write(1, f"pflow-{name} {version} (pflow-shell {__version__})\n".encode())
     except BrokenPipeError:
-        from pflow.stage.signals import die_of_closed_pipe
+        from pflow.process.signals import die_of_closed_pipe
 
         die_of_closed_pipe()
     except OSError as error:

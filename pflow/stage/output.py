@@ -6,8 +6,8 @@ import os
 
 from pflow.common import LETTERS
 from pflow.paths import parse_path
+from pflow.process.stdout import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.stage.places import value_to_print
-from pflow.stage.stdout import as_it_is, divert_prints, secure_standard_files, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.paths import Path
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags
-    from pflow.stage.sources import Inputs
 
 
 def check_places(document: Document, interface: Interface, flags: Flags, inputs: Inputs) -> None:

@@ -7,9 +7,9 @@ import os
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
+from pflow.process.heard import Heard
+from pflow.process.start import NODE, refuse_itself, start_program
 from pflow.stage.document import Document, new_run_id, read_document
-from pflow.stage.heard import Heard
-from pflow.stage.start import NODE, refuse_itself, start_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return answer
 
     def _call(self, input: bytes, heard: Heard) -> int:
-        from pflow.children import run
+        from pflow.process.children import run
 
         words, env = self._flags(), self._environment()
 
@@ -143,7 +143,7 @@ def load_program(file: str, name: str) -> type[ProgramNode]:
 
     Raises PflowError: 65 where its interface does not parse, 78 where it asks for itself.
     """
-    from pflow.header import program_interface
+    from pflow.catalog.header import program_interface
 
     refuse_itself(name)
     return program_class(file, name, program_interface(file)[0])

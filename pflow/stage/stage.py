@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import time
 
+from pflow.binding.shared import Shared, check_written
+from pflow.binding.sources import Sources, check_stdin
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.jsontext import encode
 from pflow.node import interface_of, version_of
 from pflow.paths import write_path
+from pflow.process.exits import end_in_order, hand_on_failed
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
 from pflow.stage import failure
 from pflow.stage.document import Document
-from pflow.stage.ending import end_in_order, hand_on_failed
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
 from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.places import as_stored, check_places
-from pflow.stage.shared import Shared, check_written
-from pflow.stage.signals import Interrupted
-from pflow.stage.sources import Sources, check_stdin
-from pflow.stage.stdout import ClosedPipe
 from pflow.stage.step import add_step, enter_span, step_id, usage_of
 from pflow.stage.tries import run_node
 
@@ -27,10 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.stage.flags import Flags
     from pflow.stage.intake import Intake
-    from pflow.stage.sources import Inputs
 
 
 class Stage:
@@ -99,7 +99,7 @@ class Stage:
             from pflow.stage.program import load_program
 
             return load_program(self.file, self.name)
-        from pflow import registry
+        from pflow.catalog import registry
 
         return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)
 
@@ -116,8 +116,8 @@ class Stage:
 
             text = describe(self.name, node_class, interface)
         else:
-            from pflow.usage.of_node import usage_of_node
-            from pflow.usage.text import help_text
+            from pflow.docs.of_node import usage_of_node
+            from pflow.docs.text import help_text
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])

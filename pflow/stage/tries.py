@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow.errors import PflowError, is_permanent
-from pflow.stage.signals import start_timer, stop_timer
+from pflow.process.signals import start_timer, stop_timer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

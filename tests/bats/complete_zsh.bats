@@ -46,8 +46,8 @@ is_screen() { [ "$(screen)" = "$1" ]; }
 odd_node() {
     "$PYTHON" - functions "$odd_text" <<'PY'
 import os, sys
-from pflow.completion.zsh import files
-from pflow.usage.usage import COMMON, DATA, DIRECTORY, FILE, MODEL, PARAMS, Flag, Usage
+from pflow.docs.completion.zsh import files
+from pflow.docs.usage import COMMON, DATA, DIRECTORY, FILE, MODEL, PARAMS, Flag, Usage
 
 usage = Usage("pflow-odd", "be odd")
 usage.is_node = True

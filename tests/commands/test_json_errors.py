@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from pflow.catalog.registry import names_in
 from pflow.commands import _json_error
 from pflow.commands._json import json_line
 from pflow.commands._json_error import document, say_in_json
 from pflow.commands._usages import usages
 from pflow.errors import PflowError, names_meant
-from pflow.registry import names_in
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
 ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, details={"place": 3, "exit": 0})

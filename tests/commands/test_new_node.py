@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands._click import run_click
 from pflow.commands.new_node import command
 from pflow.errors import PflowError
-from pflow.flow.kinds import find_kind, forget_kinds
 from pflow.scaffold.node import LANGUAGES, class_name, file_name, is_good_name
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pflow import remembered
+from pflow.catalog import remembered
+from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands.nodes import USAGE, main
 from pflow.errors import PflowError
-from pflow.flow.explaining.columns import cells
-from pflow.flow.kinds import find_kind, forget_kinds
 from pflow.flow.subflow import saved_flows
+from pflow.terminal.columns import cells
 
 OWN = '''
 import pocketflow
@@ -155,8 +155,8 @@ def test_examples_are_shown(nodes):
 
 
 def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
+    from pflow.catalog.registry import load_bundled
     from pflow.node import interface_of
-    from pflow.registry import load_bundled
     from pflow.stage.describe import describe
 
     found = entries(nodes)
@@ -414,8 +414,8 @@ def test_what_was_read_is_not_read_again(nodes, monkeypatch):
         raise AssertionError(file)
 
     for reader in ("program_interface", "read_python"):
-        monkeypatch.setattr(f"pflow.flow.explaining.catalogue_lines.{reader}", refuse)
-    monkeypatch.setattr("pflow.source.read_interface", refuse)
+        monkeypatch.setattr(f"pflow.catalog.lines.{reader}", refuse)
+    monkeypatch.setattr("pflow.catalog.source.read_interface", refuse)
     assert nodes() == first
 
 
@@ -475,7 +475,7 @@ def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monke
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
     script = "import sys\nfrom pflow.commands.main import run\nrun(['nodes'])\nsys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.remembered\npflow.remembered._MOMENT = 0\n{script}"
+    script = f"import pflow.catalog.remembered\npflow.catalog.remembered._MOMENT = 0\n{script}"
     environment = {**os.environ, "PYTHONPATH": str(Path(remembered.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
@@ -502,7 +502,7 @@ def test_five_hundred_nodes_are_listed(nodes, own):
 
 
 def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
-    from pflow.flow.explaining.needs import needs
+    from pflow.explain.needs import needs
 
     (flow,) = entries(nodes, "greet").values()
     told = {key: read["flag"] for key, read in flow["reads"].items()}

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.commands._click import run_click
 from pflow.commands.list import command as list_command
 from pflow.commands.remove import command as remove_command
 from pflow.commands.save import command as save_command
 from pflow.commands.show import command as show_command
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_file
 from pflow.flow.subflow import saved_flow, saved_flows
 

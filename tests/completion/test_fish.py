@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import typed, usages
-from pflow.completion.fish import files
-from pflow.usage.usage import CHOICE, COMMON, DATA, FILE, MODEL, PARAMS, RUN, Argument, Flag, Usage
+from pflow.docs.completion.fish import files
+from pflow.docs.usage import CHOICE, COMMON, DATA, FILE, MODEL, PARAMS, RUN, Argument, Flag, Usage
 
 pytestmark = pytest.mark.skipif(shutil.which("fish") is None and "CI" not in os.environ, reason="fish is not installed")
 

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from pflow.commands._usages import typed
-from pflow.completion.zsh import ENGINE, files
-from pflow.usage.usage import COMMON, DATA, FILE, OPTIONS, PARAMS, RUN, Argument, Flag, Usage
+from pflow.docs.completion.zsh import ENGINE, files
+from pflow.docs.usage import COMMON, DATA, FILE, OPTIONS, PARAMS, RUN, Argument, Flag, Usage
 
 ENGINE_FILES = {f"_pflow_{name}" for name in ENGINE}
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pflow.catalog.registry import bundled_names
 from pflow.conformance.checks import CHECKS
 from pflow.conformance.conduct import FAILED, SKIPPED, conduct
 from pflow.conformance.target import find_target
-from pflow.registry import bundled_names
 from tests.peers.openai_server import OpenAIServer
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ class NodeSet:
     """The environment in which there are the bundled nodes, those of nodes/, the saved flows of share/, no other."""
 
     def __enter__(self) -> NodeSet:
-        from pflow.flow.kinds import forget_kinds
+        from pflow.catalog.kinds import forget_kinds
 
         self._before = {name: os.environ.get(name) for name in _OWN}
         self._cache = tempfile.TemporaryDirectory(prefix="pflow-eval-")
@@ -29,7 +29,7 @@ class NodeSet:
         return self
 
     def __exit__(self, *error: object) -> None:
-        from pflow.flow.kinds import forget_kinds
+        from pflow.catalog.kinds import forget_kinds
 
         for name, value in self._before.items():
             if value is None:

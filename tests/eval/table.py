@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from pflow.flow.explaining.columns import clean, shorten
+from pflow.terminal.columns import clean, shorten
 from tests.eval.score import ASPECTS
 
 Result = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 from tests.export.cases import NODES
 
 

@@ -272,7 +272,7 @@ def test_ten_thousand_visits_and_items_and_fifty_branches_run(tmp_path):
 def test_modules_are_carried_with_what_they_import_and_the_packages_around_them():
     sources = closure(["mine"], {"mine": "import json\nfrom pflow.paths import meet\n"})
     assert {"mine", "pflow", "pflow.paths", "pflow.scanner"} <= set(sources)
-    assert "pflow.registry" not in sources
+    assert "pflow.catalog.registry" not in sources
     assert packages_of(["import json, yaml, pflow.x\nfrom pocketflow import Node\n"]) == ["pocketflow", "yaml"]
 
 

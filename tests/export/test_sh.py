@@ -8,11 +8,11 @@ import subprocess
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.export import EXPORTERS
 from pflow.export.sh_state import NOTHING, State
 from pflow.export.sh_words import Unsayable, constant, quoted
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from pflow.interface import Item

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.flow.findings import Finding
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire

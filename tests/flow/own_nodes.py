@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 
 NODE = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """{text}\n    """\n'
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pflow.flow.explaining.columns import cells, clean, is_utf8, shorten, table, wrap
-from pflow.flow.explaining.pipe_lines import pipe_lines
+from pflow.explain.pipe_lines import pipe_lines
+from pflow.terminal.columns import cells, clean, is_utf8, shorten, table, wrap
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from itertools import pairwise
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.explain import explain
-from pflow.flow.explaining.columns import cells, in_ascii
-from pflow.flow.explaining.sayings import said
-from pflow.flow.explaining.text import account_text
+from pflow.explain.account import explain
+from pflow.explain.sayings import said
+from pflow.explain.text import account_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
+from pflow.terminal.columns import cells, in_ascii
 from tests.flow.own_nodes import own_nodes
 
 NODES = {

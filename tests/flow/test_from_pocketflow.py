@@ -8,9 +8,9 @@ import pocketflow
 import pytest
 from pocketflow import AsyncFlow, BatchFlow, Flow, Node
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_text
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.nodes.llm import Llm

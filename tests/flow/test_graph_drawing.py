@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.flow.explaining.columns import cells, in_ascii
-from pflow.flow.explaining.drawing import draw
+from pflow.explain.drawing import draw
 from pflow.flow.flow import Batch, Edge, Flow, Step
 from pflow.flow.wiring import wire
+from pflow.terminal.columns import cells, in_ascii
 
 
 def plan(steps, *edges):

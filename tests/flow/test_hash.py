@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.flow.hash import flow_hash
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.wiring import wire
 

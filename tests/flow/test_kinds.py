@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from pflow.catalog.kinds import find_kind, forget_kinds, is_flow_type, list_kinds, no_such_kind
 from pflow.errors import PflowError
-from pflow.flow.kinds import find_kind, forget_kinds, is_flow_type, list_kinds, no_such_kind
 
 NODE = '''
 import pocketflow

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.flow.naming import is_near, nearest
+from pflow.naming import is_near, nearest
 
 words = st.text("abc", max_size=7)
 

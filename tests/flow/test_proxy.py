@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pflow.binding.proxy import NodeAwareSharedStore
 from pflow.errors import PflowError
-from pflow.flow.proxy import NodeAwareSharedStore
 
 ISSUE = {"fetch": {"issue_data": {"title": "Crash", "labels": [{"name": "bug"}, {"name": "ui"}], "odd key": 7}}}
 TEXTS = {"raw_texts": {"doc1.txt": "one", "a.b": {"c": "two"}}, "list": [[1, 2], [3]]}

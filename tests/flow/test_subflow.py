@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Flow, Step
-from pflow.flow.kinds import find_kind, forget_kinds
 from pflow.flow.subflow import FlowKind, saved_flow
 from pflow.flow.wiring import wire
 from pflow.interface import UNDECLARED

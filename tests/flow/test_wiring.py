@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.catalog.kinds import forget_kinds
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.kinds import forget_kinds
-from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes, put_node
 

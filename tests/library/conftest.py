@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 
 
 @pytest.fixture

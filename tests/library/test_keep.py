@@ -6,12 +6,12 @@ import stat
 
 import pytest
 
+from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import saved_flow, saved_flows
 from pflow.library.keep import AlreadySaved, keep, remove_flow
 from pflow.library.old import MOST, olds_of
-from pflow.offered import FLOWS, offered_file, read_cached
 from tests.flow.own_nodes import own_nodes
 
 COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}

@@ -5,12 +5,12 @@ import os
 
 import pytest
 
+from pflow.catalog.kinds import find_kind
+from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
-from pflow.flow.kinds import find_kind
 from pflow.flow.subflow import saved_flow, saved_flows
 from pflow.flow.take import find_file
 from pflow.library.library import list_saved, offer_saved, read_saved
-from pflow.offered import FLOWS, offered_file, read_cached
 
 FIX = {
     "pflow": 1,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pflow.docs.man.pages import files
+from pflow.docs.of_node import usage_of_node
 from pflow.grammar import parse_interface
-from pflow.manual.pages import files
-from pflow.usage.of_node import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
 # One column wide each, from ASCII to beyond the first plane: combining signs have no place of their own to be compared.
@@ -81,7 +81,7 @@ def test_mandoc_has_nothing_to_say_of_any_text(text):
 
 @given(st.text(SIGNS, min_size=1, max_size=200))
 def test_an_example_is_the_same_to_a_shell(command):
-    from pflow.manual.examples import folded
+    from pflow.docs.man.examples import folded
 
     joined = " ".join(folded(command)).replace(" \\     ", " ")
     assert joined.replace("|     ", "| ") == command or "\\     " in command or "|     " in command

@@ -6,8 +6,8 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
-from pflow.discovery import launcher
-from pflow.registry import bundled_names
+from pflow.catalog.discovery import launcher
+from pflow.catalog.registry import bundled_names
 from tests.mcp.talking import BIN, COUNT, PATIENCE, listed, one_step, talk, until
 
 FIXED = ["pflow_list", "pflow_describe", "pflow_check", "pflow_plan", "pflow_run", "pflow_trace"]

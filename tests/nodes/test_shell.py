@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow import children
 from pflow.errors import PflowError
 from pflow.nodes.shell import Shell, _Heard
+from pflow.process import children
 
 LONG = 5_000_000
 LIMIT = 20

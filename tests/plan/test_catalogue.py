@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pflow.flow.kinds import find_kind, forget_kinds
+from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.plan.catalogue import ROOM, catalogue, interface_text
 
 NODE = '''from pflow import Node

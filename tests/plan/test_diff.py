@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pflow.colour import Colour
 from pflow.flow.load import load_document
 from pflow.flow.wiring import wire
 from pflow.plan.change.diff import diff_lines, painted
 from pflow.plan.change.effects import new_effects
+from pflow.terminal.colour import Colour
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}

@@ -8,8 +8,8 @@ import pty
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.unload import flow_to_ir
 from pflow.plan.edit.edit import main_edit, split

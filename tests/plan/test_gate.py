@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_text
 from pflow.plan.gate.allowed import Allowed
 from pflow.plan.gate.gate import refusals

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from pflow.flow.explaining.columns import cells
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
 from pflow.plan.show.settled import Settled
 from pflow.plan.show.view import draft_text, explained, findings_text, plan_text
+from pflow.terminal.columns import cells
 
 COPY = {
     "name": "copier",

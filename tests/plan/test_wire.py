@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.kinds import forget_kinds
 from pflow.flow.load import load_document
 from pflow.flow.wiring import wire
 from pflow.plan.change.faults import errors_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 
 _HAND_ON = '''
         """Hand a value on.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 from pflow.run.help import run_help
 
 COUNT = {

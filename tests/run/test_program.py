@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 from tests.run.flows import run
 
 INTERFACE = """#!/bin/sh

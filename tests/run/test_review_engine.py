@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from pflow.process.signals import Interrupted
 from pflow.run.deadlines import set_deadline, take_away
 from pflow.run.subflow import outputs_of
-from pflow.stage.signals import Interrupted
 from tests.run.flows import Ran, plan_of, run, write_flow
 
 Ir = dict[str, Any]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pflow.run.store import FOUND, OWN, STAND_IN, StepStore
-from pflow.run.values import Values
+from pflow.binding.store import FOUND, OWN, STAND_IN, StepStore
+from pflow.binding.values import Values
 from tests.run.flows import plan_of
 
 

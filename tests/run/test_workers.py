@@ -138,8 +138,8 @@ def test_an_exception_here_ends_them_all(marks):
 
 
 def test_a_child_of_a_killed_parent_ends_and_what_it_had_started_too(marks):
-    from pflow.children import run
-    from pflow.stage.signals import catch_signals
+    from pflow.process.children import run
+    from pflow.process.signals import catch_signals
 
     def work(number, take):
         command = f'sleep 60 & touch "{marks}/$!" "{marks}/{os.getpid()}"; wait'

@@ -4,7 +4,7 @@ import pocketflow
 import pytest
 
 import pflow
-from pflow.registry import load_file
+from pflow.catalog.registry import load_file
 from tests.seeds.blocks import HERE, execute
 
 BASES = pytest.mark.parametrize("base", [pocketflow.Node, pflow.Node])

@@ -6,7 +6,7 @@ import pocketflow
 import pytest
 
 import pflow
-from pflow.registry import load_file
+from pflow.catalog.registry import load_file
 from tests.seeds.blocks import HERE, block, execute
 
 NODES = HERE / "nodes" / "bindings"

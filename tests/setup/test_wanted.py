@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pflow.flow.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds
 from pflow.setup.wanted import find_wanted
 
 NODE = '''from pflow import Node

@@ -2,13 +2,13 @@
 
 import pytest
 
+from pflow.binding.sources import Inputs
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.places import check_places
-from pflow.stage.sources import Inputs
 
 SINK = parse_interface('Interface:\n- Reads: shared["x"]: any = null\n- Writes: shared["size"]: int')
 SOURCE = parse_interface('Interface:\n- Reads: shared["x"]: any = null\n- Writes: shared["out"]: any [pipe]')

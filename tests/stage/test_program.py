@@ -148,8 +148,12 @@ def test_the_action_that_it_names_is_in_the_trace(header):
 @pytest.mark.parametrize(
     ("head", "needed", "spared"),
     [
-        (INTERFACE, "pflow.children", {"signal", "enum", "threading", "json", "re", "typing", "ast", "click"}),
-        ("#!/bin/sh\n", "pflow.discovery", {"pflow.grammar", "pflow.header", "pflow.stage.stage", "signal"}),
+        (INTERFACE, "pflow.process.children", {"signal", "enum", "threading", "json", "re", "typing", "ast", "click"}),
+        (
+            "#!/bin/sh\n",
+            "pflow.catalog.discovery",
+            {"pflow.grammar", "pflow.catalog.header", "pflow.stage.stage", "signal"},
+        ),
     ],
 )
 def test_the_driver_loads_no_more_for_it_than_it_needs(head, needed, spared):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from pflow.binding.shared import Shared, check_written
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
-from pflow.stage.shared import Shared, check_written
 
 
 def test_it_is_a_dict_of_the_reads():

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from pflow.stage.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe, start_timer, stop_timer
+from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe, start_timer, stop_timer
 from tests.stage.ends import end_of
 
 NEVER = 1000

@@ -2,13 +2,13 @@
 
 import pytest
 
+from pflow.binding.sources import ABSENT, Sources, check_stdin
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
-from pflow.stage.sources import ABSENT, Sources, check_stdin
 
 
 def node(*lines: str) -> Interface:

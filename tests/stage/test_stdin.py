@@ -2,9 +2,9 @@
 
 import os
 
-from pflow.stage import stdin
-from pflow.stage.pipes import CHUNK
-from pflow.stage.stdin import read_chunks
+from pflow.process import stdin
+from pflow.process.pipes import CHUNK
+from pflow.process.stdin import read_chunks
 
 
 def in_child(act) -> int:

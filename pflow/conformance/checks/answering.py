@@ -104,7 +104,7 @@ def raw_is_the_value(trial: Trial) -> None:
 
 
 def _raw(value: Any) -> bytes:
-    from pflow.stage.stdout import as_it_is
+    from pflow.process.stdout import as_it_is
 
     return as_it_is(value)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 
+from pflow.binding.places import assign, has
+from pflow.binding.wired_sources import AlternativeSource, TemplateSource
 from pflow.errors import MISSING, PflowError
 from pflow.export.runtime.run import Run
 from pflow.export.runtime.step import Step
 from pflow.export.runtime.values import mapped
 from pflow.flow.flow import MAX_VISITS
-from pflow.flow.places import assign, has
-from pflow.flow.sources import AlternativeSource, TemplateSource
 from pflow.interface import fresh
 from pflow.node import interface_of, pocketflow
 from pflow.paths import parse_path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.sources import Source
+    from pflow.binding.wired_sources import Source
     from pflow.paths import Path
 
 _UNSET = object()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 
+from pflow.catalog.header import program_interface
+from pflow.catalog.registry import own_directories
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.header import program_interface
-from pflow.registry import own_directories
 from pflow.stage.program import ProgramNode
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from pflow.flow.places import assign
+from pflow.binding.places import assign
 from pflow.paths import meet
 
 TYPE_CHECKING = False

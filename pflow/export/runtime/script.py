@@ -6,11 +6,11 @@ import os
 import stat
 import sys
 
+from pflow.binding.given import Given, as_written
+from pflow.binding.places import assign, has
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.flow.places import assign, has
 from pflow.jsontext import encode
 from pflow.stage.failure import from_node
-from pflow.stage.given import Given, as_written
 from pflow.types import Type
 
 TYPE_CHECKING = False

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 
+from pflow.binding.places import check_place, has
+from pflow.binding.shared import check_written
+from pflow.binding.store import StepStore
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export.runtime.run import Run
 from pflow.export.runtime.values import Values, given, mapped
-from pflow.flow.places import check_place, has
 from pflow.interface import Interface
 from pflow.node import interface_of, pocketflow
 from pflow.paths import kind_of, parse_path
 from pflow.run.failure import in_words, nothing_gives
 from pflow.run.storable import storable
-from pflow.run.store import StepStore
-from pflow.stage.shared import check_written
 from pflow.stage.tries import run_node
 
 TYPE_CHECKING = False

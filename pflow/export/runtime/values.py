@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.given import settle
+from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.flow.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.interface import fresh
 from pflow.paths import parse_path, write_path
-from pflow.stage.given import settle
 from pflow.templates import references
 from pflow.types import Type
 from pflow.values import fit, from_text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.flow.sources import Source
+    from pflow.binding.wired_sources import Source
     from pflow.interface import Interface, Item
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import shorten
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
 from pflow.flow.pipe.flags import as_mapping, is_liftable, lift_templates, path_text, renamed
@@ -13,7 +14,6 @@ from pflow.flow.pipe.scan import scan, scan_words
 from pflow.flow.reaching import Reaching
 from pflow.flow.wiring import wire
 from pflow.paths import parse_path
-from pflow.stage.given import shorten
 from pflow.templates import references
 
 TYPE_CHECKING = False

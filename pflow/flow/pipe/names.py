@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.flow.build import id_after
-from pflow.flow.kinds import find_kind, is_flow_type
 from pflow.paths import is_step_name
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from pflow.binding.given import shorten
+from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.flow import Edge, Flow
-from pflow.flow.kinds import find_kind
 from pflow.flow.pipe.names import free_id, full_type, split_name
 from pflow.flow.pipe.parse import parse_chains
 from pflow.flow.pipe.scan import cannot_read, fault
 from pflow.flow.pipe.shell import check_pasted, check_words, unwrap
 from pflow.flow.pipe.steps import OF_A_STREAM, draft_step
 from pflow.paths import is_step_name
-from pflow.stage.given import shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

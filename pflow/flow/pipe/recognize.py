@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.flow.kinds import find_kind, is_flow_type
+from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.flow.pipe.names import split_name
 from pflow.flow.pipe.scan import is_sign
 
@@ -66,7 +66,7 @@ def _is_slip(words: list[str], sign: int) -> bool:
     """Whether flags alone stand between the first word and a separator, and that word is near to a node's name."""
     if sign == 0 or not all(word.startswith("-") for word in words[1:sign]):
         return False
-    from pflow.flow.kinds import list_kinds
-    from pflow.flow.naming import nearest
+    from pflow.catalog.kinds import list_kinds
+    from pflow.naming import nearest
 
     return nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]) is not None

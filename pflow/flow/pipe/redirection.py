@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.errors import USAGE, PflowError
-from pflow.flow.kinds import find_kind, is_flow_type
 from pflow.flow.pipe.names import split_name
 
 TYPE_CHECKING = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow.flow.kinds import find_kind, is_flow_type
+from pflow.binding.given import shorten
+from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.flow.pipe.names import split_name
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.scan import fault
-from pflow.stage.given import shorten
 from pflow.templates import parse_template
 
 TYPE_CHECKING = False

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import shorten
+from pflow.catalog.kinds import find_kind
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import TEMPLATE, Step
-from pflow.flow.kinds import find_kind
 from pflow.flow.pipe.values import ir_value
 from pflow.interface import Interface
 from pflow.paths import parse_path
 from pflow.stage.flags import parse_flags
-from pflow.stage.given import shorten
 from pflow.stage.words import take_words
 from pflow.templates import broken_references
 from pflow.types import Type

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.kinds import FLOW
 from pflow.flow.rules.branches import check_branches
 from pflow.flow.rules.commandline import check_flags, check_injection
 from pflow.flow.rules.graph import check_edges, check_graph

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding
 from pflow.flow.graph import ERROR
-from pflow.flow.kinds import FLOW
 from pflow.flow.rules.names import guess, joined, listed, meant
 from pflow.flow.rules.view import is_known
 from pflow.paths import is_step_name

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pflow.discovery import PROGRAM, PYTHON, fault_of
+from pflow.catalog.discovery import PROGRAM, PYTHON, fault_of
+from pflow.catalog.kinds import FLOW, interpreter_fault_of, is_flow_type, list_kinds
 from pflow.flow.findings import Finding
-from pflow.flow.kinds import FLOW, interpreter_fault_of, is_flow_type, list_kinds
-from pflow.flow.naming import nearest
 from pflow.flow.rules.names import listed
+from pflow.naming import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from pflow.flow.kinds import Kind
+    from pflow.catalog.kinds import Kind
     from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
 
@@ -111,7 +111,7 @@ def _class_fault(file: str) -> str:
     import ast
     import os
 
-    from pflow.source import plain
+    from pflow.catalog.source import plain
 
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         tree = ast.parse(source.read())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.naming import nearest
+from pflow.naming import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

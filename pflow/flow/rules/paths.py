@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import shorten
 from pflow.flow.findings import Finding
-from pflow.flow.naming import nearest
 from pflow.flow.written import MAPPING
+from pflow.naming import nearest
 from pflow.paths import missing, parse_path, write_path
-from pflow.stage.given import shorten
 from pflow.templates import broken_references
 
 TYPE_CHECKING = False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.flow.findings import Finding
-from pflow.flow.naming import nearest
 from pflow.flow.rules.fits import YES, fits
 from pflow.flow.rules.params import slips
 from pflow.flow.rules.view import is_known
+from pflow.naming import nearest
 from pflow.types import Type
 
 TYPE_CHECKING = False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pflow.colour import PLAIN
 from pflow.errors import PflowError
+from pflow.terminal.colour import PLAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pflow.colour import Colour
     from pflow.flow.flow import Flow
+    from pflow.terminal.colour import Colour
 
     IR = dict[str, Any]
 
@@ -46,7 +46,7 @@ def painted(lines: list[str], colour: Colour = PLAIN) -> str:
 def _diff(before: str, after: str, name: str) -> list[str]:
     import difflib
 
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     names = clean(name), f"{clean(name)} (changed)"
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.explaining.effects import touches
-from pflow.flow.explaining.origins import Origins
+from pflow.explain.effects import touches
+from pflow.explain.origins import Origins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _key(plan: Plan, touch: Touch) -> tuple[str, str, str]:
 
 
 def _line(plan: Plan, touch: Touch) -> str:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     what = _what(plan, touch)
     return f"{clean(touch['step'])} ({clean(_type(plan, touch))}) {touch['effect']}" + (f": {what}" if what else "")
@@ -44,7 +44,7 @@ def _type(plan: Plan, touch: Touch) -> str:
 
 
 def _what(plan: Plan, touch: Touch) -> str:
-    from pflow.flow.explaining.columns import clean
+    from pflow.terminal.columns import clean
 
     said = {key: _said(plan, origins) for key, origins in touch["what"].items()}
     return ", ".join([f"{clean(key)} {words}" for key, words in said.items() if words])
@@ -52,7 +52,7 @@ def _what(plan: Plan, touch: Touch) -> str:
 
 def _said(plan: Plan, origins: list[Touch]) -> str:
     """Where a value comes from; of an input its default, and nothing of what is unset."""
-    from pflow.flow.explaining.sayings import said, value_text
+    from pflow.explain.sayings import said, value_text
 
     if origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}]):
         return ""

@@ -66,9 +66,9 @@ def give_result(change: Change, options: Options, *, is_written: bool = False) -
 
 def show(change: Change, options: Options) -> None:
     """Say on stderr what changed."""
-    from pflow.colour import AUTO, colour_of
     from pflow.plan.change.diff import painted
     from pflow.stage.failure import write_stderr
+    from pflow.terminal.colour import AUTO, colour_of
 
     if not change.lines:
         say("nothing changed")
@@ -101,7 +101,7 @@ def _agree(change: Change, options: Options) -> None:
 
 def _asked(question: str) -> bool | None:
     """What a person at the terminal answers; the end of the file is a no. None where nobody can be asked."""
-    from pflow.plan.show.terminal import find_terminal
+    from pflow.terminal.answers import find_terminal
 
     terminal = find_terminal()
     if terminal is None:
@@ -141,6 +141,6 @@ def _as_json(change: Change, *, is_written: bool) -> str:
 
 
 def _write(text: str) -> None:
-    from pflow.stage.stdout import write_pieces
+    from pflow.process.stdout import write_pieces
 
     write_pieces(1, [text.encode("utf-8", "backslashreplace")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from pflow.flow.explain import MASK
+from pflow.explain.account import MASK
 from pflow.flow.flow import TEMPLATE
 
 TYPE_CHECKING = False

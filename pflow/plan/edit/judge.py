@@ -142,7 +142,7 @@ def _choices(flow: Flow) -> str:
 
 def _masks(flow: Flow) -> list[Finding]:
     """A finding for each mask that stands where no secret was."""
-    from pflow.flow.explain import MASK
+    from pflow.explain.account import MASK
     from pflow.flow.flow import TEMPLATE
 
     found = []

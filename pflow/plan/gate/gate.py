@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from pflow.flow.explaining.columns import clean, shorten
-from pflow.flow.explaining.effects import ANYTHING as OPEN
-from pflow.flow.explaining.effects import touches
-from pflow.flow.explaining.origins import Origins
-from pflow.flow.explaining.sayings import said
+from pflow.explain.effects import ANYTHING as OPEN
+from pflow.explain.effects import touches
+from pflow.explain.origins import Origins
+from pflow.explain.sayings import said
 from pflow.plan.gate import allowed as words
 from pflow.plan.gate.reached import Reach, Reached
+from pflow.terminal.columns import clean, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

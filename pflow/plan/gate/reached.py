@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.flow.explaining.effects import SCHEMA
-from pflow.flow.explaining.sayings import say
+from pflow.explain.effects import SCHEMA
+from pflow.explain.sayings import say
 from pflow.flow.flow import TEMPLATE
 from pflow.paths import write_path
 from pflow.plan.gate.patterns import folders_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.explaining.origins import Origin
+    from pflow.explain.origins import Origin
     from pflow.flow.plan import Plan, Wired
     from pflow.interface import Item
 
@@ -48,7 +48,7 @@ class Reach:
         self.has_stdin = has_stdin
 
     def paths(self, touch: dict[str, Any]) -> list[Reached]:
-        """The paths of one of its touches (pflow.flow.explaining.effects), hidden ones and params too."""
+        """The paths of one of its touches (pflow.explain.effects), hidden ones and params too."""
         wired = _step(self.plan, touch["step"])
         if touch["effect"] not in _FILES:
             schema = touch["what"].get(SCHEMA) if _kind_name(wired) == "llm" else None

@@ -65,7 +65,7 @@ def _said_of_outputs(flow: Flow) -> str:
     """A comment, which pasting back leaves out, for the outputs that pipe syntax has no words for."""
     if not flow.outputs:
         return ""
-    from pflow.flow.explaining.columns import clean, shorten
+    from pflow.terminal.columns import clean, shorten
 
     said = "; ".join(f"{name} from {shorten(clean(source), 60)}" for name, source in flow.outputs.items())
     return f"# outputs, which pipe syntax leaves out: {' '.join(clean(said).split())}\n"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import settle
 from pflow.errors import PflowError
 from pflow.flow.rewrite import escaped, reference
 from pflow.jsontext import text_of
-from pflow.stage.given import settle
 from pflow.templates import expand, parse_template
 from pflow.values import fit
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.flow.explaining.columns import clean
 from pflow.library.keep import AlreadySaved, keep
 from pflow.library.names import check_name
 from pflow.plan.show.editing import Edited, read_edited, text_of
-from pflow.plan.show.editor import edit
 from pflow.plan.show.settled import Settled
 from pflow.plan.show.view import explained, findings_text, plan_text, show
 from pflow.stage.failure import say
+from pflow.terminal.columns import clean
+from pflow.terminal.editor import edit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pflow.plan.show.terminal import Terminal
+    from pflow.terminal.answers import Terminal
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "

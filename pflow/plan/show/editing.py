@@ -31,8 +31,8 @@ class Edited:
 
 def text_of(settled: Settled) -> tuple[str, str]:
     """A plan to edit, with a name for its file: pipe syntax, its inputs as literals; where there is none, its IR."""
-    from pflow.flow.explaining.columns import clean
     from pflow.flow.unload import canonical_json, flow_to_ir
+    from pflow.terminal.columns import clean
 
     flow = settled.plan.flow
     try:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 
-from pflow.colour import colour_of
 from pflow.errors import PflowError
-from pflow.flow.explain import explain
-from pflow.flow.explaining.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
-from pflow.flow.explaining.pipe_lines import pipe_lines
-from pflow.flow.explaining.sayings import said, value_text
-from pflow.flow.explaining.step_text import step_lines
+from pflow.explain.account import explain
+from pflow.explain.pipe_lines import pipe_lines
+from pflow.explain.sayings import said, value_text
+from pflow.explain.step_text import step_lines
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
 from pflow.plan.change.masks import hidden
 from pflow.plan.paste.pasted import pipe_of
+from pflow.terminal.colour import colour_of
+from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from pflow.colour import Colour
     from pflow.plan.show.settled import Settled
+    from pflow.terminal.colour import Colour
 
     Account = dict[str, Any]
 
@@ -59,7 +59,7 @@ def plan_text(settled: Settled) -> str:
 
 def explained(settled: Settled) -> str:
     """What `pflow explain` tells of it."""
-    from pflow.flow.explaining.text import account_text
+    from pflow.explain.text import account_text
 
     return "\n" + account_text(explain(settled.plan, settled.findings), terminal_width(), colour_of(2))
 

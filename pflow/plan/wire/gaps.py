@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.explaining.origins import Origins
+from pflow.explain.origins import Origins
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into
 from pflow.flow.rules.fits import NO, fits

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pflow.colour import PLAIN
 from pflow.run.runs import DONE, FAILED, RUNNING, is_int
 from pflow.run.trace import trace
 from pflow.run.trace.store import plain, store_text
+from pflow.terminal.colour import PLAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pflow.colour import Colour
     from pflow.run.trace.trace import Trace, Visit
+    from pflow.terminal.colour import Colour
 
 
 def write(found: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:

@@ -1,0 +1,1 @@
+"""Where a value comes from, and the store as one node sees it."""

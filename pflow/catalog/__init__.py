@@ -1,0 +1,1 @@
+"""Which nodes and flows there are, and what their files say of themselves."""

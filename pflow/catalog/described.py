@@ -1,0 +1,113 @@
+"""Nodes and saved flows by name: the interface of each as a JSON object, read from its file and never run."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.catalog.discovery import BUNDLED, find_node, node_at
+from pflow.catalog.kinds import FLOW, Kind, find_kind, interpreter_fault_of, no_such_kind
+from pflow.catalog.lines import cannot_read
+from pflow.errors import NOT_FOUND, PflowError
+from pflow.jsontext import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.catalog.lines import Line
+
+
+class _Stated:
+    """What a node's class states beside its interface."""
+
+    def __init__(self, version: str, flow_safe: bool) -> None:
+        self.version = version
+        self.flow_safe = flow_safe
+
+
+def find(name: str) -> Kind:
+    """The node whose file a path is, else the node of this name, else the saved flow.
+
+    Raises PflowError (127) where there is none.
+    """
+    kind = _at_path(name) or find_kind(name) or find_kind(f"flow:{name}")
+    if kind is not None:
+        return kind
+    error = no_such_kind(name)
+    found = find_node(name)
+    hint = f"{found.name} is a tool: pflow-{found.name} --help" if found is not None else error.hint
+    raise PflowError(error.message, hint=hint, exit=NOT_FOUND)
+
+
+def _at_path(path: str) -> Kind | None:
+    """A node by its file, also one that its name does not find."""
+    if "/" not in path or not os.path.lexists(path):
+        return None
+    found = node_at(os.path.abspath(path))
+    if found is not None and found.fault:
+        raise PflowError(f"cannot use the node '{path}': {found.fault}", exit=NOT_FOUND)
+    return Kind(found.name, found.origin, found.file) if found else None
+
+
+def entry(kind: Kind) -> dict[str, Any]:
+    """A kind's interface as `--describe` gives it, with its `origin` and `file`; with `fault`, what is wrong with it.
+
+    Where the file cannot be read, the fault stands in place of the interface.
+    """
+    where = {"origin": kind.origin, "file": kind.file}
+    try:
+        about = _described(kind)
+    except PflowError as error:
+        return {"name": kind.name, **where, "fault": error.message}
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
+    fault = kind.interface.fault or interpreter_fault_of(kind)
+    return {**about, **where, "fault": fault} if fault else {**about, **where}
+
+
+def _described(kind: Kind) -> dict[str, Any]:
+    from pflow.stage.describe import describe
+
+    if not os.path.isfile(kind.file):
+        raise ValueError("it is no file")
+    interface = kind.interface
+    flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
+    about = decode(describe(kind.name, _Stated(kind.version, flow_safe), interface).encode())
+    assert isinstance(about, dict)
+    return about if kind.origin != FLOW else _with_flags_of_flow(about, kind)
+
+
+def _with_flags_of_flow(about: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    """A flow gives an input another flag than a node would, where a second one has that."""
+    from pflow.flow.subflow import FlowKind
+
+    assert isinstance(kind, FlowKind)
+    for name, given in kind.plan.inputs.items():
+        if "flag" in about["reads"][name]:
+            about["reads"][name]["flag"] = given.flag
+    return about
+
+
+def is_known(entry: dict[str, Any]) -> bool:
+    """Whether an entry has the node's interface."""
+    return "reads" in entry
+
+
+def entries(listed: list[Line]) -> list[dict[str, Any]]:
+    """The entry of each line; of one that another is before, `shadowed_by`, and of that other what it `shadows`."""
+    hidden: dict[str, list[str]] = {}
+    for line in listed:
+        if line.behind:
+            hidden.setdefault(line.behind, []).append(line.file)
+    return [_entry(line, hidden.get(line.file, [])) for line in listed]
+
+
+def _entry(line: Line, hidden: list[str]) -> dict[str, Any]:
+    where = {"name": line.name, "origin": line.origin, "file": line.file}
+    if line.behind:
+        return {**where, "shadowed_by": line.behind}
+    if line.fault and not line.version:
+        return {**where, "fault": line.fault}
+    kind = find_kind(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
+    about = entry(kind) if kind else where
+    return {**about, "shadows": hidden} if hidden else about

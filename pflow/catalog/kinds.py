@@ -1,0 +1,150 @@
+"""Kinds of nodes: what a step's type stands for, found by name, its interface read without running it."""
+
+from __future__ import annotations
+
+from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
+from pflow.errors import BAD_DATA, PflowError, exit_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.interface import Interface
+
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Kind", "find_kind", "forget_kinds", "list_kinds"]
+
+FLOW = "flow"
+
+
+class Kind:
+    """A kind of node: its name, where it comes from, its file, and when asked for its interface, version and class.
+
+    `origin` is BUNDLED (a node of pflow's), PYTHON (a user's own class), PROGRAM (any executable) or FLOW.
+    """
+
+    def __init__(self, name: str, origin: str, file: str) -> None:
+        self.name = name
+        self.origin = origin
+        self.file = file
+        self._class: Any = None
+        self._interface: Interface | None = None
+        self._version: str | None = None
+
+    @property
+    def interface(self) -> Interface:
+        """What it reads, writes and takes. Raises PflowError (65) where its file does not say it rightly."""
+        if self._interface is None:
+            try:
+                self._interface = self._read_interface()
+            except OSError as error:
+                raise PflowError(
+                    f"cannot read the node '{self.file}': {error.strerror}", exit=exit_code(error)
+                ) from None
+        return self._interface
+
+    def _read_interface(self) -> Interface:
+        if self.origin == BUNDLED:
+            from pflow.node import interface_of
+
+            return interface_of(self.node_class())
+        if self.origin == PYTHON:
+            return read_python(self.file)
+        from pflow.catalog.header import program_interface
+
+        return program_interface(self.file)[0]
+
+    @property
+    def version(self) -> str:
+        if self._version is None:
+            if self.origin in (BUNDLED, PYTHON):
+                from pflow.stage.main import source_version
+
+                self._version = source_version(self.file)
+            else:
+                self._version = self.interface.version or "1.0.0"
+        return self._version
+
+    def node_class(self) -> Any:
+        """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
+        if self._class is None:
+            from pflow.catalog import registry
+
+            is_bundled = self.origin == BUNDLED
+            self._class = registry.load_bundled(self.name) if is_bundled else registry.load_file(self.file, self.name)
+        return self._class
+
+
+def interpreter_fault_of(kind: Kind) -> str:
+    """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
+    if kind.origin != PROGRAM:
+        return ""
+    from pflow.catalog.header import interpreter_fault, program_interface
+
+    return interpreter_fault(program_interface(kind.file)[1])
+
+
+def read_python(file: str) -> Interface:
+    """The interface in a user's own file; an open one, with the fault, where it is prose or has another grammar."""
+    from pflow.catalog.source import read_interface
+    from pflow.interface import Interface
+
+    try:
+        return read_interface(file)
+    except PflowError as error:
+        if not error.message.startswith("cannot parse the interface"):
+            raise
+        interface = Interface()
+        interface.fault = error.message
+        return interface
+
+
+_found: dict[str, Kind | None] = {}
+
+
+def find_kind(type: str, directory: str = ".") -> Kind | None:
+    """The kind of node that a type names, by the node's name or its class's name; None where there is none.
+
+    `flow:NAME` and a path (`directory` is where a relative one begins) name a flow.
+    """
+    if is_flow_type(type):
+        from pflow.flow.subflow import find_flow
+
+        return find_flow(type, directory)
+    if type not in _found:
+        _found[type] = _find(type)
+    return _found[type]
+
+
+def is_flow_type(type: str) -> bool:
+    return type.startswith("flow:") or "/" in type or type.endswith(".pflow.json")
+
+
+def forget_kinds() -> None:
+    """Look for every kind anew: the environment, or a file, has changed."""
+    from pflow.flow.subflow import forget_plans
+
+    _found.clear()
+    forget_plans()
+
+
+def _find(type: str) -> Kind | None:
+    found = find_node(type)
+    return Kind(found.name, found.origin, found.file) if found is not None and found.origin != TOOL else None
+
+
+def list_kinds() -> list[Kind]:
+    """Every kind of node there is, in the order of pflow.catalog.discovery."""
+    there = [found for found in list_nodes() if not found.fault and not found.behind]
+    return [Kind(found.name, found.origin, found.file) for found in there]
+
+
+def no_such_kind(type: str) -> PflowError:
+    import difflib
+
+    from pflow.catalog.discovery import fault_of
+
+    if fault := fault_of(type):
+        return PflowError(f"cannot use the node '{type}': {fault}", exit=BAD_DATA)
+    near = difflib.get_close_matches(type, [kind.name for kind in list_kinds()], 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow nodes lists them"
+    return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)

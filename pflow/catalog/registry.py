@@ -1,0 +1,104 @@
+"""Where nodes are, and the classes of those in Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.xdg import pflow_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+
+
+def load_bundled(name: str) -> type:
+    """The class of a node that comes with pflow, by the name that its executable has."""
+    module = "pflow.nodes." + name.replace("-", "_")
+    __import__(module)
+    return pick_class(sys.modules[module], name)
+
+
+def load_file(file: str, name: str) -> type:
+    """The class in a user's own file. Raises PflowError: 78 where something it imports is missing, 65 for the rest."""
+    return pick_class(load_module(file, "pflow_node_" + name.replace("-", "_"), "load the node"), name)
+
+
+def load_module(file: str, name: str, act: str) -> Any:
+    """A file of Python as a module of this name. `act` says for an error what could not be done to it."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
+    from pflow.catalog.source import in_words
+
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise PflowError(f"cannot {act} '{file}': it is no Python file", exit=BAD_DATA)
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        hint = f"pip install {error.name}" if error.name else ""
+        raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+    except (Exception, SystemExit) as error:
+        raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error
+    return module
+
+
+def pick_class(module: Any, name: str) -> type:
+    """The node class of a module: the one with the node's name, else the only one.
+
+    Raises PflowError (65) where there is none, or where it does not inherit from pocketflow.Node (PF09).
+    """
+    import pocketflow
+
+    from pflow.catalog.source import plain
+
+    own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    nodes = [each for each in own if issubclass(each, pocketflow.Node)]
+    named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
+    choice = named or nodes or own
+    if len(choice) != 1:
+        what = "no class" if not choice else f"{len(choice)} classes"
+        hint = f"call it {''.join(part.title() for part in name.split('-'))}"
+        raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
+    if choice[0] not in nodes:
+        raise PflowError(
+            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is no pocketflow.Node",
+            hint=f"class {choice[0].__name__}(pocketflow.Node)",
+            exit=BAD_DATA,
+        )
+    return choice[0]
+
+
+def own_directories() -> list[str]:
+    """Where a user's own nodes are: the directories of PFLOW_NODES, then pflow/nodes under XDG_DATA_HOME."""
+    listed = [each for each in os.environ.get("PFLOW_NODES", "").split(os.pathsep) if each]
+    own = data_directory("nodes")
+    return [*listed, own] if own else listed
+
+
+def data_directory(name: str) -> str | None:
+    """A directory of pflow's under XDG_DATA_HOME; None where the environment names no place."""
+    data = pflow_directory("XDG_DATA_HOME", ".local/share")
+    return os.path.join(data, name) if data else None
+
+
+def bundled_names() -> list[str]:
+    """The names of the nodes that come with pflow."""
+    return names_in("nodes")
+
+
+def tool_names() -> list[str]:
+    """The names of the tools: programs that work on a store, and are no nodes."""
+    return names_in("plumbing")
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of what a folder of pflow's has, one file each: its commands, tools or nodes."""
+    files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
+    names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
+    return [name for name in names if name != "main"]

@@ -1,0 +1,161 @@
+"""`make generate`: writes what follows from the nodes, tools and commands; with --check, names what is out of date."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from pflow.catalog.source import read_interface
+from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
+from pflow.stage import failure
+
+ROOT = Path(__file__).parent.parent.parent
+
+# Every line costs each stage its time: what a launcher imports is all that it does.
+NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
+TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
+
+INTERFACE_HINT = "the docstring of its class has a line 'Interface:', and one item a line after it"
+
+
+class Generator(NamedTuple):
+    """A folder whose files all follow from the sources: each file's name and text."""
+
+    folder: str
+    texts: Callable[[Path], dict[str, str]]
+    mode: int = 0o644
+
+
+class Difference(NamedTuple):
+    """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
+
+    path: Path
+    problem: str
+    text: str | None = None
+    mode: int = 0
+
+
+def launchers(root: Path) -> dict[str, str]:
+    """The executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
+    texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
+    for tool in modules(root / "pflow" / "plumbing"):
+        texts[f"pflow-{_command(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
+    for node in modules(root / "nodes"):
+        name = _command(node)
+        if f"pflow-{name}" in texts:
+            raise PflowError(f"cannot make 'pflow-{name}' of nodes/{node.name}: a tool has that name", exit=BAD_DATA)
+        texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
+    return texts
+
+
+def of_usages(module: str, which: str = "usages") -> Callable[[Path], dict[str, str]]:
+    """A folder's files from how every command is used, as `files` in a module of pflow's makes them."""
+
+    def texts(root: Path) -> dict[str, str]:
+        usages = getattr(import_module("pflow.commands._usages"), which)
+        made: dict[str, str] = import_module(f"pflow.{module}").files(usages(str(root)))
+        return made
+
+    return texts
+
+
+GENERATORS = (
+    Generator("bin", launchers, mode=0o755),
+    Generator("man/man1", of_usages("docs.man.pages")),
+    Generator("completions/bash", of_usages("docs.completion.bash", "typed")),
+    Generator("completions/zsh", of_usages("docs.completion.zsh", "typed")),
+    Generator("completions/fish", of_usages("docs.completion.fish", "typed")),
+)
+
+
+def modules(folder: Path) -> list[Path]:
+    """The Python files of a folder, in order; a leading underscore keeps one out."""
+    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+
+
+def _command(module: Path) -> str:
+    return module.stem.replace("_", "-")
+
+
+def check_interfaces(root: Path) -> None:
+    """Parse every node's interface. Raises PflowError (65), with file and line, at the first that is missing or bad."""
+    for node in modules(root / "nodes"):
+        file = os.path.relpath(node)
+        if read_interface(file).open:
+            raise PflowError(f"cannot find an interface in '{file}'", hint=INTERFACE_HINT, exit=BAD_DATA)
+
+
+def differences(root: Path) -> Iterator[Difference]:
+    """What `generate` would change, folder by folder."""
+    for generator in GENERATORS:
+        folder = root / generator.folder
+        texts = generator.texts(root)
+        for name, text in sorted(texts.items()):
+            problem = _problem(folder / name, text, generator.mode)
+            if problem:
+                yield Difference(folder / name, problem, text, generator.mode)
+        for path in sorted(folder.glob("*")):
+            if path.name not in texts:
+                yield Difference(path, "orphaned")
+
+
+def _problem(path: Path, text: str, mode: int) -> str:
+    if not path.is_file():
+        return "missing"
+    if path.read_bytes() != text.encode():
+        return "stale"
+    if (path.stat().st_mode ^ mode) & 0o100:
+        return "executable" if mode & 0o100 == 0 else "not executable"
+    return ""
+
+
+def check(root: Path) -> list[str]:
+    """What is out of date, a line a file."""
+    check_interfaces(root)
+    return [f"{change.path.relative_to(root)}: {change.problem}" for change in differences(root)]
+
+
+def generate(root: Path) -> list[str]:
+    """Bring every generated file up to date. What was done, a line a file."""
+    check_interfaces(root)
+    changes = list(differences(root))
+    for change in changes:
+        _mend(change)
+    return [f"{'removed' if change.text is None else 'wrote'} {change.path.relative_to(root)}" for change in changes]
+
+
+def _mend(change: Difference) -> None:
+    if change.text is None:
+        change.path.unlink()
+        return
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    change.path.write_bytes(change.text.encode())
+    change.path.chmod(change.mode)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m pflow.docs.generate [--check]", file=sys.stderr)
+        return USAGE
+    if not (ROOT / "nodes").is_dir():
+        print("pflow.docs.generate: cannot find nodes/: this is not a checkout of pflow", file=sys.stderr)
+        return FAILED
+    try:
+        lines = check(ROOT) if arguments else generate(ROOT)
+    except PflowError as error:
+        failure.say_error("pflow.docs.generate", error, debug=False)
+        return error.exit
+    for line in lines:
+        print(line)
+    if arguments and lines:
+        print("pflow.docs.generate: 'make generate' brings these up to date", file=sys.stderr)
+        return FAILED
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

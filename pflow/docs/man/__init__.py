@@ -1,0 +1,1 @@
+"""Man pages, made from how each command is used."""

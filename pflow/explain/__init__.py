@@ -1,0 +1,1 @@
+"""What a flow does, for people and for the gate."""

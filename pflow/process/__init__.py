@@ -1,0 +1,1 @@
+"""Running as a process and running others: stdin, stdout, signals, children, exits."""

@@ -1,0 +1,209 @@
+"""Running a program and all that it starts: fed, read as it writes, and ended as a whole when we are."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.process.lock import HeldSignals
+from pflow.process.session import running_groups, signal_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as _signal
+    from collections.abc import Callable, Mapping
+
+    Taker = Callable[[bytes], None]
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
+
+GRACE = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+_PART = 1 << 16
+_WHOLE_PIPE = 1 << 20
+_TICK = 50
+
+
+def run(
+    argv: list[str | bytes],
+    *,
+    on_stdout: Taker,
+    on_stderr: Taker,
+    input: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+) -> int:
+    """Run a program to its end and return its exit code, -n when signal n killed it.
+
+    `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
+    come. It ends when the program itself does, whatever else still holds its stdout open. On any exception, a signal
+    handler's included, its whole session is ended first. Raises OSError when it does not start.
+    """
+    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:  # as some parents leave it: no child had an exit code
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    held = HeldSignals()  # an exception before the child is known would leave it running
+    try:
+        child = _Child(argv, env, input)
+        try:
+            held.release()
+            return child.talk(on_stdout, on_stderr)
+        except BaseException:
+            child.end()
+            raise
+        finally:
+            child.close()
+    finally:
+        held.release()
+
+
+class _Child:
+    """A running program, our ends of its pipes, and once it has ended its exit code."""
+
+    def __init__(self, argv: list[str | bytes], env: Mapping[str, str] | None, input: bytes | None) -> None:
+        self.code: int | None = None
+        self.open: set[int] = set()
+        self.rest = memoryview(input or b"")
+        theirs: list[int] = []
+        try:
+            self.stdin = None if input is None else self._pipe(theirs, ours=1)
+            self.stdout, self.stderr = self._pipe(theirs, ours=0), self._pipe(theirs, ours=0)
+            self.pid = _spawn(argv, env, theirs)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+
+    def _pipe(self, theirs: list[int], ours: int) -> int:
+        ends = os.pipe()
+        theirs.append(ends[1 - ours])
+        self.open.add(ends[ours])
+        os.set_blocking(ends[ours], False)
+        return ends[ours]
+
+    def close(self) -> None:
+        while self.open:
+            os.close(self.open.pop())
+
+    def _close(self, fd: int) -> None:
+        self.open.remove(fd)
+        os.close(fd)
+
+    def talk(self, on_stdout: Taker, on_stderr: Taker) -> int:
+        """Feed it and hear it until it has ended."""
+        takers = {self.stdout: on_stdout, self.stderr: on_stderr}
+        end = self._watch_end()
+        while self.code is None:
+            for fd in self._ready(end):
+                if fd == self.stdin:
+                    self._feed(fd)
+                elif fd != end:
+                    self._take(fd, takers[fd], _PART)
+            self._has_ended()
+        assert self.code is not None
+        for fd in takers.keys() & self.open:
+            # All that it wrote is in the pipe. To wait for the other end to close would be to wait for its daemons.
+            self._take(fd, takers[fd], _WHOLE_PIPE)
+        return self.code
+
+    def _watch_end(self) -> int | None:
+        """A descriptor that gets ready when the program ends, where the system has such."""
+        try:
+            end = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):
+            return None
+        self.open.add(end)
+        return end
+
+    def _ready(self, end: int | None) -> list[int]:
+        import select
+
+        poll = select.poll()
+        for fd in self.open:
+            poll.register(fd, select.POLLOUT if fd == self.stdin else select.POLLIN)
+        return [fd for fd, _ in poll.poll(_TICK if end is None else None)]
+
+    def _feed(self, fd: int) -> None:
+        try:
+            self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self.rest = self.rest[:0]  # it need not read what it gets
+        if not self.rest:
+            self._close(fd)
+
+    def _take(self, fd: int, taker: Taker, size: int) -> None:
+        try:
+            part = os.read(fd, size)
+        except BlockingIOError:
+            return
+        if part:
+            taker(part)
+        else:
+            self._close(fd)
+
+    def _has_ended(self) -> bool:
+        if self.code is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # a signal came between the end of this call before and what it gave
+                pid, status = self.pid, 0
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+        return self.code is not None
+
+    def end(self) -> None:
+        """SIGTERM to all of its session, SIGKILL to what is left of it after GRACE."""
+        try:
+            signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
+            _wait_until(self._is_gone)
+        finally:
+            _wait_until(self._is_killed)
+
+    def _is_gone(self) -> bool:
+        return self._has_ended() and not running_groups(self.pid)
+
+    def _is_killed(self) -> bool:
+        signal_session(self.pid, _signal.SIGKILL)
+        return self._is_gone()
+
+
+def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[int]) -> int:
+    """Start it in a session of its own: without a terminal to ask on, where one in the background would be stopped.
+
+    Files that are inheritable stay open in it, as with any shell.
+    """
+    if len(theirs) == 2:
+        files: list[tuple[int, ...]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]  # type: ignore[list-item]
+    else:
+        files = []
+    files += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs, 3 - len(theirs))]
+    return os.posix_spawnp(
+        argv[0],
+        argv,
+        _environment() if env is None else env,
+        file_actions=files,
+        setsid=True,
+        setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
+    )
+
+
+def _environment() -> Mapping[str, str]:
+    """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
+    if os.environ.get("LC_CTYPE") != "C.UTF-8":
+        return os.environ
+    try:
+        with open("/proc/self/environ", "rb") as given:
+            is_given = b"\0LC_CTYPE=" in b"\0" + given.read()
+    except OSError:
+        is_given = True
+    return os.environ if is_given else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    import time
+
+    limit = time.monotonic() + GRACE
+    while not is_so() and time.monotonic() < limit:
+        time.sleep(0.01)
