@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.store import StepStore
     from pflow.binding.wired_sources import Source
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.interface import Item
 
     Given = Mapping[str, Any] | None
@@ -76,7 +76,7 @@ class Finder:
         return tuple(map(write_path, self.source.places(shared)))
 
 
-def _refuse_templates(wired: Wired, sources: Mapping[str, Source]) -> None:
+def _refuse_templates(wired: WiredStep, sources: Mapping[str, Source]) -> None:
     """Raise PflowError (65) for a template that would fill what is verbatim, such as a command."""
     for key, source in sources.items():
         item = wired.interface.reads.get(key)
@@ -96,7 +96,7 @@ def _is_straight(finder: Finder) -> bool:
 class Values:
     """Finds everything that one step starts with."""
 
-    def __init__(self, wired: Wired, params: Given = None, data: Given = None) -> None:
+    def __init__(self, wired: WiredStep, params: Given = None, data: Given = None) -> None:
         """`params` and `data` go over what the flow says: each is a value of its type already."""
         interface = wired.interface
         inputs = {**wired.step.inputs, **(data or {})}

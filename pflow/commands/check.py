@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.terminal.colour import Colour
 
 _FORMS = {
@@ -88,7 +88,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
     return code
 
 
-def _check(plan: Plan, findings: Sequence[Finding]) -> list[Finding]:
+def _check(plan: WiredFlow, findings: Sequence[Finding]) -> list[Finding]:
     """Every finding; what was doubtful in pipe syntax stands at no place."""
     from pflow.flow.findings import Finding as Found
     from pflow.flow.rules import check
@@ -145,7 +145,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _print_json(name: str, plan: Plan | None, findings: Sequence[Finding], code: int) -> None:
+def _print_json(name: str, plan: WiredFlow | None, findings: Sequence[Finding], code: int) -> None:
     from pflow.commands._json import print_json
     from pflow.explain.verdict import verdict
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 
 @click.command(cls=FlowCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,7 +49,7 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     return BAD_DATA if errors else OK
 
 
-def _output(plan: Plan, findings: list[Finding], when: str, *, as_graph: bool, as_json: bool) -> str:
+def _output(plan: WiredFlow, findings: list[Finding], when: str, *, as_graph: bool, as_json: bool) -> str:
     import os
 
     from pflow.terminal.columns import in_ascii, is_utf8
@@ -58,14 +58,14 @@ def _output(plan: Plan, findings: list[Finding], when: str, *, as_graph: bool, a
     return text if as_json or is_utf8(os.environ) else in_ascii(text)
 
 
-def _drawn(plan: Plan) -> str:
+def _drawn(plan: WiredFlow) -> str:
     from pflow.explain.drawing import draw
     from pflow.terminal.columns import terminal_width
 
     return draw(plan, terminal_width())
 
 
-def _told(plan: Plan, findings: list[Finding], when: str, *, as_json: bool) -> str:
+def _told(plan: WiredFlow, findings: list[Finding], when: str, *, as_json: bool) -> str:
     from pflow.explain.account import explain
     from pflow.explain.text import account_text
     from pflow.terminal.colour import colour_of

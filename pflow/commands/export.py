@@ -10,7 +10,7 @@ from pflow.export import EXPORTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 _PROGRAMS = ("python", "sh")
 
@@ -42,7 +42,7 @@ def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
     return 0
 
 
-def _checked_plan(words: tuple[str, ...]) -> Plan:
+def _checked_plan(words: tuple[str, ...]) -> WiredFlow:
     """The plan of the flow that the words name. Raises PflowError (65) where it breaks a rule; all are said."""
     from pflow.errors import BAD_DATA, PflowError
     from pflow.flow.rules import check

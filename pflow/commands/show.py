@@ -10,7 +10,7 @@ from pflow.errors import BAD_DATA, MISSING, OK, PflowError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 
@@ -97,7 +97,7 @@ def _print_text(file: str, name: str, when: str) -> int:
     return BAD_DATA if errors else OK
 
 
-def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
+def _text(plan: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
     from pflow.explain.account import explain
     from pflow.explain.text import brief_text
     from pflow.flow.subflow import flow_name
@@ -113,7 +113,7 @@ def _text(plan: Plan, findings: list[Finding], file: str, when: str) -> str:
     return brief_text(account, about, terminal_width(), colour_of(1, when))
 
 
-def _with_defaults(plan: Plan) -> tuple[str | None, str]:
+def _with_defaults(plan: WiredFlow) -> tuple[str | None, str]:
     """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
     from pflow.explain.account import without_secrets
     from pflow.plan.paste.pasted import pipe_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 
@@ -27,7 +27,7 @@ MASK = "***"
 """What stands for a secret."""
 
 
-def explain(plan: Plan, findings: Iterable[Finding] = ()) -> dict[str, Any]:
+def explain(plan: WiredFlow, findings: Iterable[Finding] = ()) -> dict[str, Any]:
     """The account of a flow: its `pipe` (or `pipe_fault`: why it is none), `steps`, what it `touches`, `needs` and
     `gives`, the layout of its `store`, and every finding of it."""
     flow, origins = plan.flow, Origins(plan)
@@ -51,7 +51,7 @@ def explain(plan: Plan, findings: Iterable[Finding] = ()) -> dict[str, Any]:
     }
 
 
-def _pipe(plan: Plan) -> tuple[str | None, str]:
+def _pipe(plan: WiredFlow) -> tuple[str | None, str]:
     """The flow in pipe syntax; without one, why it cannot be said so."""
     from pflow.flow.pipe import write_pipe
 
@@ -61,14 +61,14 @@ def _pipe(plan: Plan) -> tuple[str | None, str]:
         return None, error.message.removeprefix(_REFUSED)
 
 
-def without_secrets(plan: Plan) -> Flow:
+def without_secrets(plan: WiredFlow) -> Flow:
     """The flow as it is written, a mask in place of each secret."""
     masked = copy(plan.flow)
     masked.steps = [_masked(step, plan.steps[step.id]) for step in masked.steps]
     return masked
 
 
-def _masked(step: Step, wired: Wired) -> Step:
+def _masked(step: Step, wired: WiredStep) -> Step:
     masked = copy(step)
     items = {**wired.interface.params, **wired.interface.reads}
     secrets = {key for key, item in items.items() if "secret" in item.marks}

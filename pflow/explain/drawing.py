@@ -12,13 +12,13 @@ from pflow.terminal.columns import cells, clean, shorten
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.explain.lanes import Lane, Port
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 _APART = 3
 """Columns from one lane to the next."""
 
 
-def draw(plan: Plan, width: int) -> str:
+def draw(plan: WiredFlow, width: int) -> str:
     """The drawing, a step a line; lanes go past `width` where there are too many for it."""
     as_run = list(dict.fromkeys([*plan.graph.order(), *plan.steps]))
     routes = min((Routes(plan.graph, order) for order in (list(plan.steps), as_run)), key=lambda routes: routes.aside)
@@ -26,7 +26,7 @@ def draw(plan: Plan, width: int) -> str:
 
 
 class _Drawing:
-    def __init__(self, plan: Plan, routes: Routes, width: int) -> None:
+    def __init__(self, plan: WiredFlow, routes: Routes, width: int) -> None:
         self.plan = plan
         self.routes = routes
         self.texts: list[str] = []
@@ -64,7 +64,7 @@ class _Drawing:
     def _shown(self, text: str) -> str:
         return shorten(clean(text), self.longest - 8)
 
-    def _step_text(self, wired: Wired) -> str:
+    def _step_text(self, wired: WiredStep) -> str:
         text = f"{wired.number:>{self.digits}} {clean(wired.id)}"
         if wired.step.type != wired.id:
             text += f" ({clean(wired.step.type)})"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.explain.origins import Origin
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
 
     Given = dict[str, list[Origin]]
@@ -39,13 +39,13 @@ _TELLING: dict[str, Callable[[Item], bool]] = {
 """Which reads and params say what an effect touches."""
 
 
-def touches(plan: Plan, origins: Origins) -> list[dict[str, Any]]:
+def touches(plan: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
     """Every `effect` of every `step`, worst first, with `what` it touches: for each telling key, where it is from."""
     found = list(_touches(plan, origins, "", {}))
     return sorted(found, key=lambda touch: SEVERITY.index(touch["effect"]))
 
 
-def _touches(plan: Plan, origins: Origins, above: str, given: Given) -> Iterator[dict[str, Any]]:
+def _touches(plan: WiredFlow, origins: Origins, above: str, given: Given) -> Iterator[dict[str, Any]]:
     for wired in plan.steps.values():
         inner = wired.subplan
         if inner is not None:
@@ -59,7 +59,7 @@ def _touches(plan: Plan, origins: Origins, above: str, given: Given) -> Iterator
             yield {"effect": effect, "step": above + wired.id, "what": what}
 
 
-def _set_params(wired: Wired) -> list[str]:
+def _set_params(wired: WiredStep) -> list[str]:
     return [key for key in wired.interface.params if wired.step.params.get(key) is not None]
 
 
@@ -75,11 +75,11 @@ def _from_outside(origins: list[Origin], given: Given) -> list[Origin]:
     return found
 
 
-def effects_of(wired: Wired) -> tuple[str, ...]:
+def effects_of(wired: WiredStep) -> tuple[str, ...]:
     return (ANYTHING,) if wired.interface.open else wired.interface.effects
 
 
-def _what(wired: Wired, effect: str, origins: Origins, given: Given) -> dict[str, list[Origin]]:
+def _what(wired: WiredStep, effect: str, origins: Origins, given: Given) -> dict[str, list[Origin]]:
     told = {}
     for key, item in wired.interface.reads.items():
         if _TELLING[effect](item):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow.flow.graph import ERROR
-from pflow.flow.plan import Write
 from pflow.flow.reaching import data_of, is_stored
+from pflow.flow.wired import Write
 from pflow.paths import write_path
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.explain.origins import Origins, Use
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
 
 _ERROR, _ERRORS = "dict{exit: int, message: str}", "list[dict{index: int, item: any, exit: int, message: str}]"
@@ -28,7 +28,7 @@ class _Place:
         self.steps: set[str] = set()
 
 
-def layout(plan: Plan, origins: Origins) -> list[dict[str, Any]]:
+def layout(plan: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
     """A row a place: its `path`, `type`, who it is `written_by`, and the steps (or outputs) that it is `read_by`.
 
     A flag writes too; one that may be left out stands in brackets.
@@ -56,7 +56,7 @@ def reader_name(use: Use) -> str:
     return use.step if use.step is not None else f"output {use.key}"
 
 
-def _given(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
+def _given(plan: WiredFlow) -> Iterator[tuple[Path, str, str, str]]:
     """What stands in the store before the first step: the flow's inputs, and what comes through the pipe."""
     for given in plan.inputs.values():
         if given.step is not None and not is_stored(plan.steps[given.step], given.readers[0][1]):
@@ -68,11 +68,11 @@ def _given(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
         yield ("stdin",), "any", "the pipe", ""
 
 
-def _takes_raw_pipe(plan: Plan) -> bool:
+def _takes_raw_pipe(plan: WiredFlow) -> bool:
     return plan.first_read is not None and not any(given.pipe for given in plan.inputs.values())
 
 
-def _written(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
+def _written(plan: WiredFlow) -> Iterator[tuple[Path, str, str, str]]:
     for id in dict.fromkeys([*plan.graph.order(), *plan.steps]):
         wired = plan.steps[id]
         for write in [*data_of(wired), *writes_of(wired)]:
@@ -83,7 +83,7 @@ def _written(plan: Plan) -> Iterator[tuple[Path, str, str, str]]:
             yield (id, "errors"), _ERRORS, id, id
 
 
-def writes_of(wired: Wired) -> Iterator[Write]:
+def writes_of(wired: WiredStep) -> Iterator[Write]:
     """What a step writes, wherever it goes; its data flags are not among it."""
     for key in dict.fromkeys([*wired.interface.writes, *wired.targets]):
         yield Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key))

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.explain.origins import Origins
-    from pflow.flow.plan import Plan, PlanInput
+    from pflow.flow.wired import FlowInput, WiredFlow
     from pflow.interface import Item
 
 
-def needs(plan: Plan) -> list[dict[str, Any]]:
+def needs(plan: WiredFlow) -> list[dict[str, Any]]:
     """The flow's inputs, what is required first."""
     found = [_need(plan, given) for given in plan.inputs.values()]
     return sorted(found, key=lambda need: not need["required"])
 
 
-def _need(plan: Plan, given: PlanInput) -> dict[str, Any]:
+def _need(plan: WiredFlow, given: FlowInput) -> dict[str, Any]:
     need: dict[str, Any] = {
         "name": given.name,
         "flag": given.flag,
@@ -35,14 +35,14 @@ def _need(plan: Plan, given: PlanInput) -> dict[str, Any]:
     return need
 
 
-def _taking(plan: Plan, given: PlanInput) -> list[Item]:
+def _taking(plan: WiredFlow, given: FlowInput) -> list[Item]:
     """The reads that take an input as it is, under their own name or flag."""
     readers = [(step, key) for step, key in given.readers if key in (given.name, *given.flags)]
     items = [plan.steps[step].interface.reads.get(key) for step, key in readers]
     return [item for item in items if item is not None]
 
 
-def _default(given: PlanInput, items: list[Item]) -> dict[str, Any]:
+def _default(given: FlowInput, items: list[Item]) -> dict[str, Any]:
     """What an input is where it is not given: its own default, or the one that all its readers have."""
     if given.has_default:
         return {"default": given.default}
@@ -51,7 +51,7 @@ def _default(given: PlanInput, items: list[Item]) -> dict[str, Any]:
     return {"default": defaults[0]} if is_one and not given.required else {}
 
 
-def piped(plan: Plan) -> dict[str, str] | None:
+def piped(plan: WiredFlow) -> dict[str, str] | None:
     """What takes what comes through the pipe: a `step` and its `key`, or the `input` of the flow that does."""
     given = next((given for given in plan.inputs.values() if given.pipe), None)
     if given is not None:
@@ -62,7 +62,7 @@ def piped(plan: Plan) -> dict[str, str] | None:
     return {"step": reader.step, "key": reader.key} if reader else None
 
 
-def gives(plan: Plan, origins: Origins) -> dict[str, Any]:
+def gives(plan: WiredFlow, origins: Origins) -> dict[str, Any]:
     """The flow's declared `outputs`, each with its type and where it comes from, and what the pipe `carries` on."""
     outputs = {
         name: {"type": str(plan.output_type(name)), "from": origins.of_output(name)} for name in plan.flow.outputs

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.wired_sources import Source
-    from pflow.flow.plan import Plan, PlanInput, Reference, Wired, Write
+    from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep, Write
     from pflow.interface import Item
     from pflow.paths import Path
 
@@ -36,7 +36,7 @@ class Use:
 class Origins:
     """The origins of a plan's values, and every use of the store that it knows of."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         self.plan = plan
         self.reaching = Reaching(plan)
         self.references: dict[tuple[str, str, str], list[Reference]] = {}
@@ -47,7 +47,7 @@ class Origins:
         for use in [*self._written_uses(), *self._uses_by_name()]:
             self._uses.setdefault(use.place[0], []).append(use)
 
-    def of_read(self, wired: Wired, key: str) -> list[Origin]:
+    def of_read(self, wired: WiredStep, key: str) -> list[Origin]:
         """Where a read's value comes from: the first of these that has one."""
         step = wired.step
         item = wired.interface.reads.get(key)
@@ -59,12 +59,12 @@ class Origins:
             return [{"from": "item", "path": key, "over": step.batch.over}]
         return [*self._by_name(wired, key), *self._standing_in(wired, key, item)] or [{"from": "nothing"}]
 
-    def of_param(self, wired: Wired, key: str) -> Origin:
+    def of_param(self, wired: WiredStep, key: str) -> Origin:
         item = wired.interface.params.get(key) or wired.interface.reads.get(key)
         is_secret = item is not None and "secret" in item.marks
         return self._of_source(wired.params.get(key), wired.id, PARAM, key, is_secret=is_secret)
 
-    def of_batch(self, wired: Wired) -> Origin:
+    def of_batch(self, wired: WiredStep) -> Origin:
         return self._of_source(wired.over, wired.id, OVER, "")
 
     def of_output(self, name: str) -> Origin:
@@ -97,7 +97,7 @@ class Origins:
         writers = list(dict.fromkeys(write.step for write in self._writes_behind(reference)))
         return {"from": "store", "paths": [write_path(place) for place in reference.places], "written_by": writers}
 
-    def _of_input(self, given: PlanInput | None, path: str) -> Origin:
+    def _of_input(self, given: FlowInput | None, path: str) -> Origin:
         origin: Origin = {"from": "input", "path": path}
         if given is None:
             return origin
@@ -106,7 +106,7 @@ class Origins:
             origin["pipe"] = True
         return origin
 
-    def _by_name(self, wired: Wired, key: str) -> Iterator[Origin]:
+    def _by_name(self, wired: WiredStep, key: str) -> Iterator[Origin]:
         """What a read that nothing is written for takes: the pipe, the store's key of its name, an input."""
         given = self.inputs.get((wired.id, key))
         if self.plan.first_read == (wired.id, key) and given is None:
@@ -119,19 +119,19 @@ class Origins:
         if given is not None and not self._is_of_param(given, wired, key):
             yield self._of_input(given, given.name)
 
-    def _is_of_param(self, given: PlanInput, wired: Wired, key: str) -> bool:
+    def _is_of_param(self, given: FlowInput, wired: WiredStep, key: str) -> bool:
         """Whether the param of that name takes an input, and not the read by its own."""
         named = [each.input for each in self.references.get((wired.id, PARAM, key), [])]
         return given.name in named and given.path != (key,)
 
-    def _standing_in(self, wired: Wired, key: str, item: Item | None) -> Iterator[Origin]:
+    def _standing_in(self, wired: WiredStep, key: str, item: Item | None) -> Iterator[Origin]:
         """What stands in for a read that the store does not have: a param of its name, its default."""
         if key in wired.step.params:
             yield self._of_param_for_read(wired, key)
         elif item is not None and not item.required:
             yield {"from": "default", "value": item.default}
 
-    def _of_param_for_read(self, wired: Wired, key: str) -> Origin:
+    def _of_param_for_read(self, wired: WiredStep, key: str) -> Origin:
         """A param that stands in for a read, with what a reference or a template in it is made `of`."""
         origin = self.of_param(wired, key) if key in wired.params else {"from": "constant"}
         if origin["from"] == "secret":
@@ -140,7 +140,7 @@ class Origins:
             return {"from": "param", "value": origin.get("value", wired.step.params[key])}
         return {"from": "param", "value": wired.step.params[key], "of": [origin]}
 
-    def _found_by_name(self, wired: Wired, key: str) -> list[tuple[Path, Write]]:
+    def _found_by_name(self, wired: WiredStep, key: str) -> list[tuple[Path, Write]]:
         item = wired.interface.reads.get(key)
         if item is None or "explicit" in item.marks:
             return []

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from pflow.explain.origins import Origins
     from pflow.flow.graph import Fork
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
     Account = dict[str, Any]
 
 
-def steps(plan: Plan, origins: Origins) -> list[Account]:
+def steps(plan: WiredFlow, origins: Origins) -> list[Account]:
     """An account of each step, in the order of the file."""
     order = {id: at for at, id in enumerate(plan.graph.order())}
     forks = {(fork.source, fork.action): fork for fork in plan.graph.forks()}
@@ -37,7 +37,7 @@ def steps(plan: Plan, origins: Origins) -> list[Account]:
     ]
 
 
-def _identity(wired: Wired) -> Account:
+def _identity(wired: WiredStep) -> Account:
     """What the step is: its node, and what is not known of it."""
     kind, interface = wired.kind, wired.interface
     return {
@@ -53,7 +53,7 @@ def _identity(wired: Wired) -> Account:
     }
 
 
-def _reads(wired: Wired, origins: Origins) -> list[Account]:
+def _reads(wired: WiredStep, origins: Origins) -> list[Account]:
     reads = []
     for key in dict.fromkeys([*wired.interface.reads, *wired.step.inputs, *wired.step.input_mappings]):
         item = wired.interface.reads.get(key)
@@ -62,7 +62,7 @@ def _reads(wired: Wired, origins: Origins) -> list[Account]:
     return reads
 
 
-def _writes(plan: Plan, wired: Wired, origins: Origins) -> list[Account]:
+def _writes(plan: WiredFlow, wired: WiredStep, origins: Origins) -> list[Account]:
     return [
         {
             "key": write.key,
@@ -75,12 +75,12 @@ def _writes(plan: Plan, wired: Wired, origins: Origins) -> list[Account]:
     ]
 
 
-def _own_params(wired: Wired) -> list[str]:
+def _own_params(wired: WiredStep) -> list[str]:
     """The params that are set and do not stand in for a read."""
     return [key for key in wired.step.params if key not in wired.interface.reads]
 
 
-def _manner(wired: Wired, origins: Origins) -> Account:
+def _manner(wired: WiredStep, origins: Origins) -> Account:
     """How the step runs, as far as the flow says it."""
     step = wired.step
     manner: Account = {"has_model": "model" in wired.interface.params}
@@ -102,7 +102,7 @@ def _manner(wired: Wired, origins: Origins) -> Account:
     return manner
 
 
-def _actions(plan: Plan, wired: Wired) -> list[str]:
+def _actions(plan: WiredFlow, wired: WiredStep) -> list[str]:
     """The actions that have an edge, then those that the node may return and have none."""
     edges = plan.graph.next[wired.id]
     if not edges:
@@ -111,7 +111,7 @@ def _actions(plan: Plan, wired: Wired) -> list[str]:
 
 
 def _edge(
-    wired: Wired, action: str, plan: Plan, order: dict[str, int], forks: dict[tuple[str, str], Fork]
+    wired: WiredStep, action: str, plan: WiredFlow, order: dict[str, int], forks: dict[tuple[str, str], Fork]
 ) -> Account:  # fmt: skip
     targets = plan.graph.next[wired.id].get(action, [])
     at = order.get(wired.id, 0)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 
-def verdict(plan: Plan | None, findings: Iterable[Finding], code: int) -> dict[str, Any]:
+def verdict(plan: WiredFlow | None, findings: Iterable[Finding], code: int) -> dict[str, Any]:
     """The document of a check that ends in this exit code. Without a plan, the flow could not be read."""
     flow = plan.flow if plan else None
     return {
@@ -55,7 +55,7 @@ def _merge(remedy: str) -> dict[str, Any] | None:
     return merge if isinstance(merge, dict) else None
 
 
-def _account(plan: Plan) -> dict[str, Any]:
+def _account(plan: WiredFlow) -> dict[str, Any]:
     origins = Origins(plan)
     return {
         "name": plan.flow.name,

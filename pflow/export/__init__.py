@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 
-def _exporter(target: str) -> Callable[[Plan], str]:
-    def export(plan: Plan) -> str:
+def _exporter(target: str) -> Callable[[WiredFlow], str]:
+    def export(plan: WiredFlow) -> str:
         module = __import__(f"pflow.export.{target}", fromlist=["export"])
         return str(module.export(plan))
 

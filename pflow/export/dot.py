@@ -7,13 +7,13 @@ from pflow.export.drawing import edges_of, escaped, is_flow, label_of, label_of_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.flow import Edge
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 # In a label a backslash begins an escape, and an ampersand an entity of HTML.
 _SIGNS = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
 
 
-def export(plan: Plan) -> str:
+def export(plan: WiredFlow) -> str:
     names = names_of(plan)
     lines = ["digraph {"]
     if plan.flow.name:
@@ -25,7 +25,7 @@ def export(plan: Plan) -> str:
     return "\n".join(lines) + "\n}\n"
 
 
-def _step(wired: Wired) -> str:
+def _step(wired: WiredStep) -> str:
     shape = ", shape=box3d" if is_flow(wired) else ""
     return f"label={_quoted(*label_of(wired))}{shape}"
 

@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pflow.flow.flow import Edge
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 
-def names_of(plan: Plan) -> dict[str, str]:
+def names_of(plan: WiredFlow) -> dict[str, str]:
     """A name for each step that any language of pictures takes: an id may hold anything."""
     return {id: f"n{number}" for number, id in enumerate(plan.steps, 1)}
 
 
-def label_of(wired: Wired) -> list[str]:
+def label_of(wired: WiredStep) -> list[str]:
     """The lines of a step's label: its id, its node where that has another name, and what it runs once for each of."""
     node = wired.kind.name if wired.kind else wired.step.type
     lines = [wired.id]
@@ -28,11 +28,11 @@ def label_of(wired: Wired) -> list[str]:
     return lines
 
 
-def is_flow(wired: Wired) -> bool:
+def is_flow(wired: WiredStep) -> bool:
     return wired.kind is not None and wired.kind.origin == FLOW
 
 
-def edges_of(plan: Plan) -> Iterator[Edge]:
+def edges_of(plan: WiredFlow) -> Iterator[Edge]:
     """The edges between steps that there are."""
     return (edge for edge in plan.flow.edges if edge.source in plan.steps and edge.target in plan.steps)
 

@@ -8,13 +8,13 @@ from pflow.scanner import quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.flow import Edge
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 # Signs that mean something in a label, as its entity codes: `#35;` is a #, and must come first.
 _SIGNS = {"#": "#35;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
 
 
-def export(plan: Plan) -> str:
+def export(plan: WiredFlow) -> str:
     names = names_of(plan)
     lines = ["flowchart TD"]
     if plan.flow.name:
@@ -24,7 +24,7 @@ def export(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _box(wired: Wired) -> str:
+def _box(wired: WiredStep) -> str:
     label = "<br/>".join([escaped(line, _SIGNS) for line in label_of(wired)])
     return f'[["{label}"]]' if is_flow(wired) else f'["{label}"]'
 

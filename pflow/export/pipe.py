@@ -4,10 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 
-def export(plan: Plan) -> str:
+def export(plan: WiredFlow) -> str:
     """One step a line. Raises PflowError (65) that says what pipe syntax cannot."""
     from pflow.flow.pipe import write_pipe
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 _HEAD = '''\
 #!/usr/bin/env python3
@@ -75,7 +75,7 @@ if __name__ == "__main__":
 """
 
 
-def export(plan: Plan) -> str:
+def export(plan: WiredFlow) -> str:
     """The text of the file. Raises PflowError (65, 78) where a node cannot be loaded."""
     plans = list(_plans(plan))
     is_plain = len(plans) == 1 and _is_plain(plan)
@@ -92,7 +92,7 @@ def export(plan: Plan) -> str:
     return "".join([*parts, LOADER, _END])
 
 
-def _plans(plan: Plan) -> Iterator[Plan]:
+def _plans(plan: WiredFlow) -> Iterator[WiredFlow]:
     """The plan, and each that a step in it runs, once."""
     seen: set[int] = set()
     todo = [plan]
@@ -104,17 +104,17 @@ def _plans(plan: Plan) -> Iterator[Plan]:
             todo += [kind.plan for kind in kinds if kind and kind.origin == FLOW]  # type: ignore[attr-defined]
 
 
-def _is_plain(plan: Plan) -> bool:
+def _is_plain(plan: WiredFlow) -> bool:
     """Whether a flow is no more than a user's own nodes and the ways between them."""
     has_more = plan.flow.inputs or plan.flow.outputs or plan.graph.loops()
     return not has_more and all(is_bare(plan, wired) for wired in plan.steps.values())
 
 
-def _stem(plan: Plan) -> str:
+def _stem(plan: WiredFlow) -> str:
     return plan.flow.name or "inner"
 
 
-def _head(plan: Plan, sources: dict[str, str], is_plain: bool) -> str:
+def _head(plan: WiredFlow, sources: dict[str, str], is_plain: bool) -> str:
     about = ": ".join(filter(None, [plan.flow.name, plan.flow.description])) or "A flow"
     modules = ["importlib.util", "sys"]
     if is_plain:

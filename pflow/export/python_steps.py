@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.wired_sources import Source
-    from pflow.flow.plan import Plan, PlanInput, Wired
+    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 
 _RUNTIME = ("Batch", "Flow", "Fork", "Input", "Step", "Subflow", "Template")
 
@@ -32,7 +32,7 @@ class FlowCode:
     that are a user's own nodes.
     """
 
-    def __init__(self, plan: Plan, makers: dict[Plan, str], *, is_plain: bool, is_root: bool) -> None:
+    def __init__(self, plan: WiredFlow, makers: dict[WiredFlow, str], *, is_plain: bool, is_root: bool) -> None:
         self.plan = plan
         self.makers = makers
         self.is_plain = is_plain
@@ -56,7 +56,7 @@ class FlowCode:
         about = self.plan.flow.description or f"The flow {self.plan.flow.name}".strip()
         return in_docstring(about)
 
-    def _class_of(self, wired: Wired) -> str:
+    def _class_of(self, wired: WiredStep) -> str:
         """The name that a step's node has in the function; its module is noted."""
         kind = wired.kind
         if kind is None:
@@ -90,7 +90,7 @@ class FlowCode:
             forms = [name if name == form else f"{name} as {form}" for name, form in sorted(names.items())]
             yield f"from {module} import {', '.join(forms)}"
 
-    def _step(self, wired: Wired, node: str) -> Iterator[str]:
+    def _step(self, wired: WiredStep, node: str) -> Iterator[str]:
         name = self.names[wired.id]
         if wired.step.timeout is not None:
             yield f"# Its timeout of {wired.step.timeout:g} s is left out: pocketflow has none."
@@ -104,14 +104,14 @@ class FlowCode:
         code = call(self._runtime("Step"), [wired.id, made], self._arguments(wired), 4, len(name) + 3)
         yield f"{name} = {code}"
 
-    def _made(self, wired: Wired, node: str) -> Code:
+    def _made(self, wired: WiredStep, node: str) -> Code:
         kind = wired.kind
         assert kind is not None
         if kind.origin == FLOW:
             return Code(f"{node}({self.makers[kind.plan]})")  # type: ignore[attr-defined]
         return Code(f"{node}({kind.name!r})" if kind.origin == PROGRAM else f"{node}()")
 
-    def _arguments(self, wired: Wired) -> dict[str, Any]:
+    def _arguments(self, wired: WiredStep) -> dict[str, Any]:
         step = wired.step
         given = {key for key in step.inputs if isinstance(wired.sources.get(key), Constant | TemplateSource)}
         mappings = {key: self._mapping(source) for key, source in wired.sources.items() if key not in given}
@@ -133,7 +133,7 @@ class FlowCode:
         }
         return {name: value for name, value in found.items() if value not in (None, {}, [])}
 
-    def _batch(self, wired: Wired) -> Code | None:
+    def _batch(self, wired: WiredStep) -> Code | None:
         batch = wired.step.batch
         if batch is None or wired.over is None:
             return None
@@ -186,7 +186,7 @@ class FlowCode:
         name = "Flow" if self.is_plain else self._runtime("Flow")
         return f"return {call(name, [], named, 4, 7)}"
 
-    def _input(self, needed: PlanInput) -> Code:
+    def _input(self, needed: FlowInput) -> Code:
         named: dict[str, Any] = {}
         if needed.required:
             named["required"] = True
@@ -204,7 +204,7 @@ class FlowCode:
         return Code(call(self._runtime("Input"), [str(needed.type), *([needed.doc] if needed.doc else [])], named))
 
 
-def is_bare(plan: Plan, wired: Wired) -> bool:
+def is_bare(plan: WiredFlow, wired: WiredStep) -> bool:
     """Whether a step is no more than its node: a user's own class that finds everything in the store by its name."""
     step, kind = wired.step, wired.kind
     if kind is None or kind.origin != PYTHON or not wired.interface.open or plan.graph.forks():

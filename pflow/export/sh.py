@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
 
 _HEAD = """\
@@ -41,7 +41,7 @@ _OUTPUTS = """
 _CARRIED = '.["$pflow"].last'
 
 
-def export(plan: Plan) -> str:
+def export(plan: WiredFlow) -> str:
     """The text of the script. Raises PflowError (65) that says what a pipe of stages cannot do."""
     try:
         return _Script(plan).text()
@@ -50,7 +50,7 @@ def export(plan: Plan) -> str:
 
 
 class _Script:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         self.plan = plan
         self.order = _one_line(plan)
         self.inputs = Inputs(plan)
@@ -109,7 +109,7 @@ class _Script:
             self.removed = []
         self.commands.append(command)
 
-    def _add(self, wired: Wired) -> None:
+    def _add(self, wired: WiredStep) -> None:
         takes_pipe = self.plan.first_read is not None and self.plan.first_read[0] == wired.id
         stage = Stage(wired, self.state, self.inputs.variables(wired.id), takes_pipe=takes_pipe)
         if stage.members:
@@ -145,7 +145,7 @@ def _jq_path(place: Path) -> str:
     return "".join([f"[{step}]" if isinstance(step, int) else f"[{quote(step)}]" for step in place]).join([".", ""])
 
 
-def _one_line(plan: Plan) -> list[Wired]:
+def _one_line(plan: WiredFlow) -> list[WiredStep]:
     """The steps in their order. Raises PflowError (65) for what is not one line of them."""
     order = [plan.steps[id] for id in plan.graph.order()]
     if not order:
@@ -160,7 +160,7 @@ def _one_line(plan: Plan) -> list[Wired]:
     return order
 
 
-def _check_ways(plan: Plan, wired: Wired, following: Wired | None) -> None:
+def _check_ways(plan: WiredFlow, wired: WiredStep, following: WiredStep | None) -> None:
     for action, targets in plan.graph.next[wired.id].items():
         if action != "default":
             raise refused(f"'{wired.id}' has an edge for {action}, and a pipe has no branches")
@@ -179,7 +179,7 @@ _RULED_OUT = {("shell", "error"): ("check", True)}
 """Actions that a node never returns while a param has a value: shell fails where it could return error."""
 
 
-def _is_ruled_out(wired: Wired, action: str) -> bool:
+def _is_ruled_out(wired: WiredStep, action: str) -> bool:
     param, value = _RULED_OUT.get((wired.kind.name if wired.kind else "", action), ("", None))
     if not param:
         return False
@@ -188,13 +188,13 @@ def _is_ruled_out(wired: Wired, action: str) -> bool:
     return bool(given == value) and (source is None or isinstance(source, Constant))
 
 
-def _names_stdin(plan: Plan) -> bool:
+def _names_stdin(plan: WiredFlow) -> bool:
     """Whether a mapping or a template somewhere looks at what comes through the pipe."""
     found = [path for wired in plan.steps.values() for path in _looked_at(wired)]
     found += [path for source in plan.outputs.values() for path in source.paths]
     return any(path[0] == "stdin" for path in found)
 
 
-def _looked_at(wired: Wired) -> Iterator[Path]:
+def _looked_at(wired: WiredStep) -> Iterator[Path]:
     for source in [*wired.sources.values(), *wired.params.values()]:
         yield from source.paths

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Plan, PlanInput
+    from pflow.flow.wired import FlowInput, WiredFlow
 
 _ESCAPE = """\
 # A stage would take a $ in a flag's value for a template: $$ is a dollar.
@@ -30,7 +30,7 @@ escape() {
 class Inputs:
     """The inputs that a script takes: those that are declared, needed, or looked at by a path."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         looked_at = {reference.input for reference in plan.references if reference.input is not None}
         named = Names({"word", "escaped", "rest"})
         self.all = [
@@ -81,10 +81,10 @@ class Inputs:
         if any(given.step is None and given.type.name not in TEXTS for given in self.all):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
-    def _is_escaped(self, given: PlanInput) -> bool:
+    def _is_escaped(self, given: FlowInput) -> bool:
         return given.step is not None and given.readers[0] not in self.verbatim
 
-    def _cases(self, given: PlanInput) -> Iterator[str]:
+    def _cases(self, given: FlowInput) -> Iterator[str]:
         name = self.names[given.name]
         flags = [given.name, *given.flags]
         if given.step is not None:
@@ -106,7 +106,7 @@ class Inputs:
         yield f'    {pattern}) set -- "$@" {quoted(path + sign)}"${{word#*=}}"{note} ;;'
 
 
-def _metavar(given: PlanInput) -> str:
+def _metavar(given: FlowInput) -> str:
     if given.type.name == "bool":
         return ""
     if given.type.choices:

@@ -10,14 +10,14 @@ from pflow.errors import BAD_DATA, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
 
 
 def refused(why: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot export the flow to sh: {why}", hint=hint, exit=BAD_DATA)
 
 
-def program_of(wired: Wired) -> str:
+def program_of(wired: WiredStep) -> str:
     """How a shell calls the node: by its own executable, else through pflow, which makes a stage of a program."""
     kind = wired.kind
     if kind is None:
@@ -29,6 +29,6 @@ def program_of(wired: Wired) -> str:
     return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"
 
 
-def is_bare(wired: Wired) -> bool:
+def is_bare(wired: WiredStep) -> bool:
     """Whether it is a program without an interface: pflow starts it and makes no stage of it."""
     return wired.kind is not None and wired.kind.origin == PROGRAM and wired.interface.open

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pflow.binding.wired_sources import Source
     from pflow.errors import PflowError
     from pflow.export.sh_state import State
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.paths import Path
 
 
@@ -32,7 +32,7 @@ class Stage:
     it. `dropped` are removed after it: a stage keeps its flags' values in the store, a flow not all of them.
     """
 
-    def __init__(self, wired: Wired, state: State, variables: Mapping[str, str], *, takes_pipe: bool) -> None:
+    def __init__(self, wired: WiredStep, state: State, variables: Mapping[str, str], *, takes_pipe: bool) -> None:
         """`variables` hold, by read, what the script itself was given for it."""
         self.wired = wired
         self.state = state

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Write
+    from pflow.flow.wired import Write
     from pflow.paths import Path
 
     Writes = dict[tuple[str, str], Write]

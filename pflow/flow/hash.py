@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.flow.written import Part
 
     def _sha256(data: bytes, /) -> Any: ...
@@ -29,7 +29,7 @@ else:
         from hashlib import sha256 as _sha256
 
 
-def flow_hash(plan: Plan) -> str:
+def flow_hash(plan: WiredFlow) -> str:
     """SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings and the
     paths that templates use.
 
@@ -48,7 +48,7 @@ def flow_hash(plan: Plan) -> str:
     return done[id(plan)]
 
 
-def _hash(plan: Plan, done: dict[int, str]) -> str:
+def _hash(plan: WiredFlow, done: dict[int, str]) -> str:
     steps = plan.steps.values()
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in plan.flow.edges}),
@@ -59,7 +59,7 @@ def _hash(plan: Plan, done: dict[int, str]) -> str:
     return str(_sha256(encode(facts, escape=False)).hexdigest())
 
 
-def _version(wired: Wired, done: dict[int, str]) -> str:
+def _version(wired: WiredStep, done: dict[int, str]) -> str:
     if wired.subplan is not None:
         return done[id(wired.subplan)]
     try:
@@ -68,7 +68,7 @@ def _version(wired: Wired, done: dict[int, str]) -> str:
         return wired.step.version or ""
 
 
-def _mapped(wired: Wired) -> dict[str, Any]:
+def _mapped(wired: WiredStep) -> dict[str, Any]:
     """What a step has mapped: where its reads come from, what its templates use, where its writes go."""
     reads = sorted(_places(parts_of_step(wired)))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())

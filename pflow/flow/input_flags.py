@@ -7,11 +7,11 @@ from pflow.templates import is_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Plan, PlanInput
+    from pflow.flow.wired import FlowInput, WiredFlow
     from pflow.interface import Item
 
 
-def name_flags(plan: Plan) -> None:
+def name_flags(plan: WiredFlow) -> None:
     """Settle `flag` of every input: its name or an alias; where all of them fit several, `--ID.READ`.
 
     What is a flag of `pflow run` itself is none of an input's.
@@ -26,30 +26,30 @@ def name_flags(plan: Plan) -> None:
         given.flag = "--" + (min(alone, key=len) if alone else _plain(_of_a_step(plan, given) or given.name))
 
 
-def names_of(given: PlanInput) -> list[str]:
+def names_of(given: FlowInput) -> list[str]:
     """The names that an input goes by: its own, its aliases, and that of the one read that it is for."""
     return list(dict.fromkeys([given.name, *given.flags, *([given.readers[0][1]] if given.step else [])]))
 
 
-def readers_of(plan: Plan, given: PlanInput) -> list[tuple[str, str]]:
+def readers_of(plan: WiredFlow, given: FlowInput) -> list[tuple[str, str]]:
     """The reads, and the params that are an input as it is, whose flags are the input's. A param that holds more than
     the input has a flag of its own."""
     return [(step, key) for step, key in given.readers if not _holds_more(plan, step, key)]
 
 
-def _holds_more(plan: Plan, step: str, key: str) -> bool:
+def _holds_more(plan: WiredFlow, step: str, key: str) -> bool:
     wired = plan.steps[step]
     value = wired.step.params.get(key)
     return key in wired.interface.params and not (isinstance(value, str) and is_reference(value))
 
 
-def _of_a_step(plan: Plan, given: PlanInput) -> str | None:
+def _of_a_step(plan: WiredFlow, given: FlowInput) -> str | None:
     """`ID.READ`, of a read that is given this input and no other."""
     others = {reader for other in plan.inputs.values() if other is not given for reader in other.readers}
     return next((".".join(reader) for reader in readers_of(plan, given) if reader not in others), None)
 
 
-def means(plan: Plan, given: PlanInput) -> bool:
+def means(plan: WiredFlow, given: FlowInput) -> bool:
     """Whether the name of an input means it, whatever else goes by that name: the flow declares it, and there is no
     param of that name but the one that takes it, or else no other flag that could give it."""
     others = [
@@ -62,7 +62,7 @@ def means(plan: Plan, given: PlanInput) -> bool:
     return given.declared and (is_alone or _of_a_step(plan, given) is None)
 
 
-def _own_names(plan: Plan, given: PlanInput) -> list[str]:
+def _own_names(plan: WiredFlow, given: FlowInput) -> list[str]:
     """What an input may be called: one that the flow declares, by its name and the aliases of reads of that name."""
     if not given.declared:
         return [_plain(name) for name in [given.name, *given.flags]]
@@ -70,7 +70,7 @@ def _own_names(plan: Plan, given: PlanInput) -> list[str]:
     return [_plain(name) for name in [given.name, *(flag for read in reads if read for flag in read.flags)]]
 
 
-def _param_names(plan: Plan) -> list[set[str]]:
+def _param_names(plan: WiredFlow) -> list[set[str]]:
     """The names of each param of each step."""
     return [_item_names(item) for wired in plan.steps.values() for item in wired.interface.params.values()]
 

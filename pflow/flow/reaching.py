@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.flow.chained import Before, Chain
-from pflow.flow.plan import Write
+from pflow.flow.wired import Write
 from pflow.templates import references
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.flow import Step
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
 
     Writes = dict[tuple[str, str], Write]
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Reaching:
     """The writes that reach each step, and the end of the flow (`end`)."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         self.plan = plan
         self.at: dict[str, Names] = {id: {} for id in plan.steps}
         self.end: Names = {}
@@ -98,13 +98,13 @@ def _merged(several: list[Merged]) -> Merged:
     return merged
 
 
-def is_stored(wired: Wired, key: str) -> bool:
+def is_stored(wired: WiredStep, key: str) -> bool:
     """Whether a data flag of a step goes into the store."""
     item = wired.interface.reads.get(key)
     return (item is None or item.is_stored) and not _is_of_item(wired.step, key)
 
 
-def data_of(wired: Wired) -> Iterator[Write]:
+def data_of(wired: WiredStep) -> Iterator[Write]:
     """The data flags that a step puts into the store."""
     for key in wired.step.inputs:
         item = wired.interface.reads.get(key)
@@ -122,7 +122,7 @@ def _is_of_item(step: Step, key: str) -> bool:
         return False
 
 
-def _writes_of(wired: Wired) -> list[tuple[Path, Write]]:
+def _writes_of(wired: WiredStep) -> list[tuple[Path, Write]]:
     """What a step puts into the store, each by every name that it is found by."""
     made = [(write.target, write) for write in data_of(wired)]
     interface, step = wired.interface, wired.step

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow.flow.chained import Earlier
-from pflow.flow.plan import Write
 from pflow.flow.reaching import is_stored
+from pflow.flow.wired import Write
 from pflow.naming import nearest
 from pflow.paths import meet, missing, write_path
 
@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from pflow.flow.plan import Plan, Reference, Wired
     from pflow.flow.reaching import Names, Reaching
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.paths import Path
 
 _OF_A_STEP = ("error", "errors")
@@ -23,12 +23,12 @@ _OF_A_STEP = ("error", "errors")
 class Resolver:
     """Settles the references of one plan, once it is known which writes reach each step."""
 
-    def __init__(self, plan: Plan, reaching: Reaching) -> None:
+    def __init__(self, plan: WiredFlow, reaching: Reaching) -> None:
         self.plan = plan
         self.reaching = reaching
         self._ancestors: dict[str, set[str]] = {}
 
-    def settle(self, reference: Reference, names: Names, wired: Wired | None) -> None:
+    def settle(self, reference: Reference, names: Names, wired: WiredStep | None) -> None:
         """Find what a reference means, at a step or (without one) at the end of the flow."""
         path = reference.path
         batch = wired.step.batch if wired and reference.key != "" else None
@@ -51,7 +51,7 @@ class Resolver:
         is_there = given is not None and (given.required or given.has_default)
         return [] if is_there and all(write.is_data and write.target == path[:1] for _, write in found) else found
 
-    def _settle_by_step(self, reference: Reference, wired: Wired | None) -> bool:
+    def _settle_by_step(self, reference: Reference, wired: WiredStep | None) -> bool:
         """Take `ID.KEY…` for that step's write; False where the path does not begin with a step's id."""
         path = reference.path
         writer = self.plan.steps.get(str(path[0]))
@@ -96,7 +96,7 @@ class Resolver:
             self._ancestors[id] = seen
         return self._ancestors[id]
 
-    def _settle_unknown(self, reference: Reference, names: Names, wired: Wired | None) -> None:
+    def _settle_unknown(self, reference: Reference, names: Names, wired: WiredStep | None) -> None:
         """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
         root = str(reference.path[0])
         there = dict.fromkeys([*self.plan.steps, *(str(name[0]) for name in names), *self.plan.flow.inputs])
@@ -115,7 +115,7 @@ class Resolver:
         else:
             reference.input = root
 
-    def _written_later(self, root: str, reader: Wired | None) -> str:
+    def _written_later(self, root: str, reader: WiredStep | None) -> str:
         for wired in (each for each in self.plan.steps.values() if each is not reader):
             if root in wired.interface.writes and wired.place_of(root) == (root,):
                 return wired.id
@@ -124,7 +124,7 @@ class Resolver:
         return ""
 
 
-def _is_data(writer: Wired, key: str) -> bool:
+def _is_data(writer: WiredStep, key: str) -> bool:
     """Whether `ID.KEY` is a data flag of that step, which is stored under its id."""
     is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
     return is_there and writer.data_place(key) == (writer.id, key)

@@ -9,7 +9,7 @@ from pflow.catalog.kinds import FLOW, Kind
 from pflow.catalog.registry import data_directory
 from pflow.catalog.source import plain
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.plan import Write
+from pflow.flow.wired import Write
 from pflow.interface import Interface, Item
 from pflow.types import Type
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
@@ -26,7 +26,7 @@ SUFFIX = ".pflow.json"
 """What the name of a saved flow's file ends in."""
 
 _being_loaded: list[str] = []
-_plans: dict[str, Plan] = {}
+_plans: dict[str, WiredFlow] = {}
 _where = {"paths": True}
 """Whether a path names a flow."""
 
@@ -35,7 +35,7 @@ class FlowKind(Kind):
     """A flow in a file, as a kind of node. `plan` is loaded and wired when it is asked for."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> WiredFlow:
         """Raises PflowError (65) where the file holds no flow, or one that holds itself."""
         if self.file not in _plans:
             _plans[self.file] = _load(self.file)
@@ -103,7 +103,7 @@ def _is_file(file: os.DirEntry[str]) -> bool:
         return False
 
 
-def _load(file: str) -> Plan:
+def _load(file: str) -> WiredFlow:
     from pflow.flow.load import load_file
     from pflow.flow.wiring import wire
 
@@ -122,7 +122,7 @@ def _load(file: str) -> Plan:
     return plan
 
 
-def interface_of_plan(plan: Plan) -> Interface:
+def interface_of_plan(plan: WiredFlow) -> Interface:
     """A flow's interface, as if it were a node's."""
     interface = Interface()
     interface.open = has_open_steps(plan) and not (plan.flow.inputs and plan.flow.outputs)
@@ -154,11 +154,11 @@ def interface_of_plan(plan: Plan) -> Interface:
     return interface
 
 
-def has_open_steps(plan: Plan) -> bool:
+def has_open_steps(plan: WiredFlow) -> bool:
     return any(wired.interface.open for wired in plan.steps.values())
 
 
-def _outputs(plan: Plan) -> dict[str, Type]:
+def _outputs(plan: WiredFlow) -> dict[str, Type]:
     if plan.flow.outputs:
         return {name: plan.output_type(name) for name in plan.flow.outputs}
     roots: dict[str, Type] = {}

@@ -7,9 +7,9 @@ from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.plan import Plan, PlanInput, Reference, Wired
 from pflow.flow.reaching import Reaching
 from pflow.flow.resolve import Resolver
+from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
 from pflow.paths import parse_path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pflow.paths import Path
 
 
-def wire(flow: Flow) -> Plan:
+def wire(flow: Flow) -> WiredFlow:
     """The plan of a flow. What does not fit is left to the rules: as trouble of a reference, or to be looked at."""
     return _Wiring(flow).plan
 
@@ -34,7 +34,7 @@ def wire(flow: Flow) -> Plan:
 class _Wiring:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.plan = Plan(flow, Graph([step.id for step in flow.steps], flow.edges))
+        self.plan = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
         for number, step in enumerate(flow.steps, 1):
             self.plan.steps[step.id] = _wired(step, number, flow.directory)
         self.parts = {id: list(parts_of_step(wired)) for id, wired in self.plan.steps.items()}
@@ -78,13 +78,13 @@ class _Wiring:
                 type, _ = parse_type(given.type)
             except ValueError:
                 type = Type("any")  # a finding of the rules
-            declared = PlanInput(name, (name,), type)
+            declared = FlowInput(name, (name,), type)
             declared.doc, declared.required, declared.pipe = given.description, given.required, given.pipe
             declared.default, declared.has_default = given.default, given.has_default
             declared.declared = True
             self.plan.inputs[name] = declared
 
-    def _set_sources(self, wired: Wired) -> None:
+    def _set_sources(self, wired: WiredStep) -> None:
         """Settle every part of a step, then the reads that nothing is written for."""
         for part in sorted(self.parts[wired.id], key=lambda part: part.role != OVER):
             source = self._source(part, wired)
@@ -109,7 +109,7 @@ class _Wiring:
         if needed is not None and not needed.declared and needed.type.name == "any":
             needed.type = Type("list")
 
-    def _source(self, part: Part, wired: Wired | None) -> Source:
+    def _source(self, part: Part, wired: WiredStep | None) -> Source:
         """The source that a part stands for, its references settled."""
         names = self.reaching.end if wired is None else self.reaching.at[wired.id]
         places: dict[Path, Source] = {}
@@ -130,7 +130,7 @@ class _Wiring:
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
 
-    def _note_reader(self, reference: Reference, wired: Wired | None, part: Part) -> None:
+    def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
         """Make an input of the flow of a path that no step writes; note who reads it."""
         name = reference.input
         if name is None or name == "stdin":
@@ -147,13 +147,13 @@ class _Wiring:
         if is_whole:
             needed.flags += [flag for flag in [part.key, *(item.flags if item else [])] if flag not in needed.flags]
 
-    def _has_open_before(self, wired: Wired) -> bool:
+    def _has_open_before(self, wired: WiredStep) -> bool:
         before = self.resolver.before(wired.id)
         return any(id in before for id in self.open_steps)
 
-    def _input(self, name: str, item: Item | None) -> PlanInput:
+    def _input(self, name: str, item: Item | None) -> FlowInput:
         if name not in self.plan.inputs:
-            self.plan.inputs[name] = PlanInput(name, (name,), item.type if item else Type("any"))
+            self.plan.inputs[name] = FlowInput(name, (name,), item.type if item else Type("any"))
         needed = self.plan.inputs[name]
         if item is not None:
             needed.doc = needed.doc or item.doc
@@ -162,7 +162,7 @@ class _Wiring:
                 needed.type = item.type
         return needed
 
-    def _set_by_name(self, wired: Wired, key: str, item: Item) -> None:
+    def _set_by_name(self, wired: WiredStep, key: str, item: Item) -> None:
         """Take a read from the store by its name: where the latest write of it went, else from an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
@@ -183,12 +183,12 @@ class _Wiring:
         if not needed.declared and item.required and not self._has_open_before(wired) and key not in wired.step.params:
             needed.required = True
 
-    def _need_of_its_own(self, wired: Wired, key: str, item: Item) -> None:
+    def _need_of_its_own(self, wired: WiredStep, key: str, item: Item) -> None:
         """An `[explicit]` read that nothing gives takes a flag of its own, for this step alone."""
         if key in wired.step.params:
             return
         name = key if key not in self.plan.inputs else f"{wired.id}.{key}"
-        needed = PlanInput(name, wired.data_place(key), item.type)
+        needed = FlowInput(name, wired.data_place(key), item.type)
         needed.doc, needed.required, needed.step = item.doc, item.required, wired.id
         needed.secret = "secret" in item.marks
         needed.readers = [(wired.id, key)]
@@ -208,12 +208,12 @@ class _Wiring:
             self.plan.inputs[read.name].pipe = True
 
 
-def _wired(step: Step, number: int, directory: str) -> Wired:
+def _wired(step: Step, number: int, directory: str) -> WiredStep:
     try:
         kind = find_kind(step.type, directory)
-        return Wired(step, number, kind, kind.interface if kind else Interface())
+        return WiredStep(step, number, kind, kind.interface if kind else Interface())
     except PflowError as error:
-        wired = Wired(step, number, None, Interface())
+        wired = WiredStep(step, number, None, Interface())
         wired.fault = error.message
         return wired
 
@@ -225,7 +225,7 @@ def _is_one_path(part: Part) -> bool:
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
 
 
-def _is_secret(wired: Wired, key: str) -> bool:
+def _is_secret(wired: WiredStep, key: str) -> bool:
     """Whether a step takes a secret under this name: then what it is made of is one too."""
     items = (wired.interface.reads.get(key), wired.interface.params.get(key))
     return any(item is not None and "secret" in item.marks for item in items)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.paths import Path
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
@@ -46,7 +46,7 @@ class Part:
             self.paths = [parse_path(path) for path in (written if isinstance(written, list) else [written])]
 
 
-def parts_of_step(wired: Wired) -> Iterator[Part]:
+def parts_of_step(wired: WiredStep) -> Iterator[Part]:
     """Every part of a step; what is `[verbatim]` has no templates in it."""
     step, interface = wired.step, wired.interface
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 
 def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
@@ -52,7 +52,7 @@ def _word(step: Step) -> str:
     return f"'{step.id}' runs the flow in '{step.type}': save that too, as flow:NAME, if it may move"
 
 
-def _files_in(plan: Plan) -> set[str]:
+def _files_in(plan: WiredFlow) -> set[str]:
     """The files of all flows within a flow."""
     found: set[str] = set()
     todo = [plan]
@@ -64,7 +64,7 @@ def _files_in(plan: Plan) -> set[str]:
     return found
 
 
-def _secrets(plan: Plan) -> Iterator[tuple[str, str]]:
+def _secrets(plan: WiredFlow) -> Iterator[tuple[str, str]]:
     """Each place in the flow where a secret stands, and what to do: beside what PF13 finds."""
     for name, given in plan.flow.inputs.items():
         needed = plan.inputs.get(name)
@@ -74,7 +74,7 @@ def _secrets(plan: Plan) -> Iterator[tuple[str, str]]:
         yield from _secrets_of_step(wired)
 
 
-def _secrets_of_step(wired: Wired) -> Iterator[tuple[str, str]]:
+def _secrets_of_step(wired: WiredStep) -> Iterator[tuple[str, str]]:
     from pflow.templates import references
 
     step, items = wired.step, {**wired.interface.params, **wired.interface.reads}

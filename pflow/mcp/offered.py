@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.catalog.kinds import Kind
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.interface import Interface
 
 STDIN = "stdin"
@@ -50,9 +50,9 @@ class Offered:
         self.hints = hints(interface, is_open=self.is_open, is_flow_safe=_is_flow_safe(kind))
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> WiredFlow:
         """Of a saved flow."""
-        plan: Plan = self.kind.plan  # type: ignore[attr-defined]
+        plan: WiredFlow = self.kind.plan  # type: ignore[attr-defined]
         return plan
 
     @property
@@ -78,7 +78,7 @@ def offer(kind: Kind) -> Offered:
 
 def _fault_of_flow(kind: Kind) -> str:
     """Why nobody can tell what a flow takes; empty where its steps, or its own inputs, do."""
-    plan: Plan = kind.plan  # type: ignore[attr-defined]
+    plan: WiredFlow = kind.plan  # type: ignore[attr-defined]
     unknown = next((wired.step.type for wired in plan.steps.values() if wired.kind is None), None)
     if unknown is not None:
         return f"there is no node '{unknown}'"
@@ -103,7 +103,7 @@ def _inputs(interface: Interface) -> dict[str, Item]:
     return {name: items[name] for name in ordered if "secret" not in items[name].marks}
 
 
-def takes_stdin(plan: Plan) -> bool:
+def takes_stdin(plan: WiredFlow) -> bool:
     """Whether a step of a flow names what comes through a pipe."""
     if any(path[0] == STDIN for source in plan.sources() for path in source.paths):
         return True

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pflow.catalog.kinds import Kind
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.paths import Path
 
 
@@ -17,14 +17,14 @@ def secrets_of(kind: Kind) -> set[str]:
     """The names of its writes that are secret; of a flow, its outputs, or the keys of its store where it has none."""
     if kind.origin != FLOW:
         return {name for name, item in kind.interface.writes.items() if "secret" in item.marks}
-    plan: Plan = kind.plan  # type: ignore[attr-defined]
+    plan: WiredFlow = kind.plan  # type: ignore[attr-defined]
     places = list(_secret_places(plan))
     if not plan.outputs:
         return {str(place[0]) for place in places}
     return {name for name, source in plan.outputs.items() if _holds_any(source.paths, places)}
 
 
-def _secret_places(plan: Plan) -> Iterable[Path]:
+def _secret_places(plan: WiredFlow) -> Iterable[Path]:
     """Where the store of a flow has its secrets: steps write them, or the flow is given them."""
     for wired in plan.steps.values():
         if wired.kind is not None:

@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
 
 LONGEST = 2_000
 """Letters of a command as it is shown: what is cut off there would run unseen."""
 
 
-def check_commands(plan: Plan) -> Iterator[Finding]:
+def check_commands(plan: WiredFlow) -> Iterator[Finding]:
     """A person sees a plan before it runs: what it runs must be there to be seen, and all of it."""
     for id, wired in plan.steps.items():
         yield from _check_lengths(wired)
@@ -27,7 +27,7 @@ def check_commands(plan: Plan) -> Iterator[Finding]:
                 yield Finding("PL08", place, f"the '{key}' of '{id}' does not stand in the flow", remedy)
 
 
-def _check_lengths(wired: Wired) -> Iterator[Finding]:
+def _check_lengths(wired: WiredStep) -> Iterator[Finding]:
     for key, value in wired.step.inputs.items():
         length = len(clean(value)) if isinstance(value, str) else 0
         if length > LONGEST and _is_command(wired.interface.reads.get(key)):

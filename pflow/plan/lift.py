@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.interface import Item
     from pflow.library.named import Named
 
@@ -58,7 +58,7 @@ class _Place:
         return self.item.doc if self.at is None else f"one of: {self.item.doc}"
 
 
-def lift(flow: Flow, sentence: str) -> Plan:
+def lift(flow: Flow, sentence: str) -> WiredFlow:
     """Make inputs of the values that a sentence names, each its default. The plan of what came of it.
 
     A flow that passes the rules still does, and every other read has its value from where it had it; a value for which
@@ -74,7 +74,7 @@ def lift(flow: Flow, sentence: str) -> Plan:
     return plan
 
 
-def _places(plan: Plan, named: list[Named]) -> list[_Place]:
+def _places(plan: WiredFlow, named: list[Named]) -> list[_Place]:
     found = []
     for wired in plan.steps.values():
         for values, items, is_param in (
@@ -110,7 +110,7 @@ def _is_same(named: Named, value: Any) -> bool:
     return is_number and named.kind == NUMBER and bool(named.number == value)
 
 
-def _names(plan: Plan, groups: list[list[_Place]]) -> list[str]:
+def _names(plan: WiredFlow, groups: list[list[_Place]]) -> list[str]:
     """A name for each input: the read's; with the step's before it where two would meet, or another read take it."""
     keys = [group[0].key for group in groups]
     taken = _taken(plan)
@@ -128,7 +128,7 @@ def _names(plan: Plan, groups: list[list[_Place]]) -> list[str]:
     return names
 
 
-def _taken(plan: Plan) -> set[str]:
+def _taken(plan: WiredFlow) -> set[str]:
     """What an input cannot be called: steps, other inputs, what steps write."""
     taken = {"stdin", *plan.steps, *plan.flow.inputs}
     for wired in plan.steps.values():
@@ -137,7 +137,7 @@ def _taken(plan: Plan) -> set[str]:
     return taken
 
 
-def _is_read_elsewhere(plan: Plan, key: str, group: list[_Place]) -> bool:
+def _is_read_elsewhere(plan: WiredFlow, key: str, group: list[_Place]) -> bool:
     """Whether a read that nothing fills would take an input of this name for its own."""
     steps = {place.step.id for place in group}
     return any(
@@ -157,7 +157,7 @@ def _word(text: str) -> str:
     return word if word[:1].isalpha() else f"value_{word}"[:40]
 
 
-def _lifted(plan: Plan, name: str, places: list[_Place]) -> Plan | None:
+def _lifted(plan: WiredFlow, name: str, places: list[_Place]) -> WiredFlow | None:
     """The plan with one more input; None, and the flow as it was, where the rules or the wiring would not have it."""
     flow, before = plan.flow, _wiring(plan, places)
     first = places[0]
@@ -195,7 +195,7 @@ def _set(place: _Place, values: dict[str, Any]) -> None:
         place.step.inputs = values
 
 
-def _wiring(plan: Plan, places: list[_Place]) -> dict[tuple[str, str], Any]:
+def _wiring(plan: WiredFlow, places: list[_Place]) -> dict[tuple[str, str], Any]:
     """Where every other read and param has its value from."""
     moved = {(place.step.id, place.item.name) for place in places}
     return {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 LIMITS = {
     "PL00": "the answer is one flow, as a JSON object",
@@ -87,7 +87,7 @@ def _check_type(step: Step) -> Iterator[Finding]:
         yield Finding("PL01", f"{step.place}.type", message, "a node's name, or flow:NAME for a saved flow")
 
 
-def check_limits(plan: Plan) -> list[Finding]:
+def check_limits(plan: WiredFlow) -> list[Finding]:
     """What is found in a wired flow."""
     flow = plan.flow
     found = [*_check_sources(plan), *_check_inputs(plan), *_check_names(flow), *_check_counts(flow)]
@@ -96,7 +96,7 @@ def check_limits(plan: Plan) -> list[Finding]:
     return [*found, *_check_constants(plan), *check_commands(plan), *_check_overwriting(plan)]
 
 
-def _check_sources(plan: Plan) -> Iterator[Finding]:
+def _check_sources(plan: WiredFlow) -> Iterator[Finding]:
     """What stands for an input of the flow that was not declared."""
     named = set()
     for reference in plan.references:
@@ -125,7 +125,7 @@ def _check_names(flow: Flow) -> Iterator[Finding]:
             yield Finding("PL03", f"{edge.place}.action", message, "one of the node's actions")
 
 
-def _check_inputs(plan: Plan) -> Iterator[Finding]:
+def _check_inputs(plan: WiredFlow) -> Iterator[Finding]:
     for name, given in plan.flow.inputs.items():
         place = f"inputs.{_shown(name)}"
         if is_secret_name(name):
@@ -152,7 +152,7 @@ def _check_secrets(step: Step) -> Iterator[Finding]:
                 yield Finding("PL04", place, message, "leave it out: nodes get their secrets by themselves")
 
 
-def _check_constants(plan: Plan) -> Iterator[Finding]:
+def _check_constants(plan: WiredFlow) -> Iterator[Finding]:
     """A secret that is a template without a reference: PF13 finds the others."""
     for id, wired in plan.steps.items():
         for key, item in wired.interface.reads.items():
@@ -182,7 +182,7 @@ def _check_schema(step: Step) -> Iterator[Finding]:
                 yield Finding("PL06", f"{step.place}.{name}.{key}", message, "write the schema here, as an object")
 
 
-def _check_overwriting(plan: Plan) -> Iterator[Finding]:
+def _check_overwriting(plan: WiredFlow) -> Iterator[Finding]:
     """A warning where one path is read and written: it may be what the sentence wants."""
     read: dict[str, str] = {}
     for id, wired in plan.steps.items():
@@ -195,7 +195,7 @@ def _check_overwriting(plan: Plan) -> Iterator[Finding]:
                 yield Finding("PL07", f"{wired.step.place}.inputs.{key}", message, remedy, is_warning=True)
 
 
-def _paths(plan: Plan, wired: Wired) -> Iterator[tuple[str, str]]:
+def _paths(plan: WiredFlow, wired: WiredStep) -> Iterator[tuple[str, str]]:
     """The reads of a step that are paths and known: written in the step, or an input's default."""
     for key, item in wired.interface.reads.items():
         value = wired.step.inputs.get(key)

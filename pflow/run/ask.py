@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pflow.flow.plan import Plan, PlanInput
+    from pflow.flow.wired import FlowInput, WiredFlow
     from pflow.paths import Path
 
 _VALUES = {"any": "VALUE"}
 """What stands for a value, by its type's name, where that is not the name."""
 
 
-def missing_inputs(plan: Plan, given: dict[str, Any], has: Callable[[Path], bool]) -> list[PlanInput]:
+def missing_inputs(plan: WiredFlow, given: dict[str, Any], has: Callable[[Path], bool]) -> list[FlowInput]:
     """The required inputs that neither a flag nor the store gives. What is for one step alone, the store never does."""
     needed = [each for each in plan.inputs.values() if each.required and not each.has_default]
     return [each for each in needed if each.name not in given and (each.step is not None or not has(each.path))]
 
 
-def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> dict[str, Any]:
+def ask_for(plan: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:
     """What a person at the terminal answers.
 
     Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; where nobody
@@ -43,7 +43,7 @@ def ask_for(plan: Plan, missing: list[PlanInput], *, is_dry: bool = False) -> di
         os.close(terminal)
 
 
-def _ask(terminal: int, plan: Plan, wanted: PlanInput) -> Any:
+def _ask(terminal: int, plan: WiredFlow, wanted: FlowInput) -> Any:
     from pflow.terminal.question import NoAnswer, ask
 
     try:
@@ -56,13 +56,13 @@ def _open_terminal() -> int | None:
     return open_terminal() if os.isatty(0) else None
 
 
-def _who(plan: Plan, wanted: PlanInput) -> str:
+def _who(plan: WiredFlow, wanted: FlowInput) -> str:
     """The node that reads it, for whom one alone does; else the flow."""
     nodes = {plan.steps[id].step.type for id, _ in wanted.readers}
     return nodes.pop() if len(nodes) == 1 else plan.flow.name or "the flow"
 
 
-def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
+def nothing_gives(plan: WiredFlow, missing: list[FlowInput]) -> PflowError:
     """PF03, for each input at once."""
     parts = [f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_who(plan, each)}" for each in missing]
     shown = [each for each in missing if not each.secret]
@@ -77,7 +77,7 @@ def nothing_gives(plan: Plan, missing: list[PlanInput]) -> PflowError:
     return PflowError(message, hint="; ".join(hints), exit=MISSING, details={"missing": about})
 
 
-def _flag(wanted: PlanInput) -> str:
+def _flag(wanted: FlowInput) -> str:
     """`--issue=INT`, so that a shell takes it as one word, whatever stands there in the end."""
     from shlex import quote
 

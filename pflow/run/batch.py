@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.values import Values
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
     from pflow.run.workers import Take
 
@@ -35,7 +35,7 @@ class BatchStep(StepNode):
     index, item, exit and message of each.
     """
 
-    def __init__(self, wired: Wired, node: Any, values: Values, context: Context) -> None:
+    def __init__(self, wired: WiredStep, node: Any, values: Values, context: Context) -> None:
         super().__init__(wired, node, values, context)
         assert wired.step.batch is not None
         assert wired.over is not None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.load import Loaded
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.run.flags import Target
     from pflow.stage.intake import Intake
 
@@ -91,7 +91,7 @@ class Driver:
         document.start()
         return self._work(plan, flags, targets, intake)
 
-    def _work(self, plan: Plan, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
+    def _work(self, plan: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
         from pflow.run.execution import Execution
 
         execution = Execution(plan, flags, intake, self.output)
@@ -157,7 +157,7 @@ def _taken(words: list[str]) -> Loaded:
         held.release()
 
 
-def checked(flow: Flow) -> Plan:
+def checked(flow: Flow) -> WiredFlow:
     """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
@@ -191,7 +191,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 
-def parse(plan: Plan, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
+def parse(plan: WiredFlow, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
     """The flags of the run, and what those of the flow set."""
     from pflow.stage.words import take_words
 
@@ -201,7 +201,7 @@ def parse(plan: Plan, words: list[str]) -> tuple[RunFlags, list[tuple[Target, An
 
 
 def _pins(
-    plan: Plan, targets: list[tuple[Target, Any]], pinned: Mapping[str, Any]
+    plan: WiredFlow, targets: list[tuple[Target, Any]], pinned: Mapping[str, Any]
 ) -> list[tuple[Target, Any]]:  # fmt: skip
     """What is pinned, as if by flags, for the inputs that no flag gives."""
     if not pinned:

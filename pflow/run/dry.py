@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.given import Given
     from pflow.stage.document import Document
@@ -21,7 +21,7 @@ _TELLING = ("path", "directory", "command")
 """Reads whose values say what a step would touch."""
 
 
-def pretend(plan: Plan, given: Given, document: Document, name: str) -> Document:
+def pretend(plan: WiredFlow, given: Given, document: Document, name: str) -> Document:
     """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
     for id in plan.graph.order():
         say("pflow run", _would(plan, plan.steps[id], given, document))
@@ -34,7 +34,7 @@ def pretend(plan: Plan, given: Given, document: Document, name: str) -> Document
     return document
 
 
-def _places(plan: Plan, given: Given) -> Iterator[Path]:
+def _places(plan: WiredFlow, given: Given) -> Iterator[Path]:
     """Where the flow would put something: what it is given, and the data and the writes of each step."""
     for name in given.inputs:
         known = plan.inputs.get(name)
@@ -48,7 +48,7 @@ def _places(plan: Plan, given: Given) -> Iterator[Path]:
             yield wired.place_of(key)
 
 
-def _would(plan: Plan, wired: Wired, given: Given, document: Document) -> str:
+def _would(plan: WiredFlow, wired: WiredStep, given: Given, document: Document) -> str:
     values = dict(_values(plan, wired, given))
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
@@ -63,7 +63,7 @@ def _would(plan: Plan, wired: Wired, given: Given, document: Document) -> str:
     return "; ".join(parts)
 
 
-def _values(plan: Plan, wired: Wired, given: Given) -> Iterator[tuple[str, Any]]:
+def _values(plan: WiredFlow, wired: WiredStep, given: Given) -> Iterator[tuple[str, Any]]:
     """What the flow and the flags give a step, as far as it is known before the steps run."""
     for key, source in wired.sources.items():
         if isinstance(source, Constant):
@@ -75,7 +75,7 @@ def _values(plan: Plan, wired: Wired, given: Given) -> Iterator[tuple[str, Any]]
     yield from given.data.get(wired.id, {}).items()
 
 
-def _origins(wired: Wired, values: dict[str, Any], document: Document) -> Iterator[tuple[str, str]]:
+def _origins(wired: WiredStep, values: dict[str, Any], document: Document) -> Iterator[tuple[str, str]]:
     """Where each read comes from; nothing of those that are left at their default."""
     for key, item in wired.interface.reads.items():
         source = wired.sources.get(key)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.context import Context
 
     Given = Mapping[str, Mapping[str, Any]] | None
@@ -32,7 +32,7 @@ class Engine(Flow):
     it wrote.
     """
 
-    def __init__(self, plan: Plan, context: Context, params: Given = None, data: Given = None) -> None:
+    def __init__(self, plan: WiredFlow, context: Context, params: Given = None, data: Given = None) -> None:
         super().__init__()
         self.plan = plan
         self.context = context
@@ -48,7 +48,7 @@ class Engine(Flow):
         self._connect()
         self.start_node = self.nodes.get(plan.graph.first or "")
 
-    def _make(self, wired: Wired, values: Values) -> Any:
+    def _make(self, wired: WiredStep, values: Values) -> Any:
         if wired.kind is None:
             raise PflowError(f"cannot run '{wired.id}': no node '{wired.step.type}'", exit=BAD_DATA)
         try:
@@ -68,7 +68,7 @@ class Engine(Flow):
             return IsolatedStep(wired, node, values, self.context)
         return StepNode(wired, node, values, self.context)
 
-    def _is_plain(self, wired: Wired, values: Values) -> bool:
+    def _is_plain(self, wired: WiredStep, values: Values) -> bool:
         is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks
         is_simple = values.is_plain and not wired.targets and wired.step.batch is None
         assert wired.kind
@@ -155,7 +155,7 @@ class Engine(Flow):
         return StepFailed(node.id, node.wired.step.type, error)
 
 
-def make_node(wired: Wired, context: Context) -> Any:
+def make_node(wired: WiredStep, context: Context) -> Any:
     """The node of a step: an instance of its class, a program, or a flow."""
     kind = wired.kind
     assert kind is not None
@@ -170,7 +170,7 @@ def make_node(wired: Wired, context: Context) -> Any:
     return kind.node_class()()
 
 
-def _alternatives(plan: Plan) -> list[AlternativeSource]:
+def _alternatives(plan: WiredFlow) -> list[AlternativeSource]:
     """Every source of several places in a plan, those inside templates too."""
     found = list(plan.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.paths import Path
     from pflow.run.deadlines import Deadline
     from pflow.run.flags import Target
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Execution:
     """Begin, run, show."""
 
-    def __init__(self, plan: Plan, flags: RunFlags, intake: Intake, output: Output) -> None:
+    def __init__(self, plan: WiredFlow, flags: RunFlags, intake: Intake, output: Output) -> None:
         self.plan = plan
         self.flags = flags
         self.intake = intake

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.interface import Item
     from pflow.paths import Path
 
@@ -37,14 +37,14 @@ class StepFailed(PflowError):
         return inner
 
 
-def failure_of(id: str, node: str, wired: Wired, error: BaseException) -> StepFailed:
+def failure_of(id: str, node: str, wired: WiredStep, error: BaseException) -> StepFailed:
     """What a step raised, in words."""
     if isinstance(error, StepFailed):
         return error.inside(id)
     return StepFailed(id, node, in_words(node, wired, error))
 
 
-def in_words(node: str, wired: Wired, error: BaseException) -> PflowError:
+def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
     if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
         item = wired.interface.reads.get(str(error.args[0]))
         if item is not None and item.required:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, PlanInput, Wired
+    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
     from pflow.paths import Path
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
@@ -48,7 +48,7 @@ class Target:
 class FlowFlags:
     """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         self.plan = plan
         self.targets: dict[str, list[Target]] = {}
         self.refused: dict[str, str] = {}
@@ -60,7 +60,7 @@ class FlowFlags:
         for wired in plan.steps.values():
             self._add_step(wired)
 
-    def _add_input(self, given: PlanInput) -> None:
+    def _add_input(self, given: FlowInput) -> None:
         item = Item("read", given.name, given.type)
         item.doc, item.default = given.doc, given.default
         if given.secret:
@@ -73,7 +73,7 @@ class FlowFlags:
             for name in [key, *(read.flags if read else [])]:
                 self._add(f"{step}.{name}", target)
 
-    def _add_step(self, wired: Wired) -> None:
+    def _add_step(self, wired: WiredStep) -> None:
         for key, item in wired.interface.reads.items():
             for name in [key, *item.flags]:
                 if key in wired.step.inputs and (wired.id, key) not in self.fed:
@@ -88,7 +88,7 @@ class FlowFlags:
                 self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
         self._refuse_bindings(wired)
 
-    def _refuse_bindings(self, wired: Wired) -> None:
+    def _refuse_bindings(self, wired: WiredStep) -> None:
         """Note what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
         for key in _OF_DIALECTS:
             if key in wired.step.params:
@@ -100,7 +100,7 @@ class FlowFlags:
             if len(place) == 1:
                 self.refused.setdefault(_plain(str(place[0])), f"'{wired.id}' writes '{place[0]}' (PF07)")
 
-    def _refuse(self, wired: Wired, name: str, key: str) -> None:
+    def _refuse(self, wired: WiredStep, name: str, key: str) -> None:
         """Note why a flag cannot give what a step takes from another one's write."""
         source = wired.sources.get(key)
         if source is not None and source.paths:
@@ -116,11 +116,11 @@ class FlowFlags:
                 return id
         return ""
 
-    def _note_refused(self, wired: Wired, name: str, why: str) -> None:
+    def _note_refused(self, wired: WiredStep, name: str, why: str) -> None:
         self.refused.setdefault(_plain(name), why)
         self.refused[_plain(f"{wired.id}.{name}")] = why
 
-    def _add_both(self, wired: Wired, name: str, target: Target) -> None:
+    def _add_both(self, wired: WiredStep, name: str, target: Target) -> None:
         self._add(name, target)
         self._add(f"{wired.id}.{name}", target)
 
@@ -193,7 +193,7 @@ def _plain(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _kind_of(wired: Wired, key: str) -> str:
+def _kind_of(wired: WiredStep, key: str) -> str:
     """What a key is that only the flow names: data, a param, or both where it says both."""
     if key in wired.step.inputs:
         return OPEN if key in wired.step.params else DATA

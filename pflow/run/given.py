@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.flags import Target
 
 
@@ -20,7 +20,7 @@ class Given:
         self.params: dict[str, dict[str, Any]] = {}
         self.data: dict[str, dict[str, Any]] = {}
 
-    def give_input(self, plan: Plan, name: str, value: Any) -> None:
+    def give_input(self, plan: WiredFlow, name: str, value: Any) -> None:
         """An input for one step alone is that step's data."""
         self.inputs[name] = value
         given = plan.inputs.get(name)
@@ -30,7 +30,7 @@ class Given:
     def give_data(self, step: str, key: str, value: Any) -> None:
         self.data.setdefault(step, {})[key] = value
 
-    def give_param(self, wired: Wired, key: str, value: Any) -> None:
+    def give_param(self, wired: WiredStep, key: str, value: Any) -> None:
         written = wired.step.params
         params = self.params.setdefault(wired.id, {})
         params[key] = value
@@ -39,7 +39,7 @@ class Given:
             params["config"] = {**config, key: value}
 
 
-def give(plan: Plan, flags: list[tuple[Target, Any]]) -> Given:
+def give(plan: WiredFlow, flags: list[tuple[Target, Any]]) -> Given:
     """What the flags of a command give."""
     given = Given()
     for target, value in flags:
@@ -59,7 +59,7 @@ def give(plan: Plan, flags: list[tuple[Target, Any]]) -> Given:
     return given
 
 
-def _as_whole(wired: Wired, key: str, value: Any) -> Any:
+def _as_whole(wired: WiredStep, key: str, value: Any) -> Any:
     """An int where the flow has one, as long as the number is whole."""
     written = wired.step.inputs.get(key, wired.step.params.get(key))
     is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, PlanInput
+    from pflow.flow.wired import FlowInput, WiredFlow
 
 DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
@@ -30,7 +30,7 @@ EXAMPLES = (
 )
 
 
-def usage_of_run(plan: Plan | None = None) -> Usage:
+def usage_of_run(plan: WiredFlow | None = None) -> Usage:
     """How a flow is run: this one, or any."""
     usage = Usage(
         "pflow run",
@@ -83,7 +83,7 @@ def _saved_name(words: list[str]) -> str:
     return name if name and saved_flow(name) == file else ""
 
 
-def _flow_flags(plan: Plan) -> list[Flag]:
+def _flow_flags(plan: WiredFlow) -> list[Flag]:
     params = [
         Flag(
             (f"--{wired.id}.{name}".replace("_", "-"),),
@@ -99,7 +99,7 @@ def _flow_flags(plan: Plan) -> list[Flag]:
     return [_input_flag(plan, each) for each in plan.inputs.values()] + params
 
 
-def _input_flag(plan: Plan, given: PlanInput) -> Flag:
+def _input_flag(plan: WiredFlow, given: FlowInput) -> Flag:
     secret = given.secret
     if secret:
         notes: tuple[str, ...] = ("a secret, from the store",)
@@ -111,7 +111,7 @@ def _input_flag(plan: Plan, given: PlanInput) -> Flag:
     return Flag((name,), clean(given.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
 
 
-def _default_of(plan: Plan, given: PlanInput) -> Any:
+def _default_of(plan: WiredFlow, given: FlowInput) -> Any:
     """What an input is without its flag: its own default, else that of the read that takes it."""
     if given.has_default:
         return given.default

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.errors import PflowError
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.run.log import RunLog
     from pflow.run.progress import Progress
     from pflow.run.snapshot import Snapshot
@@ -29,7 +29,7 @@ PROGRAM = "pflow run"
 class Listeners:
     """Begins the log of a run and whatever else listens. `recorder` makes the events."""
 
-    def __init__(self, plan: Plan, run_id: str, name: str, flags: RunFlags, document: Document) -> None:
+    def __init__(self, plan: WiredFlow, run_id: str, name: str, flags: RunFlags, document: Document) -> None:
         self.plan = plan
         self.run_id = run_id
         self.name = name

@@ -13,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.flags import Target
     from pflow.run.given import Given
     from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document
 
 
-def note_flag(snapshot: Snapshot, plan: Plan, target: Target, value: Any) -> None:
+def note_flag(snapshot: Snapshot, plan: WiredFlow, target: Target, value: Any) -> None:
     if target.step and target.kind in (PARAM, OPEN):
         snapshot.override(target.step, target.key, value)
     if target.step and target.kind in (DATA, OPEN):
@@ -30,7 +30,7 @@ def note_flag(snapshot: Snapshot, plan: Plan, target: Target, value: Any) -> Non
         snapshot.inject(known.path if known else (target.key,), value)
 
 
-def note_environment(snapshot: Snapshot, plan: Plan, given: Given) -> None:
+def note_environment(snapshot: Snapshot, plan: WiredFlow, given: Given) -> None:
     """Params that a variable of the environment gives are what a later run could not know of."""
     for wired in plan.steps.values():
         set_elsewhere = {**wired.params, **given.params.get(wired.id, {})}
@@ -39,7 +39,7 @@ def note_environment(snapshot: Snapshot, plan: Plan, given: Given) -> None:
                 snapshot.override(wired.id, key, from_environment(item), secret="secret" in item.marks)
 
 
-def note_piped(snapshot: Snapshot, plan: Plan, document: Document, store: dict[str, Any], *, kind: str) -> None:
+def note_piped(snapshot: Snapshot, plan: WiredFlow, document: Document, store: dict[str, Any], *, kind: str) -> None:
     """Raw input; of a store, the keys that the flow may look at (`store`), and what the first step took of it."""
     if kind == RAW:
         snapshot.inject_piped(("stdin",), document.get("stdin"))
@@ -59,7 +59,7 @@ def note_piped(snapshot: Snapshot, plan: Plan, document: Document, store: dict[s
             snapshot.inject_piped((step, key), document.look_up(parse_path(last)))
 
 
-def _secret_keys(wired: Wired) -> set[str]:
+def _secret_keys(wired: WiredStep) -> set[str]:
     """The keys of the store that a step reads a secret from."""
     keys: set[str] = set()
     for key, item in wired.interface.reads.items():

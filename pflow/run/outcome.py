@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.paths import Path
     from pflow.run.context import Context
     from pflow.stage.document import Document
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Store = dict[str, Any]
 
 
-def outputs(plan: Plan, shared: Store, original: Store, context: Context) -> Store:
+def outputs(plan: WiredFlow, shared: Store, original: Store, context: Context) -> Store:
     """What a flow adds to the store: its declared outputs by name, without any all that was written.
 
     `original` is the store that it began with.
@@ -41,7 +41,7 @@ def outputs(plan: Plan, shared: Store, original: Store, context: Context) -> Sto
     }
 
 
-def hand_on(document: Document, plan: Plan, found: Store, carried: Path | None) -> None:
+def hand_on(document: Document, plan: WiredFlow, found: Store, carried: Path | None) -> None:
     """Put the outputs into a document, and say what the pipe carries: the only output, else what the steps do.
 
     Of several outputs, it is the one that is what the steps carry.
@@ -56,14 +56,14 @@ def hand_on(document: Document, plan: Plan, found: Store, carried: Path | None) 
         document.header["last"] = last
 
 
-def _output_of(plan: Plan, carried: Path | None) -> str | None:
+def _output_of(plan: WiredFlow, carried: Path | None) -> str | None:
     """The output that a pipe carries on."""
     if len(plan.flow.outputs) == 1:
         return next(iter(plan.flow.outputs))
     return next((name for name in plan.outputs if carried and _is_output(plan, name, carried)), None)
 
 
-def _is_output(plan: Plan, name: str, place: Path) -> bool:
+def _is_output(plan: WiredFlow, name: str, place: Path) -> bool:
     """Whether an output is what stands at a place, and nothing else."""
     source = plan.outputs[name]
     return isinstance(source, PathSource) and source.path == place
@@ -97,7 +97,7 @@ class Show:
         else:
             write_stderr("\n")
 
-    def finish(self, plan: Plan, document: Document) -> None:
+    def finish(self, plan: WiredFlow, document: Document) -> None:
         """Print the document in the form that was chosen, as far as it was not streamed."""
         output = self.output
         last = document.header.get("last")
@@ -113,14 +113,14 @@ class Show:
             output.write([text, b"" if text.endswith(b"\n") else b"\n"])
 
 
-def _hands_on(plan: Plan, last: str) -> bool:
+def _hands_on(plan: WiredFlow, last: str) -> bool:
     """Whether the flow itself makes what the pipe carries at its end."""
     if plan.flow.outputs:
         return last in plan.flow.outputs
     return any(plan.steps[id].interface.pipe_write is not None for id in _ends(plan))
 
 
-def streaming_step(plan: Plan) -> str | None:
+def streaming_step(plan: WiredFlow) -> str | None:
     """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs."""
     ends = _ends(plan)
     if len(ends) != 1 or plan.steps[ends[0]].step.batch or plan.graph.forks():
@@ -133,6 +133,6 @@ def streaming_step(plan: Plan) -> str | None:
     return wired.id if not plan.flow.outputs or (name is not None and _is_output(plan, name, place)) else None
 
 
-def _ends(plan: Plan) -> list[str]:
+def _ends(plan: WiredFlow) -> list[str]:
     """The steps that no edge leaves."""
     return [id for id in plan.graph.order() if not plan.graph.after(id)]

@@ -13,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     """A step that takes every value from the store by its name, and of which nobody keeps a trace: the node itself."""
 
-    def __init__(self, wired: Wired, node: Any, context: Context) -> None:
+    def __init__(self, wired: WiredStep, node: Any, context: Context) -> None:
         super().__init__()
         self.id = wired.id
         self.wired = wired

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.words import RunFlags
     from pflow.stage.document import Document
@@ -24,7 +24,7 @@ def take_stdin(flags: RunFlags) -> Intake:
     return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
 
 
-def check_stdin(plan: Plan, intake: Intake, given: dict[str, Any], *, allow_empty: bool) -> None:
+def check_stdin(plan: WiredFlow, intake: Intake, given: dict[str, Any], *, allow_empty: bool) -> None:
     """Refuse an empty pipe that the flow was to work on (66), and raw input that nothing in it takes (64; PF05)."""
     name = _pipe_input(plan)
     wants_pipe = (name is not None and name not in given) or _takes_pipe(plan, given)
@@ -39,16 +39,16 @@ def check_stdin(plan: Plan, intake: Intake, given: dict[str, Any], *, allow_empt
         )
 
 
-def _pipe_input(plan: Plan) -> str | None:
+def _pipe_input(plan: WiredFlow) -> str | None:
     return next((given.name for given in plan.inputs.values() if given.pipe and given.declared), None)
 
 
-def _takes_pipe(plan: Plan, given: dict[str, Any]) -> bool:
+def _takes_pipe(plan: WiredFlow, given: dict[str, Any]) -> bool:
     """Whether the first step's `[pipe]` read is open to the pipe."""
     return plan.first_read is not None and plan.first_read[1] not in given
 
 
-def _names_stdin(plan: Plan) -> bool:
+def _names_stdin(plan: WiredFlow) -> bool:
     if any(wired.interface.open for wired in plan.steps.values()):
         return True
     if any("stdin" in wired.interface.reads and "stdin" not in wired.sources for wired in plan.steps.values()):
@@ -56,13 +56,13 @@ def _names_stdin(plan: Plan) -> bool:
     return any(path[0] == "stdin" for path in _paths_of(plan))
 
 
-def _paths_of(plan: Plan) -> Iterator[Path]:
+def _paths_of(plan: WiredFlow) -> Iterator[Path]:
     """Every place that some step, or an output, looks at by a path."""
     for source in plan.sources():
         yield from source.paths
 
 
-def carry_in(plan: Plan, document: Document, given: dict[str, Any]) -> dict[str, str]:
+def carry_in(plan: WiredFlow, document: Document, given: dict[str, Any]) -> dict[str, str]:
     """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
     Returns which of them takes it, with the place that it comes from. What a dry stage would have written is None.
@@ -94,14 +94,14 @@ def carry_in(plan: Plan, document: Document, given: dict[str, Any]) -> dict[str,
     return {}
 
 
-def _is_in_template(wired: Wired, carried: Path) -> bool:
+def _is_in_template(wired: WiredStep, carried: Path) -> bool:
     """Whether a template of the step uses the carried path, a part of it, or what holds it."""
     sources = [*wired.sources.values(), *wired.params.values()]
     templates = [source for source in sources if isinstance(source, TemplateSource)]
     return any(meet(path, carried) for source in templates for path in source.paths)
 
 
-def _forget_reader(plan: Plan, id: str, key: str) -> None:
+def _forget_reader(plan: WiredFlow, id: str, key: str) -> None:
     """A read that the pipe fills asks for no input."""
     if key in plan.inputs:
         plan.inputs[key].readers = [each for each in plan.inputs[key].readers if each != (id, key)]
@@ -109,7 +109,7 @@ def _forget_reader(plan: Plan, id: str, key: str) -> None:
             del plan.inputs[key]
 
 
-def used_keys(plan: Plan) -> set[str] | None:
+def used_keys(plan: WiredFlow) -> set[str] | None:
     """The top-level keys of a store that a plan may look at; None where that is not known: all of them."""
     if any(wired.interface.open for wired in plan.steps.values()):
         return None

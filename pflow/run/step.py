@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.values import Values
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
     from pflow.run.failure import StepFailed
     from pflow.run.record import Recorder
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     """A step whose values are found and whose writes are checked and put where they belong, with an event each."""
 
-    def __init__(self, wired: Wired, node: Any, values: Values, context: Context) -> None:
+    def __init__(self, wired: WiredStep, node: Any, values: Values, context: Context) -> None:
         super().__init__()
         self.id = wired.id
         self.wired = wired
@@ -214,7 +214,7 @@ _FEW = 100
 """How many different sets of reads or writes of one step are remembered."""
 
 
-def is_direct(wired: Wired, node: Any) -> bool:
+def is_direct(wired: WiredStep, node: Any) -> bool:
     """Whether pocketflow's own `_run` does all that this step asks for."""
     step = wired.step
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.context import Context
     from pflow.run.engine import Engine
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """Runs a plan on a store of its own. Its action is that of the last step."""
 
-    def __init__(self, wired: Wired, context: Context) -> None:
+    def __init__(self, wired: WiredStep, context: Context) -> None:
         super().__init__()
         assert isinstance(wired.kind, FlowKind)
         self.id = wired.id
@@ -69,7 +69,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return action
 
 
-def begin(plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
+def begin(plan: WiredFlow, given: dict[str, Any]) -> dict[str, Any]:
     """The store that a plan starts with: each input that is given, else its default."""
     from pflow.binding.places import assign
 
@@ -81,7 +81,7 @@ def begin(plan: Plan, given: dict[str, Any]) -> dict[str, Any]:
     return store
 
 
-def set_defaults(plan: Plan, store: Any) -> None:
+def set_defaults(plan: WiredFlow, store: Any) -> None:
     """Put the default of each input that is not there into a store."""
     from pflow.binding.places import assign, has
 
@@ -90,7 +90,7 @@ def set_defaults(plan: Plan, store: Any) -> None:
             assign(store, given.path, fresh(given.default))
 
 
-def outputs_of(plan: Plan, store: dict[str, Any]) -> dict[str, Any]:
+def outputs_of(plan: WiredFlow, store: dict[str, Any]) -> dict[str, Any]:
     """What a flow gives: its declared outputs by name; without any, all that its steps wrote.
 
     A declared output that is not there was not reached.

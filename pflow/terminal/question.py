@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.plan import PlanInput
+    from pflow.flow.wired import FlowInput
 
 _EXPECTED = {"str": "", "any": "", "bytes": "", "bool": "y|n", "dict": "JSON object"}
 """What an answer looks like, by the type's name, where that is not the type as it is written."""
@@ -28,7 +28,7 @@ class NoAnswer(Exception):
     """The terminal has no more lines, or is gone."""
 
 
-def ask(terminal: int, who: str, wanted: PlanInput) -> Any:
+def ask(terminal: int, who: str, wanted: FlowInput) -> Any:
     """Ask until an answer fits the type; Enter alone takes the default, where there is one. Raises NoAnswer."""
     if wanted.type.name == "list":
         _say(terminal, f"{clean(wanted.flag)} is a list: an item a line, then an empty line; or JSON in one line\n")
@@ -44,7 +44,7 @@ def ask(terminal: int, who: str, wanted: PlanInput) -> Any:
             _refuse(terminal, line, error)
 
 
-def prompt(who: str, wanted: PlanInput) -> str:
+def prompt(who: str, wanted: FlowInput) -> str:
     """`github-get-issue needs --issue (issue number): int? `; a text, which any answer is, has nothing at its end."""
     about = f" ({wanted.doc})" if wanted.doc else ""
     default = f"[{shorten(_shown(wanted.default))}]" if wanted.has_default else ""

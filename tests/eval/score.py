@@ -9,7 +9,7 @@ from typing import Any
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.pipe import parse_pipe
-from pflow.flow.plan import Plan
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER
 from pflow.library.named import values_in
@@ -46,7 +46,7 @@ class Facts:
                     for write in each.writes
                 }
 
-    def _take(self, plan: Plan, id: str, key: str, origin: Any) -> None:
+    def _take(self, plan: WiredFlow, id: str, key: str, origin: Any) -> None:
         read = ONE_READ.get(_type(plan, id), {}).get(key, key)
         came = list(_came(origin))
         self.feeds |= {(self.names[id], read, self._source(place)) for each in came for place in each.places}
@@ -58,7 +58,7 @@ class Facts:
         return write_path((self.names[place[0]], place[1], *place[2])) if is_write else str(place[0])
 
 
-def _names(plan: Plan) -> dict[str, str]:
+def _names(plan: WiredFlow) -> dict[str, str]:
     names: dict[str, str] = {}
     ids = list(dict.fromkeys([*plan.graph.order(), *plan.steps]))
     for id in ids:
@@ -68,7 +68,7 @@ def _names(plan: Plan) -> dict[str, str]:
     return names
 
 
-def _type(plan: Plan, id: str) -> str:
+def _type(plan: WiredFlow, id: str) -> str:
     wired = plan.steps[id]
     return wired.kind.name if wired.kind is not None and not wired.step.type.startswith("flow:") else wired.step.type
 

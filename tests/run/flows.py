@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pflow.flow.load import load_text
-from pflow.flow.plan import Plan
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.run.context import Context
 from pflow.run.engine import Engine
 from pflow.run.record import Recorder
 
 
-def plan_of(ir: dict[str, Any], directory: str = ".") -> Plan:
+def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:
     return wire(load_text(json.dumps(ir), "test", directory).usable())
 
 
@@ -27,7 +27,7 @@ def write_flow(folder: Path, name: str, ir: dict[str, Any]) -> str:
 class Ran:
     """One run: the final store, the last action, the events, the warnings."""
 
-    def __init__(self, plan: Plan, store: dict[str, Any] | None = None, **options: Any) -> None:
+    def __init__(self, plan: WiredFlow, store: dict[str, Any] | None = None, **options: Any) -> None:
         lines: list[bytes] = []
         self.warnings: list[str] = []
         recorder = Recorder(lines.append)

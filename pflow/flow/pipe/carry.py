@@ -6,7 +6,7 @@ from pflow.flow.graph import ERROR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 STDIN = ""
 """Stands among the writers for what comes through the pipe into the flow."""
@@ -25,7 +25,7 @@ class Carried:
         self.is_sure = is_sure
 
 
-def carried_into(plan: Plan) -> dict[str, Carried]:
+def carried_into(plan: WiredFlow) -> dict[str, Carried]:
     """What is carried into each step. Nothing is carried out of a fork, and nothing of a step out of its failure."""
     carrying = _Carrying(plan)
     order = {id: at for at, id in enumerate([STDIN, *plan.steps])}
@@ -36,7 +36,7 @@ def carried_into(plan: Plan) -> dict[str, Carried]:
 
 
 class _Carrying:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WiredFlow) -> None:
         self.plan = plan
         self.closed = _out_of_forks(plan)
         self.arriving = self._arriving()
@@ -92,13 +92,13 @@ class _Carrying:
         return not is_sure
 
 
-def is_given(wired: Wired, key: str) -> bool:
+def is_given(wired: WiredStep, key: str) -> bool:
     """Whether a step itself says what a read is."""
     step = wired.step
     return key in step.inputs or key in step.input_mappings or key in step.params
 
 
-def _out_of_forks(plan: Plan) -> set[tuple[str, str]]:
+def _out_of_forks(plan: WiredFlow) -> set[tuple[str, str]]:
     """The edges that end a branch of a fork."""
     closed: set[tuple[str, str]] = set()
     for fork in plan.graph.forks():
@@ -110,12 +110,12 @@ def _out_of_forks(plan: Plan) -> set[tuple[str, str]]:
     return closed
 
 
-def are_parallel(plan: Plan, ids: set[str]) -> bool:
+def are_parallel(plan: WiredFlow, ids: set[str]) -> bool:
     """Whether two of the steps stand in different branches of one fork."""
     return any(sum(bool(branch & ids) for branch in fork.branches) > 1 for fork in plan.graph.forks())
 
 
-def is_certain(plan: Plan, writers: set[str], id: str) -> bool:
+def is_certain(plan: WiredFlow, writers: set[str], id: str) -> bool:
     """Whether every way from the first step to this one passes a step of these, one that has not failed."""
     first = plan.graph.first
     if first is None or id == first:

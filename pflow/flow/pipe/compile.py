@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow
     from pflow.flow.pipe.flags import Places
     from pflow.flow.pipe.steps import Draft
-    from pflow.flow.plan import Wired, Write
+    from pflow.flow.wired import WiredStep, Write
     from pflow.interface import Item
 
 
@@ -77,7 +77,7 @@ class _Compiler:
             self._move(wired)
         self.flow.warnings = list(dict.fromkeys(self.flow.warnings + self.meanings.warnings))
 
-    def _feeders(self, wired: Wired) -> tuple[str, ...]:
+    def _feeders(self, wired: WiredStep) -> tuple[str, ...]:
         """The steps whose write a step takes as what is carried; none where it is not to, or need not be there."""
         read, carried = wired.interface.pipe_read, self.carried[wired.id]
         if read is None or is_given(wired, read.name) or not (carried.is_sure or read.required):
@@ -85,14 +85,14 @@ class _Compiler:
         is_start = wired.id == self.plan.graph.first and carried.writers == (STDIN,)
         return () if is_start or self.meanings.uses(wired.id, carried.writers) else carried.writers
 
-    def _feed(self, wired: Wired) -> None:
+    def _feed(self, wired: WiredStep) -> None:
         writers, read = self.fed.get(wired.id), wired.interface.pipe_read
         if writers and read:
             wired.step.input_mappings[read.name] = _source(
                 path_text(self.meanings.carried_place(writer)) for writer in writers
             )
 
-    def _settle_flags(self, wired: Wired) -> None:
+    def _settle_flags(self, wired: WiredStep) -> None:
         """Give the names in a step's flags the places that they mean."""
         step, places, lifted = wired.step, self.meanings.of[wired.id], self.lifted[wired.id]
         for key, source in step.input_mappings.items():
@@ -110,7 +110,7 @@ class _Compiler:
                     values[key] = renamed(value, places)
                     self._warn_of_several(wired, key, value)
 
-    def _lift_alternatives(self, wired: Wired) -> None:
+    def _lift_alternatives(self, wired: WiredStep) -> None:
         """Make a mapping of each flag that is what one of several steps wrote last: no input can say that."""
         step, reads = wired.step, wired.interface.reads
         for key, value in list(step.inputs.items()):
@@ -121,7 +121,7 @@ class _Compiler:
                 del step.inputs[key]
                 step.input_mappings[key] = source
 
-    def _lifted_source(self, wired: Wired, item: Item, text: str) -> str | list[str]:
+    def _lifted_source(self, wired: WiredStep, item: Item, text: str) -> str | list[str]:
         is_exact = self._is_exact(wired, item)
         return as_mapping(item, text, self.meanings.of[wired.id], is_exact=is_exact)
 
@@ -129,13 +129,13 @@ class _Compiler:
         paths = [(path, places.get(parse_path(path))) for path in (source if isinstance(source, list) else [source])]
         return _source([text for path, there in paths for text in (map(path_text, there) if there else [path])])
 
-    def _is_exact(self, wired: Wired, item: Item) -> bool:
+    def _is_exact(self, wired: WiredStep, item: Item) -> bool:
         """Whether a flag's references are to values of its very type."""
         own = [each for each in self.meanings.references[wired.id] if each.key == item.name]
         fits = {"int", "float"} if item.type.name == "float" else {item.type.name}
         return {self.plan.type_of(each).name for each in own} <= fits
 
-    def _warn_of_several(self, wired: Wired, key: str, value: Any) -> None:
+    def _warn_of_several(self, wired: WiredStep, key: str, value: Any) -> None:
         """Warn of each name inside a text that may mean several places, which only a mapping can leave open."""
         places = self.meanings.of[wired.id]
         for path in references(value):
@@ -143,7 +143,7 @@ class _Compiler:
                 what = f"'{path_text(path)}' in --{key.replace('_', '-')} of '{wired.id}'"
                 self.flow.warnings.append(f"{what} may mean {either(places[path])}: name one")
 
-    def _map_by_name(self, wired: Wired, key: str, item: Item, writes: list[Write]) -> None:
+    def _map_by_name(self, wired: WiredStep, key: str, item: Item, writes: list[Write]) -> None:
         """Map a read that takes the store's key of its name to where the latest write of it went."""
         steps = {write.step for write in writes if not write.is_data}
         if "explicit" in item.marks or is_given(wired, key) or not steps & self.moved:
@@ -153,7 +153,7 @@ class _Compiler:
         if is_certain(self.plan, steps, wired.id) and not are_parallel(self.plan, steps):
             wired.step.input_mappings[key] = _source(path_text(self.meanings.place(write)) for write in writes)
 
-    def _move(self, wired: Wired) -> None:
+    def _move(self, wired: WiredStep) -> None:
         """Put the writes of a step that moves under its id."""
         if wired.id in self.moved:
             for key in wired.interface.writes:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.pipe.carry import Carried
     from pflow.flow.pipe.meaning import Meanings
-    from pflow.flow.plan import Reference
+    from pflow.flow.wired import Reference
 
     Fed = dict[str, tuple[str, ...]]
 

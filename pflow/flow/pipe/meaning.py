@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pflow.flow.pipe.flags import Places
-    from pflow.flow.plan import Plan, Reference, Write
+    from pflow.flow.wired import Reference, WiredFlow, Write
     from pflow.paths import Path
 
 
@@ -24,7 +24,7 @@ class Meanings:
     `lifted` are the texts of the templated flags of each step that became mappings.
     """
 
-    def __init__(self, plan: Plan, moved: set[str], lifted: dict[str, dict[str, str]]) -> None:
+    def __init__(self, plan: WiredFlow, moved: set[str], lifted: dict[str, dict[str, str]]) -> None:
         self.plan = plan
         self.moved = moved
         self.lifted = lifted

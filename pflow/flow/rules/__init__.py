@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
     Check = Callable[[View], Iterator[Finding]]
 
@@ -71,7 +71,7 @@ RULES = {
 }
 
 
-def check(plan: Plan, findings: Sequence[Finding] = ()) -> list[Finding]:
+def check(plan: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
     """Hold a plan to every rule: what is wrong with it, after the shape `findings` that its file had, by place.
 
     The errors of its subflows are among them, at `nodes[1]/nodes[0].type`.
@@ -79,7 +79,7 @@ def check(plan: Plan, findings: Sequence[Finding] = ()) -> list[Finding]:
     return _check(plan, findings, set())
 
 
-def _check(plan: Plan, findings: Sequence[Finding], seen: set[str]) -> list[Finding]:
+def _check(plan: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list[Finding]:
     found = list(findings)
     if plan.flow.steps or not any(each.rule == SHAPE for each in findings):
         found += _by_rules(plan)
@@ -88,7 +88,7 @@ def _check(plan: Plan, findings: Sequence[Finding], seen: set[str]) -> list[Find
     return in_order(plan.flow, as_in_file(plan.flow, found))
 
 
-def _by_rules(plan: Plan) -> Iterator[Finding]:
+def _by_rules(plan: WiredFlow) -> Iterator[Finding]:
     """What the rules find in a plan; where ids are misspelt or doubled, in the flows that were most likely meant."""
     doubled = doubled_ids(plan.flow)
     view = View(plan, doubled)
@@ -109,7 +109,7 @@ def _by_each_rule(view: View) -> Iterator[Finding]:
             yield from check(view)
 
 
-def _in_subflow(wired: Wired, seen: set[str]) -> Iterator[Finding]:
+def _in_subflow(wired: WiredStep, seen: set[str]) -> Iterator[Finding]:
     """The errors of the flow that a step runs, once for each file."""
     kind = wired.kind
     if kind is None or kind.origin != FLOW or kind.file in seen:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.graph import Fork
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.puts import Put
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
 
 
 def check_branches(view: View) -> Iterator[Finding]:
@@ -43,7 +43,7 @@ def _check_fork(view: View, fork: Fork) -> Iterator[Finding]:
         yield from _check_reads(view, fork, view.steps[id], shelf, branch)
 
 
-def _check_reads(view: View, fork: Fork, wired: Wired, shelf: Shelf, branch: dict[str, int]) -> Iterator[Finding]:
+def _check_reads(view: View, fork: Fork, wired: WiredStep, shelf: Shelf, branch: dict[str, int]) -> Iterator[Finding]:
     for path in read_places(wired):
         for put in shelf.meeting(path):
             if branch[put.wired.id] != branch[wired.id]:

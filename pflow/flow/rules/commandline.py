@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import PlanInput
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import FlowInput
 
 PF02, PF07 = "PF02", "PF07"
 
@@ -34,7 +34,7 @@ def check_injection(view: View) -> Iterator[Finding]:
             yield from _check_input(view, name, given)
 
 
-def _check_input(view: View, name: str, given: PlanInput) -> Iterator[Finding]:
+def _check_input(view: View, name: str, given: FlowInput) -> Iterator[Finding]:
     """An input that a step writes is of no use, unless a step before takes it; below a text nothing can be written."""
     is_taken = bool(given.readers) or any(reference.input == name for reference in view.plan.references)
     for wired in view.steps.values():

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.graph import Fork
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
 
 PF12 = "PF12"
 
@@ -74,19 +74,19 @@ def _check_loops(view: View) -> Iterator[Finding]:
             yield Finding(PF12, view.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
 
 
-def _may_leave(view: View, wired: Wired, loop: set[str]) -> bool:
+def _may_leave(view: View, wired: WiredStep, loop: set[str]) -> bool:
     """Whether the flow can go on elsewhere after a step of a loop, or end there."""
     edges = view.graph.next[wired.id]
     leaves = any(target not in loop for target in view.graph.after(wired.id))
     return leaves or not _has_actions(wired) or any(action not in edges for action in _own_actions(wired))
 
 
-def _has_actions(wired: Wired) -> bool:
+def _has_actions(wired: WiredStep) -> bool:
     """Whether it is known which actions a step returns; a flow's are those of its last step."""
     return is_known(wired) and wired.kind is not None and wired.kind.origin != FLOW
 
 
-def _own_actions(wired: Wired) -> list[str]:
+def _own_actions(wired: WiredStep) -> list[str]:
     """The actions that it declares, without the one that any step may end with."""
     return [action for action in wired.interface.actions if action != ERROR]
 
@@ -123,7 +123,7 @@ def _check_actions(view: View) -> Iterator[Finding]:
             yield from _check_ends(wired, view.graph.next[wired.id])
 
 
-def _check_ends(wired: Wired, edges: dict[str, list[str]]) -> Iterator[Finding]:
+def _check_ends(wired: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
     own = _own_actions(wired)
     misspelt = {meant(action, own) for action in edges if action not in own}
     ending = [action for action in own if action not in edges and action not in misspelt]

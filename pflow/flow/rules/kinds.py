@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.catalog.kinds import Kind
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
 
 PF09, PF11 = "PF09", "PF11"
 
@@ -66,7 +66,7 @@ def _near(type: str, names: list[str]) -> list[str]:
     return difflib.get_close_matches(type, names, 3)
 
 
-def _check_version(wired: Wired, kind: Kind) -> Iterator[Finding]:
+def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
     asked = wired.step.version
     if asked is None:
         return
@@ -86,7 +86,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in [*parts, "0", "0"][:3])
 
 
-def _warn_of_open(wired: Wired, kind: Kind, place: str) -> Iterator[Finding]:
+def _warn_of_open(wired: WiredStep, kind: Kind, place: str) -> Iterator[Finding]:
     if kind.origin == PYTHON and _class_fault(kind.file):
         return  # PF09 says more
     why = f": {wired.interface.fault}" if wired.interface.fault else ""

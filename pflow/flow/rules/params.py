@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
     from pflow.flow.written import Part
 
 PF13 = "PF13"
@@ -41,7 +41,7 @@ def check_params(view: View) -> Iterator[Finding]:
                 yield Finding(PF13, f"inputs.{name}.default", message, _wanted(item, given.default))
 
 
-def _check_names(wired: Wired) -> Iterator[Finding]:
+def _check_names(wired: WiredStep) -> Iterator[Finding]:
     step, interface = wired.step, wired.interface
     for key in unknown_params(wired):
         message = f"{step.type} has no param or read '{key}'"
@@ -59,17 +59,17 @@ def _check_names(wired: Wired) -> Iterator[Finding]:
             yield _no_key(f"mappings.{step.id}.output_mappings.{key}", wired, "write", key, "")
 
 
-def _params_and_reads(wired: Wired) -> list[str]:
+def _params_and_reads(wired: WiredStep) -> list[str]:
     """What the name of a param may have meant."""
     return [*wired.interface.params, *wired.interface.reads]
 
 
-def _no_key(place: str, wired: Wired, kind: str, key: str, remedy: str) -> Finding:
+def _no_key(place: str, wired: WiredStep, kind: str, key: str, remedy: str) -> Finding:
     there = wired.interface.reads if kind == "read" else wired.interface.writes
     return Finding(PF13, place, f"{wired.step.type} does not {kind} '{key}'", remedy or guess(key, there))
 
 
-def unknown_params(wired: Wired) -> list[str]:
+def unknown_params(wired: WiredStep) -> list[str]:
     """The params that a step is given and its node does not have."""
     step, interface = wired.step, wired.interface
     config = step.params.get("config")
@@ -77,12 +77,12 @@ def unknown_params(wired: Wired) -> list[str]:
     return [key for key in step.params if key not in allowed]
 
 
-def _is_identity(wired: Wired, key: str) -> bool:
+def _is_identity(wired: WiredStep, key: str) -> bool:
     """Whether a mapping is that of seed 000's `input_key` or `output_key`."""
     return key in (wired.step.params.get("input_key"), wired.step.params.get("output_key"))
 
 
-def slips(wired: Wired) -> set[str]:
+def slips(wired: WiredStep) -> set[str]:
     """The reads and params that a step seems to give under a misspelt name."""
     reads = wired.interface.reads
     found = {meant(key, _params_and_reads(wired)) for key in unknown_params(wired)}
@@ -90,7 +90,7 @@ def slips(wired: Wired) -> set[str]:
     return {key for key in found if key is not None}
 
 
-def _check_needed(wired: Wired) -> Iterator[Finding]:
+def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     """Warn of params without a default that nothing gives here: a flag still may."""
     step = wired.step
     unset = [
@@ -103,7 +103,7 @@ def _check_needed(wired: Wired) -> Iterator[Finding]:
         yield Finding(PF13, f"{step.place}.params", message, f'"{item.name}": …, or {item.flag}', is_warning=True)
 
 
-def _check_values(view: View, wired: Wired) -> Iterator[Finding]:
+def _check_values(view: View, wired: WiredStep) -> Iterator[Finding]:
     for part in view.parts[wired.id]:
         item = _item_of(part, wired)
         if item is None or part.fault:
@@ -117,7 +117,7 @@ def _check_values(view: View, wired: Wired) -> Iterator[Finding]:
             yield Finding(PF13, part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
 
 
-def _item_of(part: Part, wired: Wired) -> Item | None:
+def _item_of(part: Part, wired: WiredStep) -> Item | None:
     interface = wired.interface
     if part.role == INPUT:
         return interface.reads.get(part.key)

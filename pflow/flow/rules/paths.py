@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan, Reference
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import Reference, WiredFlow
     from pflow.flow.written import Part
     from pflow.paths import Path
     from pflow.types import Type
@@ -109,13 +109,13 @@ def _finding(reference: Reference, trouble: str, *, is_warning: bool = False) ->
     return Finding(PF14, reference.place, message, remedy, is_warning=is_warning)
 
 
-def _shape_fault(plan: Plan, reference: Reference) -> str:
+def _shape_fault(plan: WiredFlow, reference: Reference) -> str:
     """What there is instead of a path's last steps, where the shape of what holds them is known."""
     faults = [_fault_below(type, reference.path, at) for type, at in _roots(plan, reference)]
     return faults[0] if faults and all(faults) else ""
 
 
-def _roots(plan: Plan, reference: Reference) -> Iterator[tuple[Type, int]]:
+def _roots(plan: WiredFlow, reference: Reference) -> Iterator[tuple[Type, int]]:
     """The type of each value that a path may lead into, and how many steps of the path lead to it."""
     length = len(reference.path)
     if reference.is_item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.flow.plan import Wired
+    from pflow.flow.wired import WiredStep
 
 
 class Put:
@@ -15,7 +15,7 @@ class Put:
 
     __slots__ = ("is_main", "is_mapped", "item", "key", "place", "target", "wired")
 
-    def __init__(self, wired: Wired, key: str) -> None:
+    def __init__(self, wired: WiredStep, key: str) -> None:
         self.wired = wired
         self.key = key
         self.item = wired.interface.writes.get(key)

@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
     from pflow.interface import Item
 
 PF03, PF08 = "PF03", "PF08"
@@ -47,7 +47,7 @@ def _doc(item: Item) -> str:
     return f" ({item.doc})" if item.doc else ""
 
 
-def _without_source(view: View, *, explicit: bool) -> Iterator[tuple[Wired, Item]]:
+def _without_source(view: View, *, explicit: bool) -> Iterator[tuple[WiredStep, Item]]:
     """The reads that a node needs and that neither a mapping, an input, a param nor the pipe gives."""
     if not view.flow.inputs:
         return
@@ -63,7 +63,7 @@ def _without_source(view: View, *, explicit: bool) -> Iterator[tuple[Wired, Item
                     yield wired, item
 
 
-def _remedy(view: View, wired: Wired, item: Item) -> str:
+def _remedy(view: View, wired: WiredStep, item: Item) -> str:
     """What would give a read its value: a mapping from an input or an earlier write, else an input to declare.
 
     Where a file is written, and what a command is, no write is to decide.
@@ -82,7 +82,7 @@ def _like_named_input(view: View, key: str) -> str | None:
     return key if key in view.flow.inputs else nearest(key, view.flow.inputs)
 
 
-def _fitting_write(view: View, wired: Wired, item: Item) -> str:
+def _fitting_write(view: View, wired: WiredStep, item: Item) -> str:
     """The path of what an earlier step writes and this read most likely wants: by name, then the latest of its type."""
     candidates = [
         (_likeness(path[-1], type, item, is_carried=is_carried), -n, path)
@@ -93,7 +93,7 @@ def _fitting_write(view: View, wired: Wired, item: Item) -> str:
     return ".".join(best[2]) if best is not None and best[0] > 0 else ""
 
 
-def _written_by(wired: Wired) -> Iterator[tuple[tuple[str, ...], Type, bool]]:
+def _written_by(wired: WiredStep) -> Iterator[tuple[tuple[str, ...], Type, bool]]:
     """What a step writes, and the members of it that are known."""
     for key, item in wired.interface.writes.items():
         place = tuple(map(str, wired.targets.get(key, (wired.id, key))))

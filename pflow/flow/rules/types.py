@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Reference, Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import Reference, WiredStep
     from pflow.interface import Item
     from pflow.types import Type
 
@@ -55,13 +55,13 @@ def _check_declared(view: View) -> Iterator[Finding]:
                 yield Finding(PF15, f"inputs.{name}.type", message, f'"type": "{item.type}"')
 
 
-def _is_by_name(wired: Wired, key: str, item: Item) -> bool:
+def _is_by_name(wired: WiredStep, key: str, item: Item) -> bool:
     """Whether a read takes the store's key of its name."""
     is_wired = key in wired.sources and key not in wired.soft
     return not is_wired and "explicit" not in item.marks
 
 
-def _check_by_name(view: View, wired: Wired, key: str, item: Item) -> Iterator[Finding]:
+def _check_by_name(view: View, wired: WiredStep, key: str, item: Item) -> Iterator[Finding]:
     writers = view.writers(key, wired.id)
     write = writers[0].interface.writes.get(key) if len(writers) == 1 else None
     if write is None or writers[0].step.batch is not None or key in writers[0].step.output_mappings:
@@ -75,7 +75,7 @@ def _check_by_name(view: View, wired: Wired, key: str, item: Item) -> Iterator[F
     yield Finding(PF15, wired.step.place, message, remedy)
 
 
-def _check_reference(view: View, reference: Reference, wired: Wired) -> Iterator[Finding]:
+def _check_reference(view: View, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
     there = view.plan.type_of(reference)
     if reference.role == OVER:
         if there.name not in _BATCHABLE:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.graph import Fork
-    from pflow.flow.plan import Plan, Reference, Wired
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.flow.written import Part
     from pflow.paths import Path
     from pflow.types import Type
@@ -30,7 +30,7 @@ class View:
     them, each with its writers as bits.
     """
 
-    def __init__(self, plan: Plan, doubled: set[str]) -> None:
+    def __init__(self, plan: WiredFlow, doubled: set[str]) -> None:
         self.plan = plan
         self.flow = plan.flow
         self.graph = plan.graph
@@ -59,14 +59,14 @@ class View:
         reference = self._reference_at.get((place, path))
         return None if reference is None or reference.trouble else self.plan.type_of(reference)
 
-    def _note_names(self, wired: Wired) -> None:
+    def _note_names(self, wired: WiredStep) -> None:
         """Note the first steps of all names that a step's writes and stored data flags are found by."""
         roots = {str(put.target[0]) for put in self.puts[wired.id]} | wired.moved
         roots |= {str(write.target[0]) for write in data_of(wired)}
         for root in roots:
             self.roots[root] = self.roots.get(root, 0) | self.ways.bits[wired.id]
 
-    def before(self, id: str) -> list[Wired]:
+    def before(self, id: str) -> list[WiredStep]:
         """The steps that may run before one; for the end of the flow (no id) all that are reached. Latest last."""
         return [self.steps[each] for each in self.ways.order if not id or self.ways.may_precede(each, id)]
 
@@ -74,7 +74,7 @@ class View:
         """Whether a step that may run before this one puts something at a key, or below it."""
         return bool(self.roots.get(key, 0) & self.ways.before[id])
 
-    def writers(self, key: str, id: str) -> list[Wired]:
+    def writers(self, key: str, id: str) -> list[WiredStep]:
         """The steps that may run before this one and put something at a key, or below it."""
         mask = self.roots.get(key, 0) & self.ways.before[id]
         return [wired for each, wired in self.steps.items() if mask & self.ways.bits[each]] if mask else []
@@ -110,11 +110,11 @@ class View:
         return any(self._read.meeting(place))
 
 
-def _puts_of(wired: Wired) -> list[Put]:
+def _puts_of(wired: WiredStep) -> list[Put]:
     return [Put(wired, key) for key in dict.fromkeys([*wired.interface.writes, *wired.targets])]
 
 
-def read_places(wired: Wired) -> Iterator[Path]:
+def read_places(wired: WiredStep) -> Iterator[Path]:
     """The places of the store that a step takes its values from."""
     over = [wired.over] if wired.over is not None else []
     for source in [*wired.sources.values(), *wired.params.values(), *over]:
@@ -124,6 +124,6 @@ def read_places(wired: Wired) -> Iterator[Path]:
             yield (key,)
 
 
-def is_known(wired: Wired) -> bool:
+def is_known(wired: WiredStep) -> bool:
     """Whether it is known which keys and params a step has."""
     return wired.kind is not None and not wired.interface.open

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
 
     IR = dict[str, Any]
     Place = tuple[str, ...]
@@ -54,7 +54,7 @@ def _secrets(flow: Flow, ir: IR) -> Iterator[tuple[IR, str, Place]]:
             yield holder, place[-1], place
 
 
-def _places(plan: Plan) -> Iterator[Place]:
+def _places(plan: WiredFlow) -> Iterator[Place]:
     for wired in plan.steps.values():
         items = {**wired.interface.params, **wired.interface.reads}
         for key in [key for key, item in items.items() if "secret" in item.marks]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.interface import Item
 
 
@@ -134,7 +134,7 @@ def _put(flow: Flow, literal: _Literal, value: Any) -> Plain:
     return Plain(changed, literal.place, f"{value_text(value)}{before}")
 
 
-def _literals(plan: Plan) -> Iterator[_Literal]:
+def _literals(plan: WiredFlow) -> Iterator[_Literal]:
     """Each value that stands whole in a flow, the inputs' defaults among them; no secrets."""
     for name, given in plan.flow.inputs.items():
         if given.has_default and not plan.inputs[name].secret:

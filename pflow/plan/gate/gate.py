@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.plan.gate.allowed import Allowed
 
     Touch = dict[str, Any]
@@ -39,7 +39,7 @@ class Refusal:
         return f"{shorten(clean(self.step), 60)} {self.what} ({self.flag})"
 
 
-def refusals(plan: Plan, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> list[Refusal]:
+def refusals(plan: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> list[Refusal]:
     """Why a flow may not run unasked: nothing where it may.
 
     `values` are those of its inputs that are settled before it runs; `has_stdin` says that more may come in.
@@ -56,7 +56,7 @@ def refusals(plan: Plan, values: dict[str, Any], allowed: Allowed, *, has_stdin:
     return list(found.values())
 
 
-def _files_of_steps(plan: Plan) -> Iterator[str]:
+def _files_of_steps(plan: WiredFlow) -> Iterator[str]:
     """The file of each step's node or flow, those of flows within too."""
     for wired in plan.steps.values():
         if wired.kind is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.explain.origins import Origin
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
 
 _FILES = ("reads files", "writes files")
@@ -42,7 +42,7 @@ class _Unknown(Exception):
 class Reach:
     """What is known of a flow before it runs: `values` are its inputs', `has_stdin` says that a store may come in."""
 
-    def __init__(self, plan: Plan, values: dict[str, Any], *, has_stdin: bool) -> None:
+    def __init__(self, plan: WiredFlow, values: dict[str, Any], *, has_stdin: bool) -> None:
         self.plan = plan
         self.values = values
         self.has_stdin = has_stdin
@@ -115,7 +115,7 @@ class Reach:
             raise _Unknown(say(origin)) from None
 
 
-def _step(plan: Plan, place: str) -> Wired:
+def _step(plan: WiredFlow, place: str) -> WiredStep:
     """The step that a touch names: `outer/inner` is one of a flow within."""
     while True:
         at = next(id for id in sorted(plan.steps, key=len, reverse=True) if place == id or place.startswith(f"{id}/"))
@@ -125,12 +125,12 @@ def _step(plan: Plan, place: str) -> Wired:
         plan, place = wired.subplan, place[len(at) + 1 :]
 
 
-def _kind_name(wired: Wired) -> str:
+def _kind_name(wired: WiredStep) -> str:
     """The node's own name: a step may also call it by its class."""
     return wired.kind.name if wired.kind is not None else wired.step.type
 
 
-def _is_explicit(wired: Wired, key: str) -> bool:
+def _is_explicit(wired: WiredStep, key: str) -> bool:
     item = wired.interface.reads.get(key)
     return item is None or "explicit" in item.marks
 
@@ -139,7 +139,7 @@ def _has_template(origins: list[Origin]) -> bool:
     return any(origin["from"] == "template" or _has_template(origin.get("of", [])) for origin in origins)
 
 
-def _unset_params(wired: Wired, told: dict[str, Any]) -> Iterator[tuple[str, Item]]:
+def _unset_params(wired: WiredStep, told: dict[str, Any]) -> Iterator[tuple[str, Item]]:
     for key, item in wired.interface.params.items():
         if item.type.name == "path" and key not in told:
             yield key, item

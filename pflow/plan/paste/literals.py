@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Reference, Wired, Write
+    from pflow.flow.wired import Reference, WiredStep, Write
     from pflow.interface import Interface, Item
     from pflow.paths import Path
     from pflow.plan.paste.stands import Stands
@@ -125,7 +125,7 @@ class Literals:
             what = f"'{reader}' reads it before and after {' or '.join(sorted(writers))} writes it"
             raise PflowError(f"cannot replace the input '{name}' by its value: {what}", exit=BAD_DATA)
 
-    def _replace_flags(self, wired: Wired) -> None:
+    def _replace_flags(self, wired: WiredStep) -> None:
         for role, values in ((INPUT, wired.step.inputs), (PARAM, wired.step.params)):
             for key in list(values):
                 stands = self.at.get((wired.id, role, key))
@@ -133,7 +133,7 @@ class Literals:
                     written = values[key]
                     self._set(values, _item(wired.interface, key), key, replaced(written, stands), written)
 
-    def _replace_mappings(self, wired: Wired) -> None:
+    def _replace_mappings(self, wired: WiredStep) -> None:
         step = wired.step
         for key, source in list(step.input_mappings.items()):
             stands = self.at.get((wired.id, MAPPING, key))
@@ -150,7 +150,7 @@ class Literals:
             else:
                 step.input_mappings[key] = new
 
-    def _mapping(self, wired: Wired, key: str, source: Any, stands: Stands) -> Any:
+    def _mapping(self, wired: WiredStep, key: str, source: Any, stands: Stands) -> Any:
         """The new source of a mapping, the Literal in its place, or None where the pipe fills the read unasked."""
         if isinstance(source, list) and len(source) > 1:
             self.kept |= {str(path[0]) for path in stands}
@@ -163,11 +163,11 @@ class Literals:
             return Literal(escaped(stand.value))
         return None if stand == _PIPED and self._is_first_pipe_read(wired, key) else write_path(stand)
 
-    def _is_first_pipe_read(self, wired: Wired, key: str) -> bool:
+    def _is_first_pipe_read(self, wired: WiredStep, key: str) -> bool:
         read = wired.interface.pipe_read
         return wired.id == self.plan.graph.first and read is not None and read.name == key
 
-    def _replace_by_name(self, wired: Wired) -> None:
+    def _replace_by_name(self, wired: WiredStep) -> None:
         """Give a read its input's value that takes the input by the name that both have."""
         step = wired.step
         for name in self.flow.inputs:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan, Reference, Wired, Write
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
     from pflow.flow.written import Part
     from pflow.interface import Item
     from pflow.paths import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ITEM = "item of the batch"
 
 
-def different_origin(wanted: Plan, values: dict[str, Any], found: Plan) -> tuple[str, str] | None:
+def different_origin(wanted: WiredFlow, values: dict[str, Any], found: WiredFlow) -> tuple[str, str] | None:
     """The first step and key whose origin in a flow with these values is not the one in another; None without any."""
     here, there = origins(wanted, values), origins(found, {})
     return next((key for key in {**here, **there} if _said(here.get(key)) != _said(there.get(key))), None)
@@ -46,7 +46,7 @@ def _said(origin: Any) -> str:
     return repr(origin)
 
 
-def origins(plan: Plan, values: dict[str, Any]) -> Origins:
+def origins(plan: WiredFlow, values: dict[str, Any]) -> Origins:
     """What each read and param is: a value, texts and sources in a row, or the sources that it may come from."""
     return _Origins(plan, values).found
 
@@ -72,7 +72,7 @@ def _came(found: list[tuple[Path, Write]]) -> Came:
 
 
 class _Origins:
-    def __init__(self, plan: Plan, values: dict[str, Any]) -> None:
+    def __init__(self, plan: WiredFlow, values: dict[str, Any]) -> None:
         self.plan = plan
         self.flow: Flow = plan.flow
         self.values = values_of(plan.flow, values)
@@ -84,7 +84,7 @@ class _Origins:
         for wired in plan.steps.values():
             self._of_step(wired)
 
-    def _of_step(self, wired: Wired) -> None:
+    def _of_step(self, wired: WiredStep) -> None:
         given: set[str] = set()
         for part in parts_of_step(wired):
             if part.role == OVER or (part.role == MAPPING and part.key in wired.step.inputs) or part.fault:
@@ -103,13 +103,13 @@ class _Origins:
             if key not in given or (key in wired.step.params and key not in wired.step.inputs):
                 self._by_name(wired, key, item)
 
-    def _put(self, wired: Wired, key: str, item: Item | None, origin: Any, written: Any = None) -> None:
+    def _put(self, wired: WiredStep, key: str, item: Item | None, origin: Any, written: Any = None) -> None:
         if not _holds_source(origin):
             origin = fitted(item, escaped(origin), written)
         if not (origin is None and item is not None and item.default is None):
             self.found[wired.id, key] = origin
 
-    def _by_name(self, wired: Wired, key: str, item: Item) -> None:
+    def _by_name(self, wired: WiredStep, key: str, item: Item) -> None:
         if "explicit" in item.marks and (wired.step.batch is None or key != wired.step.batch.item):
             return
         found = self.reaching.find(self.reaching.at[wired.id], (key,))
@@ -128,12 +128,12 @@ class _Origins:
         elif item.required:
             self.found[wired.id, key] = Came([("input", key)])
 
-    def _takes_stdin_by_template(self, wired: Wired) -> bool:
+    def _takes_stdin_by_template(self, wired: WiredStep) -> bool:
         """Whether a template of the step brings in what comes through the pipe, which then is not carried into it."""
         parts = [part for part in parts_of_step(wired) if part.is_template and not part.fault]
         return any(self._meaning_is_stdin(wired, part, path) for part in parts for path in part.paths)
 
-    def _meaning_is_stdin(self, wired: Wired, part: Part, path: Path) -> bool:
+    def _meaning_is_stdin(self, wired: WiredStep, part: Part, path: Path) -> bool:
         return self.meant[wired.id, part.role, part.key, path].input == "stdin"
 
     def _meaning(self, reference: Reference) -> Any:

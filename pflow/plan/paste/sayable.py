@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Flow
     from pflow.flow.pipe.flags import Places
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 
 def make_sayable(flow: Flow) -> Flow:
@@ -73,7 +73,7 @@ def _keep_apart(flow: Flow) -> None:
             wired.step.output_mappings.setdefault(key, path_text((wired.id, key)))
 
 
-def _rename(wired: Wired, places: Places) -> None:
+def _rename(wired: WiredStep, places: Places) -> None:
     step, items = wired.step, {**wired.interface.params, **wired.interface.reads}
     for values in (step.inputs, step.params):
         for key, value in values.items():
@@ -98,7 +98,7 @@ def _writes(names: Any, key: str) -> list[Any]:
 
 
 def _map_by_name(
-    plan: Plan, wired: Wired, key: str, writes: list[Any], meanings: Meanings, new: dict[tuple[str, str], Any]
+    plan: WiredFlow, wired: WiredStep, key: str, writes: list[Any], meanings: Meanings, new: dict[tuple[str, str], Any]
 ) -> None:
     """Write down where a read comes from that takes an earlier write by its name."""
     step, writers = wired.step, {write.step for write in writes}

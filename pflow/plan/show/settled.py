@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.given import Given
     from pflow.run.words import RunFlags
 
@@ -53,7 +53,7 @@ class Settled:
         return Settled(flow, _words_of_run(self.flags))
 
 
-def _with_given(flow: Flow, plan: Plan, given: Given) -> Flow:
+def _with_given(flow: Flow, plan: WiredFlow, given: Given) -> Flow:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
@@ -71,7 +71,7 @@ def _with_given(flow: Flow, plan: Plan, given: Given) -> Flow:
     return changed
 
 
-def _step_with_given(wired: Wired, given: Given) -> Step:
+def _step_with_given(wired: WiredStep, given: Given) -> Step:
     changed = copy(wired.step)
     data, params = given.data.get(wired.id, {}), given.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _written(wired, key, value) for key, value in data.items()}}
@@ -79,7 +79,7 @@ def _step_with_given(wired: Wired, given: Given) -> Step:
     return changed
 
 
-def _written(wired: Wired, key: str, value: Any) -> Any:
+def _written(wired: WiredStep, key: str, value: Any) -> Any:
     """A flag's value as it is written in a flow."""
     item = wired.interface.reads.get(key) or wired.interface.params.get(key)
     return value if item is not None and "verbatim" in item.marks else escaped(value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow.flow.pipe.carry import is_certain
-from pflow.flow.plan import Write
 from pflow.flow.rules.fits import NO, YES, fits
+from pflow.flow.wired import Write
 from pflow.paths import write_path
 from pflow.types import Type
 
@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.plan import Wired
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import WiredStep
     from pflow.paths import Path
     from pflow.plan.wire.gaps import Gap
 
@@ -66,7 +66,7 @@ def candidates(view: View, gap: Gap, wanted: Type | None = None) -> list[Candida
     return found
 
 
-def written(view: View, writer: Wired, gap: Gap) -> Iterator[Candidate]:
+def written(view: View, writer: WiredStep, gap: Gap) -> Iterator[Candidate]:
     """A step's `[pipe]` write, where the gap can take it."""
     item = writer.interface.pipe_write
     if item is not None and "secret" not in item.marks:
@@ -118,7 +118,7 @@ def _sources(view: View, gap: Gap) -> Iterator[tuple[Path, Type, str]]:
             yield path, type, writer.id
 
 
-def _writes(view: View, writer: Wired) -> Iterator[tuple[Path, Type]]:
+def _writes(view: View, writer: WiredStep) -> Iterator[tuple[Path, Type]]:
     for key, item in writer.interface.writes.items():
         if "secret" not in item.marks:
             write = Write(writer.id, key, writer.place_of(key), item)

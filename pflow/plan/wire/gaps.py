@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.plan import Plan, Wired
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
 
 WRONG, MISSING, INPUT, IDLE = "wrong", "missing", "input", "idle"
@@ -62,7 +62,7 @@ def mapping_place(step: str, key: str) -> str:
     return f"mappings.{step}.input_mappings.{key}"
 
 
-def find_gaps(plan: Plan, errors: Sequence[Finding]) -> tuple[View, list[Gap]]:
+def find_gaps(plan: WiredFlow, errors: Sequence[Finding]) -> tuple[View, list[Gap]]:
     """The gaps of a flow, in the order that its steps run in, and the view that they were found in."""
     view = View(plan, doubled_ids(plan.flow))
     return view, list(_Finding(view, errors).gaps())
@@ -87,7 +87,7 @@ class _Finding:
                     if gap is not None:
                         yield gap
 
-    def _gap(self, wired: Wired, item: Item) -> Gap | None:
+    def _gap(self, wired: WiredStep, item: Item) -> Gap | None:
         step, key = wired.step, item.name
         if key in step.input_mappings:
             place = mapping_place(wired.id, key)
@@ -103,12 +103,12 @@ class _Finding:
             return Gap(wired.id, item, MISSING, reason="nothing gives it") if is_missing else None
         return self._by_name(wired, item)
 
-    def _is_given(self, wired: Wired, item: Item) -> bool:
+    def _is_given(self, wired: WiredStep, item: Item) -> bool:
         step, key = wired.step, item.name
         is_item = step.batch is not None and key == step.batch.item
         return is_item or key in step.inputs or key in step.params or self.plan.first_read == (wired.id, key)
 
-    def _by_name(self, wired: Wired, item: Item) -> Gap | None:
+    def _by_name(self, wired: WiredStep, item: Item) -> Gap | None:
         """The gap of a read that takes the store's key of its name, or an input's."""
         key, id = item.name, wired.id
         misfit = self._misfit(wired, item)
@@ -131,7 +131,7 @@ class _Finding:
         readers = {reader for reader, _ in given.readers} if given is not None else set()
         return any(self.view.ways.leads_to(reader, id) for reader in readers - {id} if reader in self.view.ways.place)
 
-    def _misfit(self, wired: Wired, item: Item) -> str:
+    def _misfit(self, wired: WiredStep, item: Item) -> str:
         """What is wrong with what stands under a read's name; empty where nothing is."""
         key = item.name
         if item.type.name in ("any", "str"):
@@ -147,7 +147,7 @@ class _Finding:
             return ""
         return f"'{writers[0].id}' writes it as another type: {write.type}"
 
-    def _idle(self, wired: Wired, item: Item) -> Gap | None:
+    def _idle(self, wired: WiredStep, item: Item) -> Gap | None:
         """The gap of a `[pipe]` read that leaves aside the only thing that the step before it is there for."""
         carried = self.carried[wired.id]
         if "pipe" not in item.marks or not carried.is_sure or len(carried.writers) != 1 or STDIN in carried.writers:
@@ -157,7 +157,7 @@ class _Finding:
             return None
         return Gap(wired.id, item, IDLE, reason=f"nothing takes what '{writer.id}' writes")
 
-    def _is_idle(self, writer: Wired) -> bool:
+    def _is_idle(self, writer: WiredStep) -> bool:
         """Whether a step does nothing but write, and nothing takes what it writes."""
         interface = writer.interface
         decides = len(set(interface.actions) - {ERROR}) > 1
@@ -166,6 +166,6 @@ class _Finding:
         return not any(self.origins.readers_of(writer.place_of(key), {writer.id}) for key in interface.writes)
 
 
-def _may_write(wired: Wired) -> bool:
+def _may_write(wired: WiredStep) -> bool:
     """Whether a step may write keys that nobody knows of."""
     return wired.kind is None or wired.interface.open

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pflow.flow.flow import Mapped
-    from pflow.flow.plan import Reference
     from pflow.flow.rules.view import View
+    from pflow.flow.wired import Reference
     from pflow.paths import Path
     from pflow.plan.wire.candidates import Candidate
     from pflow.plan.wire.gaps import Gap

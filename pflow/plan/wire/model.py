@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.models.talk import Said
     from pflow.plan.wire.settle import Open
 
@@ -29,7 +29,7 @@ _SAME = "leave it out: only mappings are asked for"
 class Judge:
     """What is made of a model's answers for the gaps that are left in a flow."""
 
-    def __init__(self, plan: Plan, left: Sequence[Open]) -> None:
+    def __init__(self, plan: WiredFlow, left: Sequence[Open]) -> None:
         from pflow.plan.change.masks import hidden
 
         self.flow: Flow = plan.flow

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.plan import Plan
+    from pflow.flow.wired import WiredFlow
     from pflow.models.talk import Said
     from pflow.plan.wire.settle import Open
 
@@ -33,7 +33,7 @@ _MOST_FINDINGS = 20
 _MOST_FAULTS = 20
 
 
-def task_text(plan: Plan, left: Sequence[Open]) -> str:
+def task_text(plan: WiredFlow, left: Sequence[Open]) -> str:
     """The flow, its nodes' interfaces and the reads that want a source."""
     from pflow.flow.unload import canonical_json
     from pflow.plan.change.masks import hidden
@@ -43,7 +43,7 @@ def task_text(plan: Plan, left: Sequence[Open]) -> str:
     return "\n".join(parts)
 
 
-def interfaces(plan: Plan) -> str:
+def interfaces(plan: WiredFlow) -> str:
     """The interface of each kind of node in a flow, once."""
     from pflow.plan.catalogue import interface_text
 

@@ -1,4 +1,4 @@
-"""A plan: a flow with everything settled that can be before it runs, for the rules, the engine and the exports."""
+"""A wired flow: everything settled that can be before it runs, for the rules, the engine and the exports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reference:
         self.remedy = ""
 
 
-class PlanInput:
+class FlowInput:
     """A value that the flow starts with: declared, or a source that no step writes.
 
     `step` is set where it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
@@ -83,7 +83,7 @@ class PlanInput:
         self.flag = ""
 
 
-class Wired:
+class WiredStep:
     """A step of a plan. `kind` is None where its type is not known; then nothing is known of its keys either.
 
     `sources` gives, for each read that does not simply take the store's key of its name, where it comes from; those in
@@ -110,7 +110,7 @@ class Wired:
         self.item_type = Type("any")
 
     @property
-    def subplan(self) -> Plan | None:
+    def subplan(self) -> WiredFlow | None:
         """The plan of a step that is itself a flow."""
         return getattr(self.kind, "plan", None)
 
@@ -129,15 +129,15 @@ class Wired:
         return (self.id, key) if self.is_moved else (key,)
 
 
-class Plan:
+class WiredFlow:
     """A flow, its graph, its steps wired, every reference in it, and the inputs that it needs."""
 
     def __init__(self, flow: Flow, graph: Graph) -> None:
         self.flow = flow
         self.graph = graph
-        self.steps: dict[str, Wired] = {}
+        self.steps: dict[str, WiredStep] = {}
         self.references: list[Reference] = []
-        self.inputs: dict[str, PlanInput] = {}
+        self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take what comes through the pipe."""
