@@ -6,12 +6,12 @@ from pflow.errors import USAGE, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.docs.usage import Usage
+    from pflow.help.usage import Usage
 
 
 def usage_of_sentence() -> Usage:
     """How a sentence is used as a command."""
-    from pflow.docs.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
+    from pflow.help.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
 
     usage = Usage(
         SENTENCE,

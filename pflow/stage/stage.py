@@ -116,8 +116,8 @@ class Stage:
 
             text = describe(self.name, node_class, interface)
         else:
-            from pflow.docs.of_node import usage_of_node
-            from pflow.docs.text import help_text
+            from pflow.help.node import usage_of_node
+            from pflow.help.text import help_text
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])
