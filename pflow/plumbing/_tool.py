@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from pflow import __version__
-from pflow.binding.given import Given, shorten
+from pflow.binding.given import Given
 from pflow.common import SOURCES
-from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import CHOICE, Flag
 from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.process.stdout import ClosedPipe, secure_standard_files
@@ -90,8 +90,7 @@ def set_members(document: Document, words: list[str]) -> None:
     """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Raises PflowError (2) for what is neither."""
     from pflow.jsontext import decode, encode
     from pflow.paths import parse_path
-    from pflow.types import Type
-    from pflow.values import from_text
+    from pflow.types import Type, from_text
 
     for word in words:
         key, equals, text = word.partition("=")

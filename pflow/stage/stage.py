@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow.binding.shared import Shared, check_written
-from pflow.binding.sources import Sources, check_stdin
+from pflow.binding.stage_sources import Sources, check_stdin
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.jsontext import encode
 from pflow.node import interface_of, version_of
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.stage.flags import Flags
     from pflow.stage.intake import Intake
