@@ -143,3 +143,9 @@ def bug_error(error: Exception) -> PflowError:
         found = PflowError(what, hint="--debug shows where; please report it", exit=BUG)
     found.__cause__ = error
     return found
+
+
+def shorten(text: str) -> str:
+    """A text for a message: its first 60 characters."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -9,8 +9,7 @@ from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import clean
-from pflow.types import Type
-from pflow.values import from_text
+from pflow.types import Type, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
