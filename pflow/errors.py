@@ -115,3 +115,9 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno is not None:
         return _BY_ERRNO.get(error.errno, FAILED)
     return FAILED
+
+
+def shorten(text: str) -> str:
+    """A text for a message: its first 60 characters."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -66,7 +66,7 @@ def main(words: list[str], closed: list[int]) -> int:
 
     flags = SentenceFlags(words[1:])
     if flags.wants_help:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
         from pflow.process.stdout import write_pieces
 
         write_pieces(1, [help_text(usage_of_sentence()).encode()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow.binding.wired_sources import TemplateSource
+from pflow.binding.sources import TemplateSource
 from pflow.catalog.kinds import find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
 
 _STEP = "pflow.export.runtime.step"
 _FLOW = "pflow.export.runtime.flow"

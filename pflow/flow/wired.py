@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph

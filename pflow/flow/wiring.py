@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph

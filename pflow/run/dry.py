@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import Constant
+from pflow.binding.sources import Constant
 from pflow.paths import write_path
 from pflow.stage.failure import say
 from pflow.stage.step import add_step, step_id

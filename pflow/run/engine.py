@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.binding.sources import AlternativeSource, TemplateSource
 from pflow.binding.values import Values
-from pflow.binding.wired_sources import AlternativeSource, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR

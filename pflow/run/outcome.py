@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.wired_sources import PathSource
+from pflow.binding.sources import PathSource
 from pflow.errors import PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.stdout import as_it_is

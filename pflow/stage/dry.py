@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow.binding.shared import Shared, check_written
-from pflow.binding.sources import Sources, check_stdin
+from pflow.binding.stage_sources import Sources, check_stdin
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.jsontext import encode
 from pflow.node import interface_of, version_of
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.stage.flags import Flags
     from pflow.stage.intake import Intake
@@ -116,8 +116,8 @@ class Stage:
 
             text = describe(self.name, node_class, interface)
         else:
-            from pflow.docs.of_node import usage_of_node
-            from pflow.docs.text import help_text
+            from pflow.help.node import usage_of_node
+            from pflow.help.text import help_text
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])

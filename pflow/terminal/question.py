@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import converted, shorten
+from pflow.binding.given import converted
+from pflow.errors import shorten
 from pflow.process.signals import Interrupted
 from pflow.terminal.columns import clean
-from pflow.types import Type
-from pflow.values import from_text
+from pflow.types import Type, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from pflow.binding.places import assign, has
-from pflow.binding.wired_sources import AlternativeSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, TemplateSource
 from pflow.errors import MISSING, PflowError
 from pflow.export.runtime.run import Run
 from pflow.export.runtime.step import Step
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.paths import Path
 
 _UNSET = object()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow.binding.given import shorten
 from pflow.catalog.kinds import find_kind
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.pipe.names import free_id, full_type, split_name
 from pflow.flow.pipe.parse import parse_chains

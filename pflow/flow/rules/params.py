@@ -10,8 +10,7 @@ from pflow.flow.written import INPUT, PARAM
 from pflow.interface import Item
 from pflow.jsontext import text_of
 from pflow.templates import is_reference
-from pflow.types import Type
-from pflow.values import from_text
+from pflow.types import Type, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import shorten
+from pflow.errors import shorten
 from pflow.flow.findings import Finding
 from pflow.flow.written import MAPPING
 from pflow.naming import nearest

@@ -95,7 +95,7 @@ def _retry(flow: Flow, said: dict[str, str]) -> Plain | None:
 def _set(flow: Flow, said: dict[str, str]) -> Plain | None:
     """Set a param that one step has, to a value that can be told from words around it."""
     from pflow.flow.wiring import wire
-    from pflow.values import from_text
+    from pflow.types import from_text
 
     plan, key = wire(flow), said["key"].replace("-", "_").replace(" ", "_")
     only = _step(flow, said["step"]) if "step" in said else None

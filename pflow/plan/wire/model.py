@@ -106,7 +106,7 @@ class Judge:
 
 def roots_of(source: Any) -> list[str] | None:
     """What the paths of a source begin with; None where it does not parse."""
-    from pflow.binding.wired_sources import parse_source
+    from pflow.binding.sources import parse_source
 
     is_list = isinstance(source, list) and bool(source) and all(isinstance(each, str) for each in source)
     if not is_list and not (isinstance(source, str) and source):
