@@ -183,9 +183,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     if not errors:
         return
     if len(errors) == 1:
-        error = errors[0]
-        what = f"cannot {act}: {error.place}: {error.rule}: {error.message}"
-        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
+        raise PflowError(f"cannot {act}: {errors[0].fault}", hint=errors[0].remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
