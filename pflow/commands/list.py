@@ -12,9 +12,9 @@ from pflow.commands._json import print_json
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved
 from pflow.process.stdout import write_pieces
-from pflow.stage.failure import say
 from pflow.terminal.colour import colour_of
 from pflow.terminal.columns import clean, in_ascii, is_utf8, shorten, table, terminal_width
+from pflow.terminal.messages import say
 
 _LONGEST = 24
 """Columns that the default of an input takes at most."""

@@ -11,7 +11,7 @@ from pflow.library.command import changed_commands_of, remove_commands
 from pflow.library.save import remove_flow
 from pflow.library.saved import find_saved, name_of, users_of
 from pflow.process.stdout import write_pieces
-from pflow.stage.failure import say, say_error
+from pflow.terminal.messages import say, say_error
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

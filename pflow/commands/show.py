@@ -22,9 +22,9 @@ from pflow.library.old import olds_of
 from pflow.library.saved import library_folder, name_of
 from pflow.plan.paste.pasted import pipe_of
 from pflow.process.stdout import write_pieces
-from pflow.stage.failure import say
 from pflow.terminal.colour import colour_of
 from pflow.terminal.columns import clean, in_ascii, is_utf8, terminal_width
+from pflow.terminal.messages import say
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 

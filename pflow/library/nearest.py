@@ -14,7 +14,7 @@ from pflow.errors import PflowError
 from pflow.library.saved import Saved
 from pflow.library.vectors import vectors_of
 from pflow.models.embed import configured
-from pflow.stage.failure import say
+from pflow.terminal.messages import say
 
 _SATURATION, _LENGTH = 1.2, 0.75
 """BM25's k1 and b."""

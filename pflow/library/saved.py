@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.binding.given import shorten
 from pflow.catalog.discovery import is_node_name
 from pflow.catalog.offered import FLOWS, offer
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.catalog.source import in_words, plain
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.jsonfile import parse_json
 from pflow.flow.load import load_file, read_text
 from pflow.flow.rules import check

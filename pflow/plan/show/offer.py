@@ -133,8 +133,7 @@ def _is_value(value: Any, named: Named) -> bool:
 
 def _typed(given: dict[str, Any], named: Named) -> Any:
     """The value in the type that the input has; None where it does not fit."""
-    from pflow.types import parse_type
-    from pflow.values import from_text
+    from pflow.types import from_text, parse_type
 
     try:
         return from_text(parse_type(given.get("type", "any"))[0], named.expanded)
