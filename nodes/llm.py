@@ -18,8 +18,9 @@ class Llm(Node):
 
     The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. Without --model
     and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small local model that
-    `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not set. With a schema the response is a value that was
-    checked against it. An answer that reached its token limit counts as one, and stderr says so.
+    `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not
+    set. With a schema the response is a value that was checked against it. An answer that reached its token limit
+    counts as one, and stderr says so.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own]  # what to ask

@@ -151,8 +151,7 @@ M
 }
 
 @test "no model at all is 78 and says the three ways to get one" {
-    # Without llm's plugins there is no embedded model either.
-    in_shells 'unset PFLOW_MODEL; LLM_LOAD_PLUGINS= LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
+    in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'
     [[ $stderr == *'pflow-shell[local]'* && $stderr == *PFLOW_MODEL* ]]
 }

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 from pflow.errors import PflowError
+from pflow.models import local
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, REPLY, OpenAIServer
 
