@@ -6,8 +6,8 @@ import click
 
 from pflow.commands._json import print_json
 from pflow.errors import USAGE, PflowError
-from pflow.process.report import say
 from pflow.process.stdout import write_pieces
+from pflow.terminal.messages import say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
