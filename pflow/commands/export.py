@@ -12,7 +12,7 @@ from pflow.flow.rules import check
 from pflow.flow.take import take_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.stage import failure
+from pflow.terminal.messages import say
 
 _HELP = """\
 Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.
@@ -54,7 +54,7 @@ def _checked(words: tuple[str, ...]) -> WiredFlow:
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)
     for said in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
-        failure.say("pflow export", said)
+        say("pflow export", said)
     errors = sum(not finding.is_warning for finding in findings)
     if errors:
         raise PflowError(

@@ -16,7 +16,7 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.node import pocketflow
-from pflow.stage import failure
+from pflow.terminal.messages import say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,7 +42,7 @@ def command(source: str, output: str | None) -> int:
     module = _run_file(file)
     flow = flow_from(_flow_in(module, name, file), vars(module))
     for warning in flow.warnings:
-        failure.say("pflow import", f"warning: {warning}")
+        say("pflow import", f"warning: {warning}")
     put(output, canonical_json(flow_to_ir(flow)).encode())
     return 0
 

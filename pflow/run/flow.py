@@ -15,8 +15,8 @@ from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine import Engine
 from pflow.run.step import copied
 from pflow.run.subflow import outputs_of, set_defaults
-from pflow.stage.failure import say
 from pflow.stage.main import leave
+from pflow.terminal.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
