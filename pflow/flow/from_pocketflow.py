@@ -97,7 +97,7 @@ class _Walk:
             )
         wanted = written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__)
         id_ = numbered(wanted, set(self.ids.values()))
-        step = Step(id_, self._type_of(inner), place=f"nodes[{len(self.flow.steps)}]")
+        step = Step(id_, self._type_of(inner), place=("nodes", len(self.flow.steps)))
         step.params = _plain(id_, self._params(node, inner, around), inner)
         tries = getattr(inner, "max_retries", 1)
         if tries > 1:

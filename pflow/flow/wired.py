@@ -44,7 +44,7 @@ class Reference:
 
     __slots__ = ("input", "is_item", "key", "path", "place", "places", "remedy", "role", "step", "trouble", "writes")
 
-    def __init__(self, step: str, place: str, key: str, path: Path) -> None:
+    def __init__(self, step: str, place: Path, key: str, path: Path) -> None:
         self.step = step
         self.place = place
         self.key = key

@@ -24,6 +24,6 @@ def saved_flows() -> list[Saved]:
 
 @cache
 def _say_once(text: str) -> None:
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     say("pflow", text)

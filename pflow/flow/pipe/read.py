@@ -105,7 +105,7 @@ class _Reader:
         taken = {draft.step.id for draft in self.drafts}
         for number, draft in enumerate(self.drafts):
             draft.step.id = draft.step.id or free_id(draft.step.type, taken)
-            draft.step.place = f"nodes[{number}]"
+            draft.step.place = ("nodes", number)
             taken.add(draft.step.id)
 
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:

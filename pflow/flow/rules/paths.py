@@ -67,7 +67,7 @@ def _texts(written: Any) -> Iterator[str]:
 def _check_targets(view: View) -> Iterator[Finding]:
     for wired in view.steps.values():
         for key, written in wired.step.output_mappings.items():
-            place = f"mappings.{wired.id}.output_mappings.{key}"
+            place = ("mappings", wired.id, "output_mappings", key)
             try:
                 path = parse_path(written)
             except ValueError as error:
