@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 
-_ANY = Type("any")
+_ANY, _TEXT = Type("any"), Type("str")
 _EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
 """Types of which a value of this very class is one."""
 
@@ -59,15 +59,19 @@ class Finder:
 
     __slots__ = ("is_soft", "item", "key", "places", "source", "type")
 
-    def __init__(self, key: str, source: Source, item: Item | None, *, is_soft: bool = False) -> None:
+    def __init__(
+        self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
+    ) -> None:
         self.key = key
         self.source = source
         self.item = item
-        self.type = item.type if item else _ANY
+        self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
         self.is_soft = is_soft
         self.places = tuple(map(write_path, source.paths)) if source.is_fixed else None
         if isinstance(source, Constant):
-            self.source = Constant(self.fitted(source.value), source.origin)
+            # a mapping that stands fast is a template without references
+            fixed = settle(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
+            self.source = Constant(fixed, source.origin)
 
     def find(self, store: Any) -> Any:
         """The value, as its type. Raises PflowError: 66 where a path leads nowhere, 65 where it does not fit."""
@@ -127,6 +131,7 @@ class Binding:
                 self.hidden.add(pipe.name)
             else:
                 mappings = {pipe.name: carried, **mappings}
+        self._has = {FLAG: flags, MAPPING: mappings, PARAM: params}
         self.sources: dict[str, Source] = {**mappings, **flags}
         self.hidden -= self.sources.keys()
         self.soft = soft
@@ -157,7 +162,7 @@ class Binding:
     def _make_finders(self) -> None:
         reads, sources = self.interface.reads, self.sources
         self.finders = [
-            Finder(key, source, reads.get(key), is_soft=key in self.soft)
+            Finder(key, source, reads.get(key), is_soft=key in self.soft, is_mapped=key in self._has[MAPPING])
             for key, source in sources.items()
             if not self.is_pretended(source.paths)
         ]
@@ -201,7 +206,7 @@ class Binding:
         self.params.update(overrides)
 
     def _set_stand_in(self, item: Item, source: Source | None) -> None:
-        """Set what stands in for a read that neither a flag, a mapping nor the store gives: a param, else its default."""
+        """Set what stands in for a read that nothing before it gives: a param, else its default."""
         if isinstance(source, Constant):
             self.stand_ins[item.name] = Finder(item.name, source, item).find({})
         elif source is not None:
@@ -257,7 +262,7 @@ class Binding:
         """The values of data flags that go into the store; not null where that is how a read is left unset."""
         reads = self.interface.reads
         return {
-            key: found[key]
+            key: _as_stored(reads.get(key), found[key])
             for key in self.stored
             if key in found and not (found[key] is None and key in reads and reads[key].default is None)
         }
@@ -268,9 +273,15 @@ class Binding:
         found |= {finder.key: finder.origins(store) for finder in [*self.late_stand_ins, *self.finders]}
         return found | {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
 
-    def rules(self, store: Collection[str]) -> dict[str, tuple[str, str]]:
-        """For each declared read the rule that gives it and where that finds it, as words; of the store by its keys."""
-        raise NotImplementedError
+    def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
+        """Where each read's value comes from, of a store with these keys; not those left at a param or a default."""
+        found = {}
+        for name in dict.fromkeys([*self.interface.reads, *self.sources]):
+            if name in self.sources:
+                found[name] = self.sources[name].origin
+            elif name not in self.hidden and name in keys:
+                found[name] = name
+        return found
 
     def find_params(self, store: Any) -> Any:
         """The params, those with templates in them too."""
@@ -284,3 +295,13 @@ def _is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
     """Whether a data flag also goes into the store. Of an open interface a flag that may be a param does not."""
     item = interface.reads.get(key)
     return key not in params if item is None else item.is_stored
+
+
+def _as_stored(item: Item | None, value: Any) -> Any:
+    """A data flag's value as the store holds it: a path whose bytes are not UTF-8 as those bytes."""
+    if item is not None and item.type.name == "path" and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(value)
+    return value

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.values import Values
 
 STAND_IN, FOUND, OWN = 0, 1, 2
 """Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
@@ -30,7 +29,7 @@ class StepStore(MutableMapping):  # type: ignore[type-arg]
 
     __slots__ = ("copies", "found", "reads", "removed", "shared", "start", "written")
 
-    def __init__(self, shared: dict[str, Any], start: Values) -> None:
+    def __init__(self, shared: dict[str, Any], start: Any) -> None:
         self.shared = shared
         self.start = start
         self.found: dict[str, Any] = {}

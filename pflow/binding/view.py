@@ -24,7 +24,15 @@ _PENDING = object()
 """The value of a key that nobody has asked for yet."""
 
 
-class NodeStore(MutableMapping, dict):  # type: ignore[type-arg]
+if TYPE_CHECKING:
+    _MutableDict = dict[str, Any]
+else:
+
+    class _MutableDict(MutableMapping, dict):
+        """A dict whose every method goes through the few that a class defines."""
+
+
+class NodeStore(_MutableDict):
     """A dict of what one node may read, each value taken when it is asked for.
 
     A key is what the node itself wrote, else what was found for it (flags, mappings), else the store's own, else a
@@ -95,13 +103,13 @@ class NodeStore(MutableMapping, dict):  # type: ignore[type-arg]
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
-    def __or__(self, other: Any) -> dict[str, Any]:
+    def __or__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
         return {**self, **other}
 
-    def __ror__(self, other: Any) -> dict[str, Any]:
+    def __ror__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
         return {**other, **self}
 
-    def __ior__(self, other: Any) -> NodeStore:  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> NodeStore:  # type: ignore[override]
         self.update(other)
         return self
 

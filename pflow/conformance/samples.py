@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pflow.interface import fresh
 from pflow.jsontext import text_of
-from pflow.stage.flags import parse_flags
-from pflow.stage.words import take_words
+from pflow.stage.flags import parse_flags, take_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

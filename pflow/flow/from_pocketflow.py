@@ -9,11 +9,12 @@ from pflow.binding.sources import TemplateSource
 from pflow.catalog.kinds import find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
-from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
+from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.rewrite import escaped
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 from pflow.paths import write_path
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

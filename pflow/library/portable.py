@@ -7,9 +7,9 @@ from copy import copy
 
 from pflow.catalog.kinds import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.subflow import FlowKind
 from pflow.library.names import saved_name
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from pflow.binding.places import check_place, has
+from pflow.binding.resolve import nothing_gives
 from pflow.binding.shared import check_written
 from pflow.binding.store import StepStore
 from pflow.errors import BAD_DATA, PflowError
@@ -13,7 +14,7 @@ from pflow.export.runtime.values import Values, given, mapped
 from pflow.interface import Interface
 from pflow.node import interface_of, pocketflow
 from pflow.paths import kind_of, parse_path
-from pflow.run.failure import in_words, nothing_gives
+from pflow.run.failure import in_words
 from pflow.run.storable import storable
 from pflow.stage.tries import run_node
 
@@ -104,7 +105,7 @@ class Step(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     def _work(self, shared: dict[str, Any]) -> tuple[StepStore, str | None]:
         values = self.values
-        store = StepStore(shared, values)  # type: ignore[arg-type]
+        store = StepStore(shared, values)
         store.found = values.find_reads(shared)
         for item in values.needed:
             if item.name not in store:

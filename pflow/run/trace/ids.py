@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.run.runs import number_of
-from pflow.stage.step import span_parts
+from pflow.stage.trace import span_parts
 
 
 def trace_id(run: str, traceparent: str) -> str:
