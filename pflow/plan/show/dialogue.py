@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.library.keep import AlreadySaved, keep
-from pflow.library.names import check_name
+from pflow.library.save import AlreadySaved, save_flow
+from pflow.library.saved import check_name
 from pflow.plan.show.editing import Edited, read_edited, text_of
 from pflow.plan.show.settled import Settled
 from pflow.plan.show.view import explained, findings_text, plan_text, show
@@ -107,12 +107,12 @@ class Dialogue:
     def _keep(self, name: str) -> bool:
         """Save it; a flow that has the name is asked about. Whether that is done."""
         try:
-            kept = keep(name, self.settled.flow)
+            kept = save_flow(name, self.settled.flow)
         except AlreadySaved as there:
             question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
-            kept = keep(name, self.settled.flow, replace=True)
+            kept = save_flow(name, self.settled.flow, replace=True)
         old = f"; the one before is {clean(kept.old)}" if kept.old else ""
         lines = [f"Saved as {clean(kept.file)}{old}", *map(clean, kept.notes), f"Run it by: pflow {clean(kept.name)}"]
         self.terminal.say("\n".join(lines) + "\n")
