@@ -47,7 +47,7 @@ def command(flow: tuple[str, ...]) -> int:
 
 def _find(names: Iterable[str]) -> dict[str, str]:
     """The file of each flow, by its name as it is saved. Raises PflowError (127) where one is none."""
-    from pflow.flow.subflow import flow_name, saved_flow
+    from pflow.catalog.flows import flow_name, saved_flow
     from pflow.flow.take import no_saved_flow
 
     found: dict[str, str] = {}

@@ -124,7 +124,7 @@ def _check(name: str, loaded: Loaded) -> None:
 
 def _check_command(name: str) -> None:
     """Raise PflowError (73) before anything is saved where no command can be made."""
-    from pflow.flow.subflow import flow_name, saved_flow
+    from pflow.catalog.flows import flow_name, saved_flow
     from pflow.library.command import check_command
     from pflow.library.names import file_of
 

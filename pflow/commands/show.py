@@ -46,7 +46,7 @@ def _file(name: str, *, is_old: bool) -> str:
     olds = olds_of(name)
     if is_old and olds:
         return olds[-1]
-    from pflow.flow.subflow import saved_flow
+    from pflow.catalog.flows import saved_flow
     from pflow.flow.take import no_saved_flow
 
     file = saved_flow(name)
@@ -79,13 +79,15 @@ def _print_text(file: str, name: str, when: str) -> int:
 
     from pflow.flow.load import load_text, read_text
     from pflow.flow.rules import check
+    from pflow.flow.subflow import FlowCatalog
     from pflow.flow.wiring import wire
     from pflow.library.names import library_folder
     from pflow.process.stdout import write_pieces
     from pflow.stage import failure
     from pflow.terminal.columns import in_ascii, is_utf8
 
-    loaded = load_text(read_text(file, f"the flow '{file}'"), file, library_folder())  # an older one was there too
+    catalog = FlowCatalog(library_folder())  # an older version was there too
+    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
     loaded.flow.name = loaded.flow.name or name
     plan = wire(loaded.flow)
     findings = check(plan, loaded.findings)
@@ -98,9 +100,9 @@ def _print_text(file: str, name: str, when: str) -> int:
 
 
 def _text(plan: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
+    from pflow.catalog.flows import flow_name
     from pflow.explain.account import explain
     from pflow.explain.text import brief_text
-    from pflow.flow.subflow import flow_name
     from pflow.library.command import commands_of
     from pflow.terminal.colour import colour_of
     from pflow.terminal.columns import clean, terminal_width

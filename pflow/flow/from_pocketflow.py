@@ -11,6 +11,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
 from pflow.flow.rewrite import escaped
+from pflow.flow.subflow import FlowCatalog
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 from pflow.paths import write_path
@@ -60,6 +61,7 @@ class _Walk:
         self.ids: dict[tuple[int, ...], str] = {}
         self.todo: list[tuple[Any, _Around]] = []
         self.flow = Flow([], [])
+        self.flow.catalog = FlowCatalog()
         self.flow.name = name
         self._enter(root, None)
         for node, around in self.todo:

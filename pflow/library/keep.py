@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.flows import flow_name, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
-from pflow.flow.subflow import flow_name, forget_plans, saved_flow
 from pflow.library.held import held
 from pflow.library.names import check_name, file_of, library_folder
 from pflow.library.old import copy_old, move_old
@@ -114,8 +114,7 @@ def _write(file: str, data: bytes, *, is_new: bool) -> None:
 
 
 def _tell_others() -> None:
-    """What this process knows of saved flows, and what TAB offers, is old now."""
+    """What TAB offers is old now."""
     from pflow.library.library import offer_saved
 
-    forget_plans()
     offer_saved()

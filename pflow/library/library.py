@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.errors import PflowError, exit_code
-from pflow.flow.subflow import SUFFIX, flow_name, saved_flow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

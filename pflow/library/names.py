@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.discovery import is_node_name
+from pflow.catalog.flows import SUFFIX, flow_name
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.catalog.source import plain
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.flow.subflow import SUFFIX, flow_name
 
 LONGEST = 100
 """Letters of a name: with what old versions and drafts add, it is still a file's name everywhere."""

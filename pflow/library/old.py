@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.flows import SUFFIX, flow_name
 from pflow.catalog.registry import data_directory
 from pflow.catalog.source import plain
-from pflow.flow.subflow import SUFFIX, flow_name
 from pflow.library.held import make_folder
 from pflow.library.names import library_folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.subflow import FlowKind

@@ -28,10 +28,11 @@ def _is(type: str, name: str, user: Saved) -> bool:
 def _fault(file: str) -> str:
     from pflow.flow.load import load_file
     from pflow.flow.rules import check
+    from pflow.flow.subflow import FlowCatalog
     from pflow.flow.wiring import wire
 
     try:
-        loaded = load_file(file)
+        loaded = load_file(file, FlowCatalog())
         findings = check(wire(loaded.flow), loaded.findings)
     except PflowError as error:
         return error.message

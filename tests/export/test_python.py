@@ -14,6 +14,7 @@ from pflow.export import EXPORTERS
 from pflow.export.code import Names, call, write
 from pflow.export.embed import closure, imports_of, literal, packages_of
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, edge, node, reads
 from tests.export.running import BIN, environment, export, lay_out, only_pocketflow, run, store_of
@@ -21,7 +22,7 @@ from tests.export.running import BIN, environment, export, lay_out, only_pocketf
 
 def python(flow, folder="."):
     text = json.dumps(flow) if isinstance(flow, dict) else flow
-    return EXPORTERS["python"](wire(load_text(text, "flow", directory=str(folder)).usable()))
+    return EXPORTERS["python"](wire(load_text(text, "flow", FlowCatalog(str(folder))).usable()))
 
 
 def top(flow):
