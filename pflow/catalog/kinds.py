@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
 from pflow.errors import BAD_DATA, PflowError, exit_code
 
@@ -133,6 +135,16 @@ def find_kind(type: str) -> Kind | None:
 def forget_kinds() -> None:
     """Look for every node anew: the environment, or a file, has changed."""
     _found.clear()
+
+
+def add_class(name: str, node: Any) -> None:
+    """Let a name stand for a class of this process, whatever else has it."""
+    from pflow.node import interface_of, version_of
+
+    kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
+    kind._class, kind._interface, kind._version = node, interface_of(node), version_of(node)
+    kind._interface.flow_safe = bool(getattr(node, "flow_safe", False))
+    _found[name] = kind
 
 
 def _find(type: str) -> Kind | None:

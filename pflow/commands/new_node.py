@@ -105,7 +105,7 @@ def _write(file: str, text: str, *, is_program: bool) -> None:
 def _tell(name: str, file: str, directory: str | None) -> None:
     """Print the path; to a person, what to do with it."""
     from pflow.process.stdout import write_pieces
-    from pflow.stage.failure import write_stderr
+    from pflow.terminal.messages import write_stderr
 
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):

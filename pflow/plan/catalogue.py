@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.catalog.kinds import Kind
     from pflow.interface import Interface, Item
-    from pflow.library.library import Saved
+    from pflow.library.saved import Saved
 
 ROOM = 24_000
 """Characters of the catalogue; past them, those that matter."""
@@ -49,7 +49,7 @@ class _Entry:
 
 def room_for(model: Model) -> int:
     """How many characters of catalogue a model is told."""
-    from pflow.models.capable import is_small
+    from pflow.models.choose import is_small
 
     return _ROOM_SMALL if is_small(model) else ROOM
 

@@ -7,14 +7,14 @@ import sys
 from pflow import __version__
 from pflow.binding.given import Given
 from pflow.common import SOURCES
-from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
+from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
 from pflow.help.usage import CHOICE, Flag
 from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.process.stdout import ClosedPipe, secure_standard_files
-from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
+from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class Tool:
         except ClosedPipe:
             die_of_closed_pipe()
         except Interrupted as interrupted:
-            failure.say(self.program, f"cannot finish: {interrupted.message}")
+            say(self.program, f"cannot finish: {interrupted.message}")
             die_of(interrupted.signal)
         except PflowError as error:
-            failure.say_error(self.program, error, debug=False)
+            say_error(self.program, error, debug=False)
             return error.exit
         except Exception as error:
-            bug = failure.from_bug(error)
-            failure.say_error(self.program, bug, debug=False)
+            bug = bug_error(error)
+            say_error(self.program, bug, debug=False)
             return bug.exit
 
     def _tell(self, word: str) -> int:

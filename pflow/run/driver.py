@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
-from pflow.process.exits import end_in_order, hand_on_failed
+from pflow.process.exits import end_in_order
 from pflow.run.failure import StepFailed
 from pflow.run.flags import INPUT, FlowFlags
 from pflow.run.words import RunFlags, has_separator, own_items, split
-from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.stage.step import add_step, step_id
+from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pflow.flow.findings import Finding
@@ -46,25 +47,38 @@ class Driver:
         self.debug = "--debug" in words
         return end_in_order(lambda: self._run(words), self._fail)
 
-    def run_flow(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None) -> int:
-        """As `run`, of a flow that is there already: its words are all flags.
+    def run_flow(
+        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None
+    ) -> int:  # fmt: skip
+        """As `run`, of the flow that `make` gives: its words are all flags.
 
         `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
         """
         self.output = Output(words)
         self.debug = "--debug" in words
-        return end_in_order(lambda: self._run_loaded(flow, words, pinned or {}), self._fail)
+        return end_in_order(lambda: self._run_made(make(), words, pinned or {}), self._fail)
+
+    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any]) -> int:
+        if asks_for_help(words):
+            from pflow.flow.wiring import wire
+            from pflow.run.help import help_of
+
+            return self._say_help(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+        return self._run_loaded(flow, words, pinned)
 
     def _run(self, words: list[str]) -> int:
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            if self.output.is_closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-            self.output.write([run_help(split(words)[0]).encode()])
-            return 0
+            return self._say_help(run_help(split(words)[0]))
         flow_words, flag_words = split(words)
         return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_taken=flow_words == ["-"])
+
+    def _say_help(self, text: str) -> int:
+        if self.output.is_closed:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        self.output.write([text.encode()])
+        return 0
 
     def _run_loaded(
         self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_taken: bool = False
@@ -112,11 +126,11 @@ class Driver:
         """Say it on stderr, hand an error document on, and give the exit code."""
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
-        failure.say_error(where, error, debug=self.debug)
+        say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()
             add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
-            hand_on_failed(self.output, document, step, node, error)
+            self.output.write_error(document, step, node, error)
         return error.exit
 
 
@@ -148,7 +162,7 @@ def _taken(words: list[str]) -> Loaded:
     is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
     if not is_file:
         return take_flow(words)
-    from pflow.process.lock import HeldSignals
+    from pflow.process.signals import HeldSignals
 
     held = HeldSignals()
     try:
@@ -172,9 +186,9 @@ def checked(flow: Flow) -> WiredFlow:
 def _say_warnings(warnings: list[str]) -> None:
     """Say the first few: who runs a flow every day does not want to hear them all."""
     for warning in warnings[:MOST_WARNINGS]:
-        failure.say(PROGRAM, warning)
+        say(PROGRAM, warning)
     if len(warnings) > MOST_WARNINGS:
-        failure.say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+        say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
 
 
 def refuse_errors(findings: list[Finding], act: str = "run") -> None:
@@ -185,7 +199,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     if len(errors) == 1:
         raise PflowError(f"cannot {act}: {errors[0].fault}", hint=errors[0].remedy, exit=BAD_DATA)
     for error in errors:
-        failure.say(f"pflow {act}", str(error))
+        say(f"pflow {act}", str(error))
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 

@@ -7,11 +7,11 @@ from pflow.binding.values import Values
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
+from pflow.node import pocketflow
 from pflow.run.failure import StepFailed, failure_of
-from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
 from pflow.run.step import StepNode, is_direct
-from pflow.stage.failure import sayable
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """Values that go over those of the flow, by step and name."""
 
 
-class Engine(Flow):
+class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A plan made ready to run: `Engine(plan, context).run(shared)` works on a dict and returns the last action.
 
     Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
@@ -133,7 +133,7 @@ class Engine(Flow):
 
     def _note_failure(self, shared: Any, failure: StepFailed) -> None:
         """Put it at ID.error. Raises the failure itself where something else is in the way there."""
-        about = {"exit": failure.exit, "message": sayable(failure.message)}
+        about = {"exit": failure.exit, "message": encodable(failure.message)}
         try:
             self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
         except PflowError:

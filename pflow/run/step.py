@@ -16,13 +16,12 @@ from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
 from pflow.run.failure import failure_of
-from pflow.run.flow import copied
 from pflow.run.storable import storable
 from pflow.run.work import Work
-from pflow.stage.failure import sayable
 from pflow.stage.places import as_stored
 from pflow.stage.step import usage_of
 from pflow.stage.tries import run_node
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error)
-            work.more = {"exit": failure.exit, "message": sayable(failure.message)}
+            work.more = {"exit": failure.exit, "message": encodable(failure.message)}
             self._note_end(visit, begun, work)
             raise failure from error
         if recorder is not None:
@@ -212,6 +211,13 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 _FEW = 100
 """How many different sets of reads or writes of one step are remembered."""
+
+
+def copied(node: Any) -> Any:
+    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
+    new = object.__new__(node.__class__)
+    new.__dict__ = node.__dict__.copy()
+    return new
 
 
 def is_direct(wired: WiredStep, node: Any) -> bool:

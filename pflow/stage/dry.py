@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.paths import write_path
-from pflow.stage.failure import write_stderr
+from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

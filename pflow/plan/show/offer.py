@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.library.library import Saved
     from pflow.library.named import Named
+    from pflow.library.saved import Saved
 
 
 class Offer:
@@ -65,7 +65,7 @@ def _meant(sentence: str, there: list[Saved]) -> Offer | None:
     abouts = [About(saved.name, saved.description) for saved in there]
     if not abouts:
         return None
-    name = next((match.about.name for match in nearest(sentence, abouts) if match.is_meant), None)
+    name = next((match.about.name for match in nearest(sentence, abouts) if match.score > 0.65), None)
     if name is None:
         return None
     saved = next(saved for saved in there if saved.name == name)
