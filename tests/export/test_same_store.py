@@ -6,6 +6,7 @@ import pytest
 
 from pflow.flow.hash import flow_hash
 from pflow.flow.load import load_file
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES
@@ -27,7 +28,7 @@ def test_exported_python_ends_with_the_store_and_is_imported_as_the_same_flow(tm
     back = tmp_path / "back.pflow.json"
     done = run([str(BIN / "pflow"), "import", "-o", str(back), f"{file}:flow"], case, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert flow_hash(wire(load_file(str(back)).usable())) == flow_hash(wire(flow))
+    assert flow_hash(wire(load_file(str(back), FlowCatalog()).usable())) == flow_hash(wire(flow))
     assert store_of(run([sys.executable, str(file), "-j", *case.flags], case, tmp_path)) == case.store
 
 
