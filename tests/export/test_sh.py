@@ -11,7 +11,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.export import exporter
-from pflow.export._sh_words import Unsayable, constant, quoted
+from pflow.export._sh_flags import Unsayable, constant, quoted
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from pflow.interface import Item
