@@ -97,7 +97,7 @@ class Execution:
         there = self.document.keys()
         for key in there:
             if keys is None or key in keys:
-                self.shared[key] = self.original[key] = self.document.get(key)
+                self.shared[key] = self.original[key] = self.document[key]
 
     def _note(self, targets: list[tuple[Target, Any]], answers: dict[str, Any]) -> None:
         """Note in the snapshot what was given from outside; a flag counts before what came by the pipe."""

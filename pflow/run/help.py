@@ -63,11 +63,16 @@ def run_help(words: list[str]) -> str:
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
             raise no_such_kind(step.step.type)
+    name = _saved_name(words)
+    return help_of(wired, f"pflow {name} [FLAG]…" if name else "")
+
+
+def help_of(wired: WiredFlow, synopsis: str = "") -> str:
+    """The help for a flow that is there already."""
     usage = usage_of_run(wired)
     usage.summary = clean(wired.flow.description) or usage.summary
-    if name := _saved_name(words):
-        usage.synopsis = (f"pflow {name} [FLAG]…",)
-        usage.examples = ()
+    if synopsis:
+        usage.synopsis, usage.examples = (synopsis,), ()
     return "\n".join(map(clean, help_text(usage).split("\n")))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.places import find
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.interface import fresh
@@ -111,7 +112,7 @@ def carry_in(wired: WiredFlow, document: Document, given: dict[str, Any]) -> dic
     if last is None or name in given:
         return {}
     if name is not None:
-        given[name] = None if last in document.header.get("dry", []) else document.look_up(parse_path(last))
+        given[name] = None if last in document.header.get("dry", []) else find(document, parse_path(last))
         return {name: last}
     if not _takes_pipe(wired, given):
         return {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.stage_sources import from_environment
+from pflow.binding.places import find
+from pflow.binding.resolve import from_environment
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
@@ -73,7 +74,7 @@ class Snapshot:
     def note_piped(self, wired: WiredFlow, document: Document, store: dict[str, Any], *, kind: str) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
         if kind == RAW:
-            self.inject_piped(("stdin",), document.get("stdin"))
+            self.inject_piped(("stdin",), document["stdin"])
             return
         secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
@@ -87,7 +88,7 @@ class Snapshot:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                self.inject_piped((id, key), document.look_up(parse_path(last)))
+                self.inject_piped((id, key), find(document, parse_path(last)))
 
     def as_json(self, flow_hash: str) -> dict[str, Any]:
         """As RunLog.write_snapshot takes it: there bytes become {"$bytes": …}."""
