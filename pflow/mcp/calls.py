@@ -22,7 +22,7 @@ from pflow.mcp.process import Child
 from pflow.mcp.result import Result, done, failed, result_of
 from pflow.mcp.schema import check_arguments
 from pflow.run.runs import parse_event
-from pflow.stage.events import write_lines
+from pflow.stage.trace import write_lines
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import write_stderr
 

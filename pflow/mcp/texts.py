@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document, load_text
 from pflow.flow.pipe import is_pipe
 from pflow.flow.rules import check as check_rules
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.paste.pasted import pipe_of
@@ -21,7 +22,7 @@ from pflow.terminal.messages import say
 def check(flow: Any) -> dict[str, Any]:
     """What is wrong with a flow: its IR, or a text that is IR or pipe syntax.
 
-    A step that is a flow's file is reported as a type that does not exist (`take_no_paths`).
+    A step that is a path to a flow is reported as a type that does not exist (`FlowCatalog.opens_files`).
     """
     try:
         loaded, findings = _load(flow)
@@ -60,7 +61,8 @@ def forms_of(flow: Flow) -> dict[str, Any]:
 
 def _load(flow: Any) -> tuple[Flow, list[Finding]]:
     """The flow, wired and checked. Raises PflowError where it does not parse."""
-    loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
+    catalog = FlowCatalog()
+    loaded = load_text(flow, "the flow", catalog) if isinstance(flow, str) else load_document(flow, "the flow", catalog)
     warnings = [Finding("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
     found = check_rules(wire(loaded.flow), loaded.findings)
     return loaded.flow, [*warnings, *(_about_files(loaded.flow, each) for each in found)]

@@ -1,8 +1,12 @@
-"""A stage's entry in the trace, and the span that it is in a wider trace."""
+"""A stage in the trace: its entry in the header, the span that it is in a wider trace, PFLOW_TRACE's events."""
 
 from __future__ import annotations
 
 import os
+import time
+
+from pflow.jsontext import encode
+from pflow.terminal.messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,3 +59,30 @@ def span_parts(traceparent: Any) -> list[str]:
     parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
     is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
     return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
+
+
+def write_event(program: str, event: str, about: dict[str, Any]) -> None:
+    """Append one event where PFLOW_TRACE says: 1 is stderr, a directory gets a file a process, else it is a file.
+
+    A trace that cannot be written is a warning: tracing never fails a run.
+    """
+    write_lines(program, encode({"v": 1, "event": event, "time": time.time(), "pid": os.getpid(), **about}) + b"\n")
+
+
+def write_lines(program: str, line: bytes) -> None:
+    """The same for events that are lines already, several perhaps."""
+    target = os.environ["PFLOW_TRACE"]
+    try:
+        if target == "1":
+            os.write(2, line)
+            return
+        if target.endswith("/") or os.path.isdir(target):
+            os.makedirs(target, 0o700, exist_ok=True)
+            target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, line)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        say(program, f"warning: cannot write the trace to '{target}': {error.strerror}")

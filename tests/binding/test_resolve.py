@@ -2,28 +2,35 @@
 
 import pytest
 
-from pflow.binding.stage_sources import ABSENT, Sources, check_stdin
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
+from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, check_stdin
+from pflow.stage.stage import bind
 
 
 def node(*lines: str) -> Interface:
     return parse_interface("\n".join(["Interface:", *lines]))
 
 
-def sources(interface: Interface, words: list[str], store: dict, last: str | None = None, **header) -> Sources:
-    document = Document({"v": 1, **header} if last is None else {"v": 1, "last": last, **header})
-    for key, value in store.items():
-        document.set(key, value)
-    return Sources(interface, parse_flags(words, interface), Intake(document, STORE, []))
+class Found:
+    """What a stage of this interface starts with: values, where they came from, what is stored, params."""
+
+    def __init__(self, interface: Interface, words: list[str], store: dict, last: str | None = None, **header) -> None:
+        document = Document({"v": 1, **header} if last is None else {"v": 1, "last": last, **header})
+        for key, value in store.items():
+            document.set(key, value)
+        binding = bind(interface, parse_flags(words, interface), document)
+        view = binding.open(document)
+        self.values = {key: view[key] for key in view if key in interface.reads or key in view.found}
+        self.origins = binding.origins_in_words([*document, *(str(place[0]) for place in binding.pretended)])
+        self.stored = binding.data(view.found)
+        self.params = binding.find_params(document)
 
 
-def find(*args, **kwargs):
-    return sources(*args, **kwargs).find_all()
+find = Found
 
 
 ORDER = node('- Reads: shared["text"]: str = "default" [pipe]')
@@ -109,8 +116,8 @@ def test_an_explicit_read_has_its_default():
 
 def test_a_read_whose_default_is_null_is_left_out_when_nothing_gives_it():
     interface = node('- Reads: shared["a"]: str = null', '- Reads: shared["b"]: any = null')
-    inputs = find(interface, [], {"a": None, "b": None})
-    assert (inputs.values, inputs.stored) == ({}, {})
+    assert find(interface, [], {}).values == {}
+    assert find(interface, [], {"a": None, "b": None}).values == {"a": None, "b": None}
 
 
 def test_null_is_no_value_of_a_read_that_is_required():
@@ -254,7 +261,7 @@ def test_what_a_dry_stage_would_write_counts_as_present():
     interface = node('- Reads: shared["a"]: str', '- Reads: shared["b"]: int [pipe]', '- Reads: shared["c"]: int')
     inputs = find(interface, ["--c=$x"], {}, "out.y", dry=["a", "out.y", "x"])
     assert inputs.values == {}
-    assert inputs.origins == {"a": "a", "b": "out.y", "c": "x"}
+    assert inputs.origins == {"a": "a", "b": "out.y", "c": "--c (x)"}
 
 
 def test_what_no_dry_stage_would_write_is_still_missing():
@@ -312,16 +319,10 @@ def test_no_bytes_at_all_are_nobodys_input():
     assert stdin_outcome(UNPIPED, ["--allow-empty"], RAW, size=0) == 0
 
 
-def test_absent_is_never_given_to_a_node():
-    interface = node('- Reads: shared["a"]: any = null', '- Reads: shared["b"]: any = null', "- Params: c: int")
-    inputs = find(interface, ["--a=$n"], {"n": None, "b": None})
-    assert ABSENT not in [*inputs.values.values(), *inputs.params.values(), *inputs.stored.values()]
-
-
 def test_a_flag_that_nobody_declared_may_wait_for_a_dry_stage_too():
     inputs = find(Interface(), ["--a=$x", "--b=1"], {}, dry=["x"])
     assert inputs.values == inputs.params == {"b": "1"}
-    assert inputs.origins == {"a": "--a", "b": "--b"}
+    assert inputs.origins == {"a": "--a (x)", "b": "--b"}
 
 
 def test_map_in_reaches_a_node_without_an_interface():

@@ -121,7 +121,7 @@ def test_a_write_that_something_else_is_in_the_way_of_is_refused():
     proxy = NodeAwareSharedStore({"a": "text"}, {}, {"mine": "a.b"})
     with pytest.raises(PflowError) as caught:
         proxy["mine"] = 1
-    assert (caught.value.exit, str(caught.value)) == (65, "cannot write 'a.b': 'a' is a str")
+    assert (caught.value.exit, str(caught.value)) == (65, "cannot write 'a.b': 'a' is a str, not an object")
 
 
 def test_a_key_without_a_mapping_is_the_stores_own():
