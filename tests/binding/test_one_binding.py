@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.export import exporter
-from pflow.flow.load import load_text
-from pflow.flow.wiring import wire
 from pflow.run.context import Context
 from pflow.run.engine import Engine
 from pflow.run.record import Recorder
+from tests.run.flows import plan_of
 from tests.stage.running import run as run_stage
 
 KEYS = "abcd"
@@ -115,7 +114,7 @@ def in_stages(flow, store, nodes):
 def in_the_engine(flow, store, *, is_traced):
     store = copy.deepcopy(store)
     context = Context(recorder=Recorder(lambda line: None) if is_traced else None)
-    Engine(wire(load_text(json.dumps(ir_of(flow)), "test", ".").usable()), context).run(store)
+    Engine(plan_of(ir_of(flow)), context).run(store)
     return store
 
 
@@ -134,7 +133,7 @@ def test_a_flow_leaves_the_store_of_plain_pocketflow_as_stages_and_as_steps(node
 def test_so_does_each_export(nodes, target, flow, store, tmp_path_factory):
     flow = [("both", [("set", key, value) for key, value in store.items()]), *flow]
     file = tmp_path_factory.mktemp(target) / f"flow.{target}"
-    file.write_text(exporter(target).export(wire(load_text(json.dumps(ir_of(flow)), "test", ".").usable())))
+    file.write_text(exporter(target).export(plan_of(ir_of(flow))))
     program = {"python": [sys.executable, str(file), "-j"], "sh": ["sh", str(file)]}[target]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
