@@ -41,14 +41,20 @@ class Line:
 
 
 def lines() -> list[Line]:
-    """Every node, also what another keeps from being one, or a fault; then every saved flow."""
-    remembered = Remembered(len(_Read.__slots__))
-    listed = [_line(found, remembered) for found in list_nodes()]
-    remembered.save()
+    """All nodes, including shadowed and broken ones; then all saved flows."""
+    listed = node_lines()
     from pflow.flow.subflow import saved_flows
 
     flows = (find_kind(f"flow:{name}") for name in saved_flows())
     return [*listed, *(_line_of_flow(kind) for kind in flows if kind is not None)]
+
+
+def node_lines() -> list[Line]:
+    """All nodes, including shadowed and broken ones."""
+    remembered = Remembered(len(_Read.__slots__))
+    listed = [_line(found, remembered) for found in list_nodes()]
+    remembered.save()
+    return listed
 
 
 def offer_lines(listed: list[Line]) -> None:
