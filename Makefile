@@ -58,15 +58,14 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
 	echo 'make check: passed'
 
-bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel; and TAB
+bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
-	@$(WHEEL_VENV)/bin/python tests/bench/tab.py
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then .ci/local-model $(VENV); fi; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
-generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
+generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
 	@$(VENV)/bin/python -m pflow.docs.generate
 
 clean: ## remove everything that make has made

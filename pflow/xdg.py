@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 
-
 _LARGEST_CACHED = 1 << 24
 """Bytes that are read of a file of the cache at most."""
 

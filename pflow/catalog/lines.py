@@ -6,8 +6,7 @@ import os
 
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.catalog.header import interpreter_fault, program_interface
-from pflow.catalog.kinds import FLOW, Kind, find_kind, read_python
-from pflow.catalog.offered import FLOWS, NODES, offer
+from pflow.catalog.kinds import Kind, find_kind, read_python
 from pflow.catalog.remembered import Remembered, stamp
 from pflow.catalog.source import in_words
 from pflow.errors import PflowError
@@ -55,13 +54,6 @@ def node_lines() -> list[Line]:
     listed = [_line(found, remembered) for found in list_nodes()]
     remembered.save()
     return listed
-
-
-def offer_lines(listed: list[Line]) -> None:
-    """Let shells that complete names know of the nodes and flows."""
-    there = [line for line in listed if line.is_there]
-    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
-    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
 
 
 class _Read:

@@ -83,7 +83,7 @@ class SentenceFlags:
         if not word.startswith("-") or len(word) == 1:
             before = self.run[-1] if self.run else ""
             if not before.startswith("--") or "=" in before:
-                from pflow.binding.given import shorten
+                from pflow.errors import shorten
 
                 what = (
                     f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and what follows flags"

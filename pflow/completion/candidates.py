@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pflow.completion import names
 from pflow.completion.line import Typed, split
-from pflow.completion.table import read_table
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Argument, Flag, Usage
 
@@ -73,7 +72,7 @@ class _Driver:
     def __init__(self, line: Typed, words: list[str]) -> None:
         self.line = line
         self.words = words
-        self.table = read_table()
+        self.table = names.read_table()
 
     def answer(self) -> Answer:
         words, word = self.words, self.line.word
@@ -154,7 +153,7 @@ def usage_of_type(name: str) -> Usage:
     if found is None:
         return _usage_of_flow(name)
     if found.origin == TOOL:
-        return read_table()[f"pflow-{found.name}"]
+        return names.read_table()[f"pflow-{found.name}"]
     from pflow.catalog.kinds import Kind
 
     try:
@@ -179,7 +178,7 @@ def _usage_of_flow(name: str) -> Usage:
         usage.flags.append(
             Flag((flag,), about.get("description", ""), group=kinds.INPUTS, values=values, choices=type.choices)
         )
-    usage.flags += read_table()["pflow run"].flags
+    usage.flags += names.read_table()["pflow run"].flags
     return usage
 
 
@@ -190,27 +189,31 @@ class _Read:
         self.by_name = {name: flag for flag in reversed(flags) for name in flag.names}
         self.given: set[Flag] = set()
         self.others: list[int] = []
-        self.waiting: Flag | None = None
         self.is_ended = False
+        waiting: Flag | None = None
         for at, word in enumerate(words):
-            if self.waiting is not None:
-                self.waiting = None
+            if waiting is not None:
+                waiting = None
             elif self.is_ended or word[:1] != "-" or word == "-":
                 self.others.append(at)
             elif word == "--":
                 self.is_ended = True
             else:
-                self._take(word)
+                waiting = self._take(word)
+        self.waiting = waiting
 
-    def _take(self, word: str) -> None:
+    def _take(self, word: str) -> Flag | None:
+        """Take a flag, or a bundle of letters; the flag that wants the next word as its value."""
         name, equals, _ = word.partition("=")
+        flag = None
         for each in [name] if word.startswith("--") else [f"-{letter}" for letter in word[1:]]:
             flag = self.find(each)
             if flag is None:
-                return
+                return None
             self.given.add(flag)
-            if flag.values and not equals and name.endswith(each[1:]):
-                self.waiting = flag
+            if flag.values and not name.endswith(each[1:]):
+                return None  # the rest of the bundle is its value
+        return flag if flag and flag.values and not equals else None
 
     def find(self, name: str) -> Flag | None:
         name = name.replace("_", "-")
@@ -257,7 +260,7 @@ def _values(taker: Flag | Argument, word: str, kept: int) -> Answer:
         choices = ("true", "false")
     typed = word[kept:]
     found = [Candidate(VALUES, choice) for choice in choices]
-    if "/" not in typed:
+    if "/" not in typed or taker.values not in _FILES:
         for group, pairs in _NAMED[taker.values]().items() if taker.values in _NAMED else ():
             found += _named(group, pairs)
     if taker.values in _FILES:

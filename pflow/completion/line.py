@@ -77,7 +77,7 @@ def split(text: str, *, breaks: str = "", is_flow: bool = False) -> Typed:
         elif char in ends:
             typed.end(char, at)
             if is_flow and char in _SEPARATORS:
-                typed.words.append(char)
+                typed.words.append(";" if char == "\n" else char)
         else:
             typed.add(char, at - 1)
             if char in breaks:  # readline leaves @ and $ in the word that they begin

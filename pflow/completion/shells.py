@@ -76,18 +76,18 @@ def _end_in_flow(candidate: Candidate, flow: Typed) -> str:
 
 
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
-    """How many characters of the word stay; then a line for each group: tag, title, suffix, -l, values and lines."""
+    """How many characters of the word stay; then groups: tag, title, two options of compadd's, values and lines."""
     line = split(text)
     found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
     names = [each.value.removesuffix("=") for each in found.candidates]
     shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
     rows = []
-    for name, text, each in zip(names, shown, found.candidates, strict=True):
-        value, suffix = name, "" if each.is_open else " "
+    for text, each in zip(shown, found.candidates, strict=True):
+        value, suffix = (each.value[:-1], each.value[-1]) if each.is_open else (each.value, "")
         if found.flow is not None:
-            value, suffix = quoted(name, found.flow.quote), _end_in_flow(each, found.flow)
-        rows.append(([each.group, "=" if name != each.value else suffix], [value, text]))
+            value, suffix = quoted(value, found.flow.quote), suffix or _end_in_flow(each, found.flow)
+        rows.append(([each.group, f"-qS{suffix}" if suffix else ""], [value, text]))
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
         cells = [cell for _, pair in run for cell in pair]

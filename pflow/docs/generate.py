@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from pflow.catalog.source import read_interface
+from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
-from pflow.stage import failure
+from pflow.terminal.messages import say_error
 
 ROOT = Path(__file__).parent.parent.parent
 
 # Every line costs each stage its time: what a launcher imports is all that it does.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
-
-# Every node has a file for bash, which looks for completions by a command's name.
-LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
 
 INTERFACE_HINT = "the docstring of its class has a line 'Interface:', and one item a line after it"
 
@@ -60,14 +57,13 @@ def launchers(root: Path) -> dict[str, str]:
 def table(root: Path) -> dict[str, str]:
     """What the completer knows of all that is no node: nodes say it themselves."""
     from pflow.commands._usages import typed
-    from pflow.completion.table import FILE, table_text
 
-    return {FILE: table_text(usage for usage in typed(str(root)) if not usage.is_node)}
+    return {TABLE: table_text(usage for usage in typed(str(root)) if not usage.is_node)}
 
 
 def man_pages(root: Path) -> dict[str, str]:
     from pflow.commands._usages import usages
-    from pflow.docs.man.pages import files
+    from pflow.help.man import files
 
     return files(usages(str(root)))
 
@@ -160,7 +156,7 @@ def main(arguments: list[str]) -> int:
     try:
         lines = check(ROOT) if arguments else generate(ROOT)
     except PflowError as error:
-        failure.say_error("pflow.docs.generate", error, debug=False)
+        say_error("pflow.docs.generate", error, debug=False)
         return error.exit
     for line in lines:
         print(line)

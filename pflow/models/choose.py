@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
-from pflow.catalog.offered import MODELS, offer
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.list import keep_models
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _models() -> dict[str, Model]:
     """Every model that can be asked here, by id and by alias."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
         models: dict[str, Model] = import_llm().get_model_aliases()
-        offer(MODELS, [(name, _about(name, model)) for name, model in models.items()])
+        keep_models([(name, _about(name, model)) for name, model in models.items()])
     return models
 
 

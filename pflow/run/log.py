@@ -6,12 +6,11 @@ import os
 import time
 
 from pflow.atomic import write_all
-from pflow.catalog.offered import RUNS, offer_one
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
-from pflow.stage.failure import say
+from pflow.terminal.messages import say
 from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False
@@ -46,9 +45,8 @@ class RunLog:
     is for the process that opened the log.
     """
 
-    def __init__(self, directory: str, name: str, trace: int, lock: int) -> None:
+    def __init__(self, directory: str, trace: int, lock: int) -> None:
         self.directory = directory
-        self._offered = f"{name}, {time.strftime('%Y-%m-%d %H:%M')}"
         self.lock = lock
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
         self._trace = trace
@@ -72,7 +70,7 @@ class RunLog:
         try:
             _make_folder(directory)
             lock = _take_lock(directory)  # before there is a trace, by which others know a run
-            log = cls(directory, name, _open(directory, TRACE, os.O_APPEND), lock)
+            log = cls(directory, _open(directory, TRACE, os.O_APPEND), lock)
         except OSError as error:
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
@@ -80,7 +78,6 @@ class RunLog:
         about = {"run": run_id, "pid": os.getpid(), "name": name, "flow_hash": flow_hash, "steps": steps, "by": WRITER}
         spans = {"traceparent": traceparent, "parent": parent}
         log.event({"event": "run", **about, **{name: span for name, span in spans.items() if span}})
-        offer_one(RUNS, run_id, log._offered)
         return log
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:
@@ -137,8 +134,6 @@ class RunLog:
             os.close(fd)
         except OSError:
             pass  # a full disk ended the log before, or a node closed what is not its own
-        ended = f"failed with {exit}" if exit else "done"
-        offer_one(RUNS, os.path.basename(self.directory), f"{self._offered}, {ended}")
         _note_growth(os.path.dirname(self.directory), self._size)
 
 

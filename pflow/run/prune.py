@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from pflow.catalog.offered import RUNS, offer_only
 from pflow.run.log import LOCK
 from pflow.run.runs import ids_in, time_of
 
@@ -28,7 +27,6 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
             taken += _size_of(directory)
         if id != ids[0] and not (is_kept and taken <= size):
             _remove_run(directory)
-    offer_only(RUNS, ids_in(place))
 
 
 def _size_of(directory: str) -> int:
