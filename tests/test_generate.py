@@ -1,4 +1,4 @@
-"""`make generate`: launchers, man pages and what completes follow from nodes and tools; what is out of date is named."""
+"""`make generate`: launchers, man pages and completion follow from nodes and tools; what is out of date is named."""
 
 import os
 import shutil

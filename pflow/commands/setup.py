@@ -8,12 +8,12 @@ import click
 
 from pflow.errors import USAGE, PflowError
 from pflow.process.stdout import write_pieces
-from pflow.run.trace.store import plain
 from pflow.setup import install
 from pflow.setup.advice import advise
 from pflow.setup.install import Report
 from pflow.setup.places import FOLDERS, Places, find_places, find_wanted
 from pflow.setup.zshrc import zshrc_path
+from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
 _DONE = {
@@ -79,14 +79,14 @@ def _report_lines(places: Places, report: Report, *, is_dry: bool, verbose: bool
         say("pflow setup", f"'{places.share / name}' is left as it is: it was changed since setup wrote it")
     if report.zshrc == install.CHANGED:
         say("pflow setup", f"'{report.zshrc_path}' is left as it is: its block was changed since setup wrote it")
-    lines = [f"{words[change]} {plain(str(places.share / name))}" for name, change in report.files.items() if verbose]
+    lines = [f"{words[change]} {clean(str(places.share / name))}" for name, change in report.files.items() if verbose]
     for program, folder in FOLDERS.items():
         counts = Counter(words[change] for name, change in report.files.items() if name.startswith(f"{folder}/"))
         if counts:
             said = ", ".join(f"{word} {count}" for word, count in counts.items())
-            lines.append(f"{program:5} {said} in {plain(str(places.folder(program)))}")
+            lines.append(f"{program:5} {said} in {clean(str(places.folder(program)))}")
     if report.zshrc in _ZSHRC:
-        lines.append(f"zsh   {_ZSHRC[report.zshrc][is_dry]} {plain(str(report.zshrc_path))}")
+        lines.append(f"zsh   {_ZSHRC[report.zshrc][is_dry]} {clean(str(report.zshrc_path))}")
     return lines
 
 
@@ -97,5 +97,5 @@ def _advice_lines(places: Places) -> list[str]:
     lines = ["", f"New shells find this by themselves: {done}."] if done else []
     for program, each in advice.items():
         if each is not None:
-            lines += ["", f"For {program}, {plain(each.what)}", *[f"  {line}" for line in each.lines]]
+            lines += ["", f"For {program}, {clean(each.what)}", *[f"  {line}" for line in each.lines]]
     return lines

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     Mapped = str | list[str]
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
 
-TEMPLATE = "template:"
 MAX_VISITS = 100
 
 

@@ -49,7 +49,7 @@ class _Entry:
 
 def room_for(model: Model) -> int:
     """How many characters of catalogue a model is told."""
-    from pflow.models.capable import is_small
+    from pflow.models.choose import is_small
 
     return _ROOM_SMALL if is_small(model) else ROOM
 

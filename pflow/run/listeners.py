@@ -7,7 +7,7 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.stage.step import enter_span
+from pflow.stage.trace import enter_span
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Listeners:
         self._open_log(snapshot, parent)
         self._add_person(end_line)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.events import write_lines
+            from pflow.stage.trace import write_lines
 
             self.takers.append(lambda lines: write_lines(PROGRAM, lines))
         # Also where nobody listens: a step that is watched is held to its interface, and no run is to be laxer.
@@ -66,9 +66,10 @@ class Listeners:
         from pflow.flow.hash import flow_hash
 
         digest = flow_hash(self.plan)
-        span = self.document.header.get("traceparent")
-        steps = len(self.plan.steps)
-        self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span, parent=parent)
+        about = {"name": self.name, "flow_hash": digest, "steps": len(self.plan.steps)}
+        spans = {"traceparent": self.document.header.get("traceparent"), "parent": parent}
+        about |= {name: span for name, span in spans.items() if span}
+        self.log = RunLog.open(self.run_id, self._flow_text, about)
         if self.log is None:
             return
         self.digest = digest
@@ -119,12 +120,10 @@ class Listeners:
         self.clear()
         if self.log is None:
             return
-        from pflow.run.log import describe
-
         if self.has_chosen:
             self.log.write_snapshot(self.snapshot.as_json(self.digest))
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        self.log.finish(code, error=about, store={key: describe(value) for key, value in store.items()})
+        self.log.finish(code, about, store)

@@ -6,14 +6,13 @@ import os
 
 from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.alike import INPUT, OUTPUT
 from pflow.flow.pipe.flags import is_liftable, is_textual, path_text, whole_reference
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.steps import interface_of_type
 from pflow.jsontext import text_of
 from pflow.paths import is_step_name, parse_path
-from pflow.templates import is_reference
+from pflow.templates import TEMPLATE, is_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

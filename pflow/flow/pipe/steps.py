@@ -5,20 +5,18 @@ from __future__ import annotations
 from pflow.catalog.kinds import find_kind
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import TEMPLATE, Step
+from pflow.flow.flow import Step
 from pflow.flow.pipe.values import ir_value
 from pflow.interface import Interface
 from pflow.paths import parse_path
-from pflow.stage.flags import parse_flags
-from pflow.stage.words import take_words
-from pflow.templates import broken_references
+from pflow.stage.flags import parse_flags, take_words
+from pflow.templates import TEMPLATE, broken_references
 from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.interface import Item
-    from pflow.stage.flags import Flags
-    from pflow.stage.words import Texts
+    from pflow.stage.flags import Flags, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 OF_A_STREAM = {

@@ -143,7 +143,7 @@ def _choices(flow: Flow) -> str:
 def _masks(flow: Flow) -> list[Finding]:
     """A finding for each mask that stands where no secret was."""
     from pflow.explain.account import MASK
-    from pflow.flow.flow import TEMPLATE
+    from pflow.templates import TEMPLATE
 
     found = []
     for step in flow.steps:

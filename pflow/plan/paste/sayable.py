@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.pipe.flags import is_liftable, lift_templates, path_text, renamed, whole_reference
 from pflow.flow.pipe.meaning import Meanings, latest
@@ -10,6 +9,7 @@ from pflow.flow.pipe.moves import find_moved
 from pflow.flow.reaching import Reaching
 from pflow.flow.wiring import wire
 from pflow.paths import parse_path
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
