@@ -9,7 +9,7 @@ MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench eval generate clean
+.PHONY: help run test check bench eval mutants generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -35,7 +35,7 @@ run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine
 test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the local model too
 	@failed=; \
 	echo '== pytest, on this checkout'; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q || failed="$$failed pytest"; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n 2 || failed="$$failed pytest"; \
 	echo '== bats, on the installed wheel'; \
 	.ci/bats $(WHEEL_VENV) || failed="$$failed bats"; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
@@ -59,6 +59,10 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare pyth
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
+
+mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
+	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
+	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
 	@$(VENV)/bin/python -m pflow.docs.generate

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
+from pflow.catalog.flows import saved_flows
 from pflow.catalog.header import interpreter_fault, program_interface
-from pflow.catalog.kinds import Kind, find_kind, read_python
+from pflow.catalog.kinds import Catalog, Kind, read_python
 from pflow.catalog.remembered import Remembered, stamp
 from pflow.catalog.source import in_words
 from pflow.errors import PflowError
@@ -39,12 +40,10 @@ class Line:
         return not self.fault and not self.behind
 
 
-def lines() -> list[Line]:
+def lines(catalog: Catalog) -> list[Line]:
     """All nodes, including shadowed and broken ones; then all saved flows."""
     listed = node_lines()
-    from pflow.flow.subflow import saved_flows
-
-    flows = (find_kind(f"flow:{name}") for name in saved_flows())
+    flows = (catalog.find(f"flow:{name}") for name in saved_flows())
     return [*listed, *(_line_of_flow(kind) for kind in flows if kind is not None)]
 
 

@@ -67,8 +67,9 @@ def main(words: list[str]) -> int:
     if names:
         return _print_interfaces(names) if as_json else _print(_details(names, when))
     from pflow.catalog.lines import lines
+    from pflow.flow.subflow import FlowCatalog
 
-    return _list(lines(), when, as_json=as_json)
+    return _list(lines(FlowCatalog()), when, as_json=as_json)
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -82,8 +83,9 @@ def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 def _search(words: list[str], when: str, *, as_json: bool) -> int:
     from pflow.catalog.lines import about, lines
+    from pflow.flow.subflow import FlowCatalog
 
-    listed = about(lines(), words)
+    listed = about(lines(FlowCatalog()), words)
     if listed or as_json:
         _list(listed, when, as_json=as_json, is_ranked=True)
     if not listed:
@@ -94,8 +96,9 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
         from pflow.catalog.described import entries
+        from pflow.flow.subflow import FlowCatalog
 
-        return _print_json(entries(listed))
+        return _print_json(entries(listed, FlowCatalog()))
     from pflow.catalog.text import list_text
     from pflow.terminal.columns import terminal_width
 
@@ -104,8 +107,10 @@ def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = Fal
 
 def _print_interfaces(names: list[str]) -> int:
     from pflow.catalog.described import entry, find
+    from pflow.flow.subflow import FlowCatalog
 
-    return _print_json([entry(find(name)) for name in names])
+    catalog = FlowCatalog()
+    return _print_json([entry(find(name, catalog)) for name in names])
 
 
 def _print_json(entries: list[dict[str, object]]) -> int:
@@ -118,10 +123,12 @@ def _print_json(entries: list[dict[str, object]]) -> int:
 def _details(names: list[str], when: str) -> str:
     from pflow.catalog.described import entry, find, is_known
     from pflow.catalog.text import detail_text
+    from pflow.flow.subflow import FlowCatalog
     from pflow.terminal.columns import terminal_width
 
     texts = []
-    for kind in map(find, names):
+    catalog = FlowCatalog()
+    for kind in [find(name, catalog) for name in names]:
         about = entry(kind)
         is_read = is_known(about)
         description = kind.interface.description if is_read else ""

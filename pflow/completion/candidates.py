@@ -165,9 +165,10 @@ def usage_of_type(name: str) -> Usage:
 
 def _usage_of_flow(name: str) -> Usage:
     """The inputs of a saved flow, and the flags of a run."""
+    from pflow.catalog.flows import saved_flow
     from pflow.types import parse_type
 
-    file = names.find_flow(name)
+    file = saved_flow(name)
     usage = Usage(name, "")
     if not file:
         return usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.registry import data_directory
+from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.help.usage import Argument, Flag, Usage
 from pflow.jsontext import decode, encode
 
@@ -20,7 +20,6 @@ TAB imports none of them."""
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
 
-SUFFIX = ".pflow.json"
 _MOST_RUNS = 99
 """As many as readline lists without a question."""
 
@@ -35,19 +34,8 @@ def nodes() -> Iterator[tuple[str, str]]:
 
 def flows() -> Iterator[tuple[str, str]]:
     """The saved flows, by the names of their files."""
-    folder = data_directory("flows") or ""
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if file.endswith(SUFFIX) and not file.startswith("."):
-            yield file.removesuffix(SUFFIX), str(read_flow(f"{folder}/{file}").get("description") or "")
-
-
-def find_flow(name: str) -> str:
-    """The file of a saved flow; empty where no flow has this name."""
-    folder = data_directory("flows")
-    plain = name.replace("-", "").replace("_", "").lower()
-    spelled = (each for each, _ in flows() if each.replace("-", "").replace("_", "").lower() == plain)
-    found = next(spelled, "")
-    return f"{folder}/{found}{SUFFIX}" if found else ""
+    for name in saved_flows():
+        yield name, str(read_flow(saved_flow(name) or "").get("description") or "")
 
 
 def read_flow(file: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.load import load_document
 from pflow.flow.rewrite import escaped
+from pflow.flow.subflow import FlowCatalog
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 
@@ -56,7 +57,7 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
-    flow = load_document(walk.document(), name, directory).usable()
+    flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
     flow.warnings += list(dict.fromkeys(walk.warnings))
     return flow
 

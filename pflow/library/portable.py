@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from copy import copy
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind

@@ -166,7 +166,8 @@ M
     mkdir examples && cp "$NOTES" examples/notes.txt
     export BATS_TEST_TIMEOUT=600
     run --separate-stderr env -u LLM_USER_PATH PFLOW_MODEL=SmolLM2 timeout 500 sh -c "
-        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md |
+        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' --max-tokens=80 |
+            pflow-write-file --path=out.md |
             pflow-get usage.model usage.output"
     expect 0
     [[ $output =~ ^SmolLM2$'\n'[1-9][0-9]*$ ]] || expect 0 'SmolLM2 and a number'

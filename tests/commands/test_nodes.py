@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog import remembered
+from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands.nodes import USAGE, main
 from pflow.errors import PflowError
-from pflow.flow.subflow import saved_flows
+from pflow.flow.subflow import FlowCatalog
 from pflow.terminal.columns import cells
 
 OWN = '''
@@ -484,15 +485,6 @@ def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monke
     assert done.stdout.decode() == whole
 
 
-def test_tab_learns_the_names(nodes, own):
-    put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n")
-    nodes("--search", "words")
-    offered = own / "cache" / "pflow" / "completion"
-    assert "count-words\tCount the words.\n" in (offered / "nodes").read_text()
-    assert "odd" not in (offered / "nodes").read_text()
-    assert (offered / "flows").read_text() == "greet\tSave a greeting\n"
-
-
 def test_five_hundred_nodes_are_listed(nodes, own):
     for n in range(500):
         put_program(own / "bin" / f"pflow-n{n}", f"#!/bin/sh\n# Number {n}.\n")
@@ -506,7 +498,7 @@ def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
 
     (flow,) = entries(nodes, "greet").values()
     told = {key: read["flag"] for key, read in flow["reads"].items()}
-    assert told == {need["name"]: need["flag"] for need in needs(find_kind("flow:greet").plan)}
+    assert told == {need["name"]: need["flag"] for need in needs(FlowCatalog().find("flow:greet").plan)}
     assert told
 
 

@@ -30,7 +30,7 @@ class Sayings:
     """How each mapping of a flow is said; less first, more where that does not read back as it was."""
 
     def __init__(self, flow: Flow) -> None:
-        self.interfaces = {step.id: interface_of_type(step.type, flow.directory)[0] for step in flow.steps}
+        self.interfaces = {step.id: interface_of_type(step.type, flow.catalog)[0] for step in flow.steps}
         self.steps = {step.id: step for step in flow.steps}
         self.forms = {(step.id, key): self._first_form(step, key) for step in flow.steps for key in step.input_mappings}
         self.apart: set[str] = set()

@@ -64,7 +64,7 @@ class Judge:
         from pflow.plan.limits import check_document, drop_choices
 
         self.ir = ir
-        loaded = load_document(restored(ir, self.flow), "the answer", self.flow.directory)
+        loaded = load_document(restored(ir, self.flow), "the answer", self.flow.catalog)
         flow = loaded.flow
         found = [*loaded.findings, *self._new(check_document(flow))]
         if any(not each.is_warning for each in found):

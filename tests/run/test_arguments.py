@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.words import RunFlags, split
+from pflow.run.arguments import RunFlags, split
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from pflow.run import progress
-from pflow.run.progress import Progress, say_places, wants_progress
+from pflow.run import listeners
+from pflow.run.listeners import Progress, say_places, wants_progress
 
 
 @pytest.fixture
 def said(monkeypatch):
     texts = []
-    monkeypatch.setattr(progress, "write_stderr", texts.append)
+    monkeypatch.setattr(listeners, "write_stderr", texts.append)
     return texts
 
 
@@ -44,15 +44,15 @@ def test_branches_that_run_at_once_keep_their_numbers(said):
 def test_what_else_is_shown_stands_on_a_line_of_its_own(said):
     heard = Progress(lambda: said.append("|"))
     heard.take(line("start"))
-    heard.finish()
-    heard.finish()
+    heard.clear()
+    heard.clear()
     heard.take(line("end", ms=1))
     assert "".join(said) == "|[1] a (text) …|\r\x1b[K|[1] a (text)  1 ms\n"
 
 
 def test_v_says_where_each_value_came_from_and_went_to(monkeypatch):
     said = []
-    monkeypatch.setattr(progress, "say", lambda program, text: said.append(text))
+    monkeypatch.setattr(listeners, "say", lambda program, text: said.append(text))
     say_places(line("start") + line("end", reads={"text": ["x.y", "z"], "n": []}, writes={"out": ["a.out"]}))
     assert said == ["a reads text from x.y, z", "a reads n from the flow itself", "a writes out to a.out"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.given import Given
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
@@ -25,20 +26,23 @@ REFUSED = {
     "version": "pflow --version",
 }
 
-_OWN_TEXT = {
-    "jobs": ("int", "how many branches of a fork run at once; without it, all"),
-    "isolate": ("bool", "run each step in a process of its own"),
-    "show_store": ("bool", "print the final store on stderr"),
+_OWN = {
+    "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
+    "isolate": (Type("bool"), "run each step in a process of its own"),
+    "show_store": (Type("bool"), "print the final store on stderr"),
 }
 
 _SEPARATORS = frozenset({"::", "=>", ">>", "|", ";"})
+_VALUED = ("--from", "--timeout", "--jobs")
+_FIRST = ("-n", "--no-stdin", "--allow-empty")
+_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:
     """The flags that only `pflow run` has."""
     items = {}
-    for name, (type, doc) in _OWN_TEXT.items():
-        items[name] = Item("run", name, Type(type))
+    for name, (type, doc) in _OWN.items():
+        items[name] = Item("run", name, type)
         items[name].doc = doc
     return items
 
@@ -49,7 +53,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     A flow is one word, and flags may stand on both sides of it; or it is words with separators among them, as `a :: b`:
     then the flags before the first word are ours, and those of a stream in the first and the last step.
     """
-    flags, rest = _take_value(*_leading_flags(words))
+    flags, rest = _skip_value(*_leading_flags(words))
     if not rest:
         return [], flags
     if not has_separator(rest):
@@ -73,9 +77,6 @@ def _is_separator(word: str) -> bool:
     return word in _SEPARATORS or (len(word) > 2 and word[0] == "=" and word.endswith("=>") and " " not in word)
 
 
-_VALUED = ("--from", "--timeout", "--jobs")
-
-
 def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
     flags: list[str] = []
     at = 0
@@ -90,11 +91,11 @@ def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
     return flags, words[at:]
 
 
-def _take_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+def _skip_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
     """Give the first bare word to the flag before it where it names no flow and a later one does: `--issue 7 FLOW`."""
     if not (flags and flags[-1].startswith("--") and "=" not in flags[-1] and len(rest) > 1) or _names_flow(rest[0]):
         return flags, rest
-    more, later = _take_value(*_leading_flags(rest[1:]))
+    more, later = _skip_value(*_leading_flags(rest[1:]))
     return (flags + rest[:1] + more, later) if later and _names_flow(later[0]) else (flags, rest)
 
 
@@ -106,10 +107,6 @@ def _names_flow(word: str) -> bool:
     if _is_separator(word):
         return False
     return word == "-" or is_pipe([word]) or names_node(word.partition(" ")[0]) or find_file(word) is not None
-
-
-_FIRST = ("-n", "--no-stdin", "--allow-empty")
-_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
 
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
@@ -125,15 +122,13 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class RunFlags:
-    """The common flags of one run, each as an attribute, and those of its own."""
+    """The common flags of one run, each as an attribute, and those of its own. It takes its texts out of `texts`."""
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        from pflow.binding.given import Given
-
+        types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
+        types |= {name: type for name, (type, _) in _OWN.items()}
         self.values: dict[str, Any] = {name: COMMON[name].default for name in TAKEN}
         self.values.update(jobs=None, isolate=False, show_store=False)
-        types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
-        types |= {name: Type(type) for name, (type, _) in _OWN_TEXT.items()}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:
