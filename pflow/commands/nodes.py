@@ -114,7 +114,7 @@ def _print_interfaces(names: list[str]) -> int:
 
 
 def _print_json(entries: list[dict[str, object]]) -> int:
-    from pflow.commands._json import print_json
+    from pflow.commands._print import print_json
 
     print_json(entries)
     return 0
