@@ -147,7 +147,7 @@ def _count(number: int, what: str) -> str:
 
 def _print_json(name: str, plan: WiredFlow | None, findings: Sequence[Finding], code: int) -> None:
     from pflow.commands._json import print_json
-    from pflow.explain.verdict import verdict
+    from pflow.explain.account import verdict
 
     print_json({"file": _shown(name), **verdict(plan, findings, code)})
 

@@ -6,8 +6,8 @@ import click
 
 from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
-from pflow.flow.pipe.redirection import is_rest
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.scan import is_cut_separator
+from pflow.flow.pipe.scan import is_separator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Command(FlowCommand):
     def flow_last(self, words: list[str]) -> list[str]:
         options, rest = self._split(words)
         more, flow = self._split(rest[1:])
-        is_pipe = any(is_sign(word) or is_rest(word) for word in flow)
+        is_pipe = any(is_separator(word) or is_cut_separator(word) for word in flow)
         last, others = ([], flow[1:]) if is_pipe else self._split(flow[1:])
         return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
 

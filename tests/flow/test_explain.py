@@ -7,7 +7,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.sayings import said
+from pflow.explain.words import said
 from pflow.explain.text import account_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
