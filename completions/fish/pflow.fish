@@ -421,12 +421,12 @@ end
 
 function '__pflow_table_pflow find'
     set -g __pflow_flags \
-        '--most='\t'[options] how many are shown at most [default 5]' \
+        '--most='\t'[options] show so many at most; 5 without it' \
         '--by='\t'[options] words asks no model; meaning fails where the embedding model does' \
         '--json'\t'[options] print them as a JSON list' \
         '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
         '--help'\t'[options] print this help' \
-        '-n'\t'[options] how many are shown at most [default 5]' \
+        '-n'\t'[options] show so many at most; 5 without it' \
         '-h'\t'[options] print this help'
     set -g __pflow_values \
         '-n'\t'text' \

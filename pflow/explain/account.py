@@ -8,10 +8,9 @@ from pflow.errors import PflowError, names_meant
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.explain.steps import step_accounts, store_layout
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, pointer
 from pflow.flow.flow import TEMPLATE, Flow, Step
 from pflow.flow.pipe import write_pipe
-from pflow.flow.pointer import pointer
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.jsontext import decode
 from pflow.paths import write_path
@@ -135,7 +134,7 @@ def verdict(flow: WiredFlow | None, findings: Iterable[Finding], code: int) -> A
         "exit": code,
         "dialect": written.dialect if written else None,
         "steps": len(written.steps) if written else None,
-        "findings": [finding_entry(each, written) for each in findings],
+        "findings": [finding_entry(each) for each in findings],
     }
     if flow is None:
         return document
@@ -143,10 +142,10 @@ def verdict(flow: WiredFlow | None, findings: Iterable[Finding], code: int) -> A
     return {**document, **names, **_outside(flow, Origins(flow))}
 
 
-def finding_entry(finding: Finding, flow: Flow | None) -> Account:
+def finding_entry(finding: Finding) -> Account:
     """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
     (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
-    entry = {**finding.as_json(), "pointer": pointer(finding.place, flow)}
+    entry = {**finding.as_json(), "pointer": pointer(finding.place)}
     if near := names_meant(finding.remedy):
         entry["near"] = near
     if merge := _merge(finding.remedy):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pflow.binding.wired_sources import Constant, Source, TemplateSource
+from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.flow.reaching import END
 from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pflow.models.talk import Said
 
 PL00 = "PL00"
-PLACE = "the answer"
+PLACE = ("the answer",)
 
 _REMEDY = 'answer with one JSON object that has "nodes", and nothing else'
 _MOST_FAULTS = 20

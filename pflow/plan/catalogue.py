@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.catalog.kinds import Kind
     from pflow.interface import Interface, Item
-    from pflow.library.library import Saved
+    from pflow.library.saved import Saved
 
 ROOM = 24_000
 """Characters of the catalogue; past them, those that matter."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.flow.findings import Finding
+from pflow.paths import write_path
 from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
@@ -22,8 +23,9 @@ def check_commands(plan: WiredFlow) -> Iterator[Finding]:
         yield from _check_lengths(wired)
         for key in wired.step.input_mappings:
             if _is_command(wired.interface.reads.get(key)) and key not in wired.step.inputs:
-                place = f"mappings.{id}.input_mappings.{key}"
-                remedy = f'"inputs": {{"{key}": …}} of {wired.step.place}; values go in as arguments, or on stdin'
+                place = ("mappings", id, "input_mappings", key)
+                where = write_path(wired.step.place)
+                remedy = f'"inputs": {{"{key}": …}} of {where}; values go in as arguments, or on stdin'
                 yield Finding("PL08", place, f"the '{key}' of '{id}' does not stand in the flow", remedy)
 
 
@@ -32,7 +34,7 @@ def _check_lengths(wired: WiredStep) -> Iterator[Finding]:
         length = len(clean(value)) if isinstance(value, str) else 0
         if length > LONGEST and _is_command(wired.interface.reads.get(key)):
             message = f"the '{key}' has {length} letters, more than {LONGEST}"
-            yield Finding("PL05", f"{wired.step.place}.inputs.{key}", message, "a shorter one, or several steps")
+            yield Finding("PL05", (*wired.step.place, "inputs", key), message, "a shorter one, or several steps")
 
 
 def _is_command(item: Item | None) -> bool:

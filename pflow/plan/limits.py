@@ -6,6 +6,7 @@ import re
 
 from pflow.catalog.kinds import find_kind, is_flow_type
 from pflow.flow.findings import Finding
+from pflow.paths import write_path
 from pflow.plan.commands import check_commands
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Flow, Step
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.paths import Path
 
 LIMITS = {
     "PL00": "the answer is one flow, as a JSON object",
@@ -77,14 +79,14 @@ def check_document(flow: Flow) -> list[Finding]:
     found = [each for step in flow.steps for each in _check_type(step)]
     if len(flow.steps) > MOST_STEPS:
         message = f"it has {len(flow.steps)} steps, more than {MOST_STEPS}"
-        found.append(Finding("PL05", "nodes", message, "do it with fewer; a batch runs a step for each item"))
+        found.append(Finding("PL05", ("nodes",), message, "do it with fewer; a batch runs a step for each item"))
     return found
 
 
 def _check_type(step: Step) -> Iterator[Finding]:
     if is_flow_type(step.type) and not step.type.startswith("flow:"):
         message = f"the type '{_shown(step.type)}' is a path"
-        yield Finding("PL01", f"{step.place}.type", message, "a node's name, or flow:NAME for a saved flow")
+        yield Finding("PL01", (*step.place, "type"), message, "a node's name, or flow:NAME for a saved flow")
 
 
 def check_limits(plan: WiredFlow) -> list[Finding]:
@@ -110,7 +112,7 @@ def _check_sources(plan: WiredFlow) -> Iterator[Finding]:
             for id, key in needed.readers[:1]:
                 step = plan.steps[id].step
                 message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
-                remedy = f'"inputs": {{"{key}": …}} of {step.place}, or a mapping'
+                remedy = f'"inputs": {{"{key}": …}} of {write_path(step.place)}, or a mapping'
                 yield Finding("PL02", step.place, message, remedy)
 
 
@@ -118,31 +120,31 @@ def _check_names(flow: Flow) -> Iterator[Finding]:
     for name in flow.outputs:
         if not _NAME.fullmatch(name):
             remedy = "small letters, digits and _"
-            yield Finding("PL03", f"outputs.{_shown(name)}", f"'{_shown(name)}' is no name for an output", remedy)
+            yield Finding("PL03", ("outputs", _shown(name)), f"'{_shown(name)}' is no name for an output", remedy)
     for edge in flow.edges:
         if not _ACTION.fullmatch(edge.action):
             message = f"'{_shown(edge.action)}' is no action"
-            yield Finding("PL03", f"{edge.place}.action", message, "one of the node's actions")
+            yield Finding("PL03", (*edge.place, "action"), message, "one of the node's actions")
 
 
 def _check_inputs(plan: WiredFlow) -> Iterator[Finding]:
     for name, given in plan.flow.inputs.items():
-        place = f"inputs.{_shown(name)}"
+        place = ("inputs", _shown(name))
         if is_secret_name(name):
             message = f"the input '{_shown(name)}' looks like a secret"
             yield Finding("PL03", place, message, "leave it out: nodes get their secrets by themselves")
         elif not _NAME.fullmatch(name) or name == "stdin":
             yield Finding("PL03", place, f"'{_shown(name)}' is no name for an input", "small letters, digits and _")
         if given.has_default and plan.inputs[name].secret:
-            yield Finding("PL04", f"{place}.default", "it is the default of a secret", "leave it out")
+            yield Finding("PL04", (*place, "default"), "it is the default of a secret", "leave it out")
         elif given.has_default and any(map(is_secret_value, _texts(given.default))):
-            yield Finding("PL04", f"{place}.default", "the default looks like a secret", "leave it out")
+            yield Finding("PL04", (*place, "default"), "the default looks like a secret", "leave it out")
 
 
 def _check_secrets(step: Step) -> Iterator[Finding]:
-    parts = [(f"{step.place}.inputs.{key}", value) for key, value in step.inputs.items()]
-    parts += [(f"{step.place}.params.{key}", value) for key, value in step.params.items()]
-    parts += [(f"mappings.{step.id}.input_mappings.{key}", value) for key, value in step.input_mappings.items()]
+    parts = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
+    parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
+    parts += [(("mappings", step.id, "input_mappings", key), value) for key, value in step.input_mappings.items()]
     for place, value in parts:
         for text in _texts(value):
             if is_secret_value(text):
@@ -158,16 +160,16 @@ def _check_constants(plan: WiredFlow) -> Iterator[Finding]:
         for key, item in wired.interface.reads.items():
             source = wired.sources.get(key) if key in wired.step.input_mappings else None
             if source is not None and "secret" in item.marks and not source.paths:
-                place = f"mappings.{id}.input_mappings.{key}"
+                place = ("mappings", id, "input_mappings", key)
                 yield Finding("PL04", place, f"'{key}' is secret and stands in the flow", "leave it out")
 
 
 def _check_counts(flow: Flow) -> Iterator[Finding]:
-    counts = [("max_visits", flow.max_visits, MOST_VISITS)]
+    counts: list[tuple[Path, int, int]] = [(("max_visits",), flow.max_visits, MOST_VISITS)]
     for step in flow.steps:
-        counts += [(f"{step.place}.retries", step.retries or 0, MOST_RETRIES)]
-        counts += [(f"{step.place}.max_visits", step.max_visits or 0, MOST_VISITS)]
-        counts += [(f"{step.place}.batch.jobs", (step.batch and step.batch.jobs) or 0, MOST_JOBS)]
+        counts += [((*step.place, "retries"), step.retries or 0, MOST_RETRIES)]
+        counts += [((*step.place, "max_visits"), step.max_visits or 0, MOST_VISITS)]
+        counts += [((*step.place, "batch", "jobs"), (step.batch and step.batch.jobs) or 0, MOST_JOBS)]
     for place, count, most in counts:
         if count > most:
             yield Finding("PL05", place, f"{count} is more than {most}", "take less, or leave it out")
@@ -179,7 +181,7 @@ def _check_schema(step: Step) -> Iterator[Finding]:
             is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
             if is_file and _own_key(step, key) == "schema":
                 message = "a schema that is no JSON object would be read from a file"
-                yield Finding("PL06", f"{step.place}.{name}.{key}", message, "write the schema here, as an object")
+                yield Finding("PL06", (*step.place, name, key), message, "write the schema here, as an object")
 
 
 def _check_overwriting(plan: WiredFlow) -> Iterator[Finding]:
@@ -192,7 +194,7 @@ def _check_overwriting(plan: WiredFlow) -> Iterator[Finding]:
             elif "writes files" in wired.interface.effects and _plain(path) in read:
                 message = f"'{id}' overwrites '{_shown(path)}', which '{read[_plain(path)]}' reads"
                 remedy = "another path, unless the task says so"
-                yield Finding("PL07", f"{wired.step.place}.inputs.{key}", message, remedy, is_warning=True)
+                yield Finding("PL07", (*wired.step.place, "inputs", key), message, remedy, is_warning=True)
 
 
 def _paths(plan: WiredFlow, wired: WiredStep) -> Iterator[tuple[str, str]]:

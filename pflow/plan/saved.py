@@ -8,12 +8,12 @@ from pflow.errors import PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.library.library import Saved
+    from pflow.library.saved import Saved
 
 
 def saved_flows() -> list[Saved]:
     """Every saved flow that can be read, by name."""
-    from pflow.library.library import list_saved
+    from pflow.library.saved import list_saved
 
     try:
         return [each for each in list_saved() if not each.fault]
@@ -24,6 +24,6 @@ def saved_flows() -> list[Saved]:
 
 @cache
 def _say_once(text: str) -> None:
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     say("pflow", text)

@@ -7,8 +7,8 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.stage.failure import sayable
 from pflow.stage.step import enter_span
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ class Listeners:
         from pflow.flow.hash import flow_hash
 
         digest = flow_hash(self.plan)
-        span = self.document.header.get("traceparent")
-        steps = len(self.plan.steps)
-        self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span, parent=parent)
+        about = {"name": self.name, "flow_hash": digest, "steps": len(self.plan.steps)}
+        spans = {"traceparent": self.document.header.get("traceparent"), "parent": parent}
+        about |= {name: span for name, span in spans.items() if span}
+        self.log = RunLog.open(self.run_id, self._flow_text, about)
         if self.log is None:
             return
         self.digest = digest
@@ -119,12 +120,10 @@ class Listeners:
         self.clear()
         if self.log is None:
             return
-        from pflow.run.log import describe
-
         if self.has_chosen:
             self.log.write_snapshot(self.snapshot.as_json(self.digest))
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-            about = {"step": step, "node": node, "exit": code, "message": sayable(error.message)}
-        self.log.finish(code, error=about, store={key: describe(value) for key, value in store.items()})
+            about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
+        self.log.finish(code, about, store)

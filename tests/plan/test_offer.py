@@ -112,11 +112,3 @@ def test_each_flag_of_the_command_gives_its_input(saved, name, flag):
     assert command == f"pflow copier {flag}=c.txt"
     given = Settled(load_text(json.dumps(flow), "copier").usable(), command.split()[2:])
     assert given.values == {name: "c.txt"}
-
-
-def test_a_flow_that_leaves_a_value_of_the_sentence_out_is_not_offered(saved):
-    given = {"path": {"type": "path", "description": "the text file"}}
-    saved("summarize-text", {**COPY, "description": "Summarize a text file in 5 sentences.", "inputs": given})
-    offer = find_offer("summarize the text file a.txt in 5 sentences")
-    assert (offer.saved.name, offer.values) == ("summarize-text", {"path": "a.txt"})
-    assert find_offer("summarize the text file a.txt in 3 sentences") is None

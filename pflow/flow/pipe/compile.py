@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow.binding.given import shorten
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
 from pflow.flow.pipe.read import read_flow

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import Given, as_written, shorten
+from pflow.binding.given import Given, as_written
 from pflow.catalog.kinds import find_kind
 from pflow.common import COMMON
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import TEMPLATE, Step
 from pflow.flow.rewrite import escaped
 from pflow.interface import Interface

@@ -19,7 +19,7 @@ def errors_of(flow: Flow) -> list[Finding]:
 
 
 def tell_findings(findings: Iterable[Finding]) -> None:
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     for finding in findings:
         say("pflow", str(finding))

@@ -67,8 +67,8 @@ def give_result(change: Change, options: Options, *, is_written: bool = False) -
 def show(change: Change, options: Options) -> None:
     """Say on stderr what changed."""
     from pflow.plan.change.diff import painted
-    from pflow.stage.failure import write_stderr
     from pflow.terminal.colour import AUTO, colour_of
+    from pflow.terminal.messages import write_stderr
 
     if not change.lines:
         say("nothing changed")
@@ -82,9 +82,9 @@ def show(change: Change, options: Options) -> None:
 
 
 def say(text: str) -> None:
-    from pflow.stage import failure
+    from pflow.terminal.messages import say
 
-    failure.say("pflow", text)
+    say("pflow", text)
 
 
 def _agree(change: Change, options: Options) -> None:
@@ -101,9 +101,9 @@ def _agree(change: Change, options: Options) -> None:
 
 def _asked(question: str) -> bool | None:
     """What a person at the terminal answers; the end of the file is a no. None where nobody can be asked."""
-    from pflow.terminal.answers import find_terminal
+    from pflow.terminal.ask import open_terminal
 
-    terminal = find_terminal()
+    terminal = open_terminal()
     if terminal is None:
         return None
     while True:

@@ -64,9 +64,9 @@ def put(place: Place, flow: Flow) -> str:
         hint = "nothing was written; run it again"
         raise PflowError(f"cannot write '{place}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
     if place.name is not None:
-        from pflow.library.keep import keep
+        from pflow.library.save import save_flow
 
-        kept = keep(place.name, flow, replace=True)
+        kept = save_flow(place.name, flow, replace=True)
         notes = [*kept.notes, *([f"what it was is in {kept.old}"] if kept.old else [])]
         return "; ".join([f"saved '{place.name}'", *notes])
     from pflow.atomic import replace

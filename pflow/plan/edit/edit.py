@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
+from pflow.paths import write_path
 from pflow.plan.change.faults import tell_findings
 from pflow.plan.change.give import Change, check_options, give, say, show
 from pflow.plan.change.place import place_of
@@ -66,7 +67,7 @@ def changed(flow: Flow, sentence: str, place: Place, options: Options) -> tuple[
 
     plain = plain_edit(flow, sentence)
     if plain is not None:
-        say(f"{plain.place}: {plain.words}")
+        say(f"{write_path(plain.place)}: {plain.words}")
         tell_findings(plain.errors)
         return plain.flow, {"by": "words", "model": None}
     from pflow.plan.edit.model import NoTryPassed, edit_by_model

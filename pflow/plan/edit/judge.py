@@ -54,9 +54,9 @@ class Judge:
         try:
             return self._flow_of(ir)
         except PflowError as error:
-            return None, [Finding("PL00", "the answer", error.message, error.hint)]
+            return None, [Finding("PL00", ("the answer",), error.message, error.hint)]
         except RecursionError:
-            return None, [Finding("PL00", "the answer", "it is nested too deeply", "write a plain flow")]
+            return None, [Finding("PL00", ("the answer",), "it is nested too deeply", "write a plain flow")]
 
     def _flow_of(self, ir: IR) -> tuple[Flow | None, list[Finding]]:
         from pflow.flow.load import load_document
@@ -150,6 +150,6 @@ def _masks(flow: Flow) -> list[Finding]:
         for part, values in (("inputs", step.inputs), ("params", step.params), ("mappings", step.input_mappings)):
             for key, value in values.items():
                 if value in (MASK, TEMPLATE + MASK):
-                    place = f"{step.place}.{part}.{key}" if part != "mappings" else f"mappings.{step.id}.{key}"
+                    place = (*step.place, part, key) if part != "mappings" else ("mappings", step.id, key)
                     found.append(Finding("PL04", place, "a secret stands for itself only", "leave it out"))
     return found

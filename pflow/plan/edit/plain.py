@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow, Step
     from pflow.flow.wired import WiredFlow
     from pflow.interface import Item
+    from pflow.paths import Path
 
 
 class Plain:
     """The changed flow, the place of the change, and what it is, in words; `errors` are those that it had before."""
 
-    def __init__(self, flow: Flow, place: str, words: str) -> None:
+    def __init__(self, flow: Flow, place: Path, words: str) -> None:
         self.flow = flow
         self.place = place
         self.words = words
@@ -32,7 +33,7 @@ class Plain:
 class _Literal:
     """A value that stands whole in a flow: its place, the name of its type, and how to put another one there."""
 
-    def __init__(self, place: str, value: Any, type: str, put: Callable[[Flow, Any], None]) -> None:
+    def __init__(self, place: Path, value: Any, type: str, put: Callable[[Flow, Any], None]) -> None:
         self.place = place
         self.value = value
         self.type = type
@@ -88,13 +89,13 @@ def _retry(flow: Flow, said: dict[str, str]) -> Plain | None:
     changed = deepcopy(flow)
     changed.step(step.id).retries = int(said["times"])
     before = "" if step.retries is None else f" instead of {step.retries}"
-    return Plain(changed, f"{step.place}.retries", f"{said['times']}{before}")
+    return Plain(changed, (*step.place, "retries"), f"{said['times']}{before}")
 
 
 def _set(flow: Flow, said: dict[str, str]) -> Plain | None:
     """Set a param that one step has, to a value that can be told from words around it."""
     from pflow.flow.wiring import wire
-    from pflow.values import from_text
+    from pflow.types import from_text
 
     plan, key = wire(flow), said["key"].replace("-", "_").replace(" ", "_")
     only = _step(flow, said["step"]) if "step" in said else None
@@ -138,7 +139,7 @@ def _literals(plan: WiredFlow) -> Iterator[_Literal]:
     """Each value that stands whole in a flow, the inputs' defaults among them; no secrets."""
     for name, given in plan.flow.inputs.items():
         if given.has_default and not plan.inputs[name].secret:
-            yield _Literal(f"inputs.{name}.default", given.default, plan.inputs[name].type.name, _put_default(name))
+            yield _Literal(("inputs", name, "default"), given.default, plan.inputs[name].type.name, _put_default(name))
     for wired in plan.steps.values():
         step = wired.step
         items = {**wired.interface.params, **wired.interface.reads}
@@ -149,7 +150,7 @@ def _literals(plan: WiredFlow) -> Iterator[_Literal]:
                     yield _literal(step, part, key, item)
         for key, source in step.input_mappings.items():
             if isinstance(source, str) and source.startswith(TEMPLATE):
-                place = f"mappings.{step.id}.input_mappings.{key}"
+                place = ("mappings", step.id, "input_mappings", key)
                 yield _Literal(place, source.removeprefix(TEMPLATE), "str", _put_mapping(step.id, key))
 
 
@@ -159,7 +160,7 @@ def _literal(step: Step, part: str, key: str, item: Item | None) -> _Literal:
     def put(flow: Flow, value: Any) -> None:
         getattr(flow.step(step.id), part)[key] = value if is_verbatim else escaped(value)
 
-    return _Literal(f"{step.place}.{part}.{key}", getattr(step, part).get(key), item.type.name if item else "any", put)
+    return _Literal((*step.place, part, key), getattr(step, part).get(key), item.type.name if item else "any", put)
 
 
 def _put_default(name: str) -> Callable[[Flow, Any], None]:

@@ -7,7 +7,7 @@ from pflow.errors import PflowError
 from pflow.flow.rewrite import escaped, reference
 from pflow.jsontext import text_of
 from pflow.templates import expand, parse_template
-from pflow.values import fit
+from pflow.types import fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

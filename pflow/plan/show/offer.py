@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.library.library import Saved
     from pflow.library.named import Named
+    from pflow.library.saved import Saved
 
 
 class Offer:
@@ -64,7 +64,7 @@ def _meant(sentence: str, there: list[Saved]) -> Offer | None:
     abouts = [About(saved.name, saved.description) for saved in there]
     if not abouts:
         return None
-    name = next((match.about.name for match in nearest(sentence, abouts) if match.is_meant), None)
+    name = next((match.about.name for match in nearest(sentence, abouts) if match.score > 0.65), None)
     if name is None:
         return None
     saved = next(saved for saved in there if saved.name == name)
@@ -133,8 +133,7 @@ def _is_value(value: Any, named: Named) -> bool:
 
 def _typed(given: dict[str, Any], named: Named) -> Any:
     """The value in the type that the input has; None where it does not fit."""
-    from pflow.types import parse_type
-    from pflow.values import from_text
+    from pflow.types import from_text, parse_type
 
     try:
         return from_text(parse_type(given.get("type", "any"))[0], named.expanded)

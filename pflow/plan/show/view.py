@@ -6,9 +6,8 @@ import os
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.words import pipe_lines
-from pflow.explain.words import said, value_text
 from pflow.explain.text import step_lines
+from pflow.explain.words import pipe_lines, said, value_text
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode

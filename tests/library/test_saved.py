@@ -10,7 +10,7 @@ from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
 from pflow.flow.subflow import saved_flow, saved_flows
 from pflow.flow.take import find_file
-from pflow.library.library import list_saved, offer_saved, read_saved
+from pflow.library.saved import list_saved, offer_saved, read_saved
 
 FIX = {
     "pflow": 1,
@@ -84,10 +84,10 @@ def test_what_is_no_file_is_listed_and_never_opened(library):
     (library / "loop.pflow.json").symlink_to("loop.pflow.json")
     (library / "nowhere.pflow.json").symlink_to("nothing")
     assert {saved.name: saved.fault.rpartition(": ")[2] for saved in list_saved()} == {
-        "folder": "it is no file",
+        "folder": "it is not a file",
         "loop": "it is a link to nowhere",
         "nowhere": "it is a link to nowhere",
-        "pipe": "it is no file",
+        "pipe": "it is not a file",
     }
     assert saved_flows() == []
     assert [saved_flow(name) for name in ("pipe", "folder", "loop", "nowhere")] == [None] * 4

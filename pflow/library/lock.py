@@ -1,27 +1,24 @@
-"""Holding the library while something in it changes: of two that save at once, one waits."""
+"""The lock of the library: while one process changes saved flows, another waits."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pflow.errors import CANNOT_WRITE, DENIED, TRY_AGAIN, PflowError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_PATIENCE = 10.0
-"""Seconds that the other has."""
-_PAUSE = 0.02
+_PATIENCE, _PAUSE = 10.0, 0.02
+"""Seconds to wait for another process in all, and between two looks."""
 
 
 @contextmanager
-def held(folder: str, act: str) -> Iterator[None]:
-    """Hold the library; it is made where it is not there.
+def locked(folder: str, act: str) -> Iterator[None]:
+    """Make the directory if it is missing, and hold its lock. `act` names in errors what cannot be done.
 
-    `act` says what cannot be done. Raises PflowError: 73 and 77 for what the system refuses, within too; 75 where
-    another holds it without end.
+    Raises PflowError: 73 and 77 for any OSError, those of the body too; 75 where another process keeps the lock.
     """
     try:
         make_folder(folder)
@@ -32,11 +29,11 @@ def held(folder: str, act: str) -> Iterator[None]:
         finally:
             os.close(fd)
     except OSError as error:
-        raise in_words(act, error) from None
+        raise as_error(act, error) from None
 
 
-def in_words(act: str, error: OSError) -> PflowError:
-    """What the system refused, and the place of it; of a draft, the directory that it was to be in."""
+def as_error(act: str, error: OSError) -> PflowError:
+    """What the system refused, with the file, or for a draft the directory that it was to be in."""
     file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f" '{os.path.dirname(file) if is_draft else file}'" if file else ""
@@ -45,23 +42,17 @@ def in_words(act: str, error: OSError) -> PflowError:
 
 
 def make_folder(folder: str) -> None:
-    """Make a directory, and those above it, for its owner alone. Raises OSError."""
-    missing = []
-    while not os.path.isdir(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    for each in reversed(missing):
+    """Make a directory and its parents for their owner alone. Raises OSError."""
+    if not os.path.isdir(folder):
+        make_folder(os.path.dirname(folder))
         try:
-            os.mkdir(each, 0o700)
+            os.mkdir(folder, 0o700)
         except FileExistsError:
-            if not os.path.isdir(each):
+            if not os.path.isdir(folder):
                 raise
 
 
 def _lock(fd: int, act: str) -> None:
-    import fcntl
-    import time
-
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -69,7 +60,7 @@ def _lock(fd: int, act: str) -> None:
             return
         except BlockingIOError:
             if time.monotonic() > end:
-                what = f"{act}: another pflow changes saved flows and does not end"
+                what = f"{act}: another pflow is changing saved flows"
                 raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
             time.sleep(_PAUSE)
         except OSError:  # a file system without locks
