@@ -119,11 +119,9 @@ def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do():
     ask.input_mappings = {"prompt": "fetch.content"}
     assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}'\n"
     ask.input_mappings = {"prompt": "fetch.content", "text": "content"}
-    assert written(fetch, ask) == (
-        "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}' --map-in=text=content\n"
-    )
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --map-in=prompt=fetch.content\n"
     ask.input_mappings = {"prompt": "topic", "text": "content"}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='$topic'\n"
+    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --map-in=prompt=topic\n"
     ask.input_mappings = {"text": "fetch.content"}
     ask.output_mappings = {"response": "out"}
     assert written(fetch, ask) == (

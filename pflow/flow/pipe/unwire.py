@@ -86,8 +86,12 @@ class Unwired:
             for key, source in wanted.items():
                 if self._is_flag(step, wanted, key, source, names):
                     step.inputs[key] = f"${source}" if str(source).isidentifier() else f"${{{source}}}"
-        made = compile_flow(self.written, self.apart)
-        for step in self.steps:
+        for steps in (self.steps[:1], self.steps[1:]):  # what the first step takes decides what else is carried
+            self._write_paths([step for step in steps if self.wanted.step(step.id).input_mappings])
+
+    def _write_paths(self, steps: list[Step]) -> None:
+        made = compile_flow(self.written, self.apart) if steps else self.written
+        for step in steps:
             for key, source in self.wanted.step(step.id).input_mappings.items():
                 if key not in step.inputs and made.step(step.id).input_mappings.get(key) != source:
                     step.input_mappings[key] = source
