@@ -412,7 +412,7 @@ function '__pflow_table_pflow export'
         '-o'\t'[options] write it to FILE, whole or not at all; scripts become executable' \
         '-h'\t'[options] print this help'
     set -g __pflow_values \
-        '--to'\t'choice'\t'python'\t'sh'\t'pipe'\t'mermaid'\t'dot' \
+        '--to'\t'choice'\t'dot'\t'mermaid'\t'pipe'\t'python'\t'sh' \
         '-o'\t'file' \
         '--output'\t'file'
     set -g __pflow_words \
@@ -732,7 +732,7 @@ set -g __pflow_commands \
     'explain'\t'[command] Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.' \
     'export'\t'[command] Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.' \
     'find'\t'[command] Find the saved flows that are nearest to what the words say, best first.' \
-    'import'\t'[command] Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
+    'import'\t'[command] Write the Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
     'list'\t'[command] List the saved flows: the name of each, the inputs that it declares, what it is for.' \
     'mcp'\t'[command] Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.' \
     'new-node'\t'[command] Write a node to start from.' \

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
 from pflow.errors import BAD_DATA, PflowError, exit_code
 
@@ -125,6 +127,16 @@ def forget_kinds() -> None:
 
     _found.clear()
     forget_plans()
+
+
+def add_class(name: str, node: Any) -> None:
+    """Let a name stand for a class of this process, whatever else has it."""
+    from pflow.node import interface_of, version_of
+
+    kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
+    kind._class, kind._interface, kind._version = node, interface_of(node), version_of(node)
+    kind._interface.flow_safe = bool(getattr(node, "flow_safe", False))
+    _found[name] = kind
 
 
 def _find(type: str) -> Kind | None:

@@ -199,7 +199,7 @@ class _Sentence:
 
         for fd in self.closed:
             os.close(fd)
-        return Driver().run_flow(settled.flow, settled.words, settled.values)
+        return Driver().run_flow(lambda: settled.flow, settled.words, settled.values)
 
 
 def _refuse_missing(settled: Settled) -> None:

@@ -1,15 +1,15 @@
-"""A flow as a shell script: real pipes of `pflow-NODE` programs, for flows that are one line of steps."""
+"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps."""
 
 from __future__ import annotations
 
 from pflow import __version__
 from pflow.binding.sources import Constant, PathSource
 from pflow.catalog.kinds import FLOW
-from pflow.export.sh_inputs import Inputs
-from pflow.export.sh_program import is_bare, refused
-from pflow.export.sh_stage import Stage
-from pflow.export.sh_state import State
-from pflow.export.sh_words import Unsayable, quoted
+from pflow.export._sh_inputs import Inputs
+from pflow.export._sh_program import is_bare, refused
+from pflow.export._sh_stage import Stage
+from pflow.export._sh_state import State
+from pflow.export._sh_words import Unsayable, quoted
 from pflow.jsontext import encode
 from pflow.scanner import quote
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
+
+IS_PROGRAM = True
 
 _HEAD = """\
 #!/bin/sh

@@ -1,40 +1,81 @@
-"""A pocketflow Flow read back into a Flow: a walk along `start_node` and `successors`."""
+"""A Flow made in Python read as a flow of pflow's: a walk along `start_node` and `successors`."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
-from pflow.binding.sources import TemplateSource
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
-from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
+from pflow.flow.load import load_document
 from pflow.flow.rewrite import escaped
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
-from pflow.paths import write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
-    from pflow.binding.sources import Source
+    from pflow.flow.flow import Flow
 
-_STEP = "pflow.export.runtime.step"
-_FLOW = "pflow.export.runtime.flow"
-_SUBFLOW = "pflow.export.runtime.subflow"
-_PROGRAM = "pflow.export.runtime.program"
+_LOADED = ("pflow.nodes.", "pflow_node_")
+"""How the name of a module begins that is called after its node."""
+
+_MAPPINGS = ("input_mappings", "output_mappings")
+_numbers = count(1)
 
 
-def flow_from(root: Any, name: str = "", variables: Mapping[str, Any] | None = None) -> Flow:
-    """The steps and edges of a pocketflow Flow. `variables` may name its nodes.
+class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """A step of which somebody said what a flow's file would say, as `ir`. Two edges for one action make a fork.
+
+    `node` is a class, an instance of one, or the name of a node. `number` counts the steps in the order of making.
+    """
+
+    def __init__(self, node: Any, ir: dict[str, Any]) -> None:
+        super().__init__()
+        self.node = node
+        self.ir = ir
+        self.number = next(_numbers)
+        self.edges: list[tuple[str, Any]] = []
+
+    def next(self, node: Any, action: str = "default") -> Any:
+        self.edges.append((action, node))
+        self.successors.setdefault(action, node)
+        return node
+
+
+def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> Flow:
+    """The flow of a pocketflow Flow. `variables` may name its nodes, as far as `pflow.step` does not.
 
     A Flow inside it works on the same store, so its steps become steps of this one: where it ends, they go on as it
-    does. Raises PflowError (65) for what a flow of pflow's cannot say; what has to be done by hand is in `warnings`.
+    does. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
+    process. Raises PflowError (65) for what a flow of pflow's cannot say.
     """
-    return _Walk(root, name, variables or {}).flow
+    walk = _Walk(root, variables or {}, is_run_here=is_run_here)
+    name, directory = type(root).__name__, getattr(root, "directory", ".")
+    flow = load_document(walk.document(), name, directory).usable()
+    flow.warnings += list(dict.fromkeys(walk.warnings))
+    return flow
+
+
+def has_steps(start: Any) -> bool:
+    """Whether a node, or one that it leads to, was made by `pflow.step`."""
+    seen = {id(start): start}
+    todo = [start]
+    for node in todo:
+        more = [target for _, target in _edges_of(node) if id(target) not in seen]
+        seen.update((id(each), each) for each in more)
+        todo += more
+    return any(isinstance(node, WrittenStep) for node in todo)
+
+
+def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """The actions of a node and where they lead; several of one action fork, which only a step of `pflow.step` can."""
+    edges = node.edges if isinstance(node, WrittenStep) else node.successors.items()
+    return ((action, target) for action, target in edges if target is not None)
 
 
 class _Around:
@@ -46,26 +87,38 @@ class _Around:
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any) -> dict[str, tuple[Any, _Around]]:
+    def after(self, node: Any) -> list[tuple[str, Any, _Around]]:
         """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does."""
-        ways = self.outer.after(self.flow) if self.outer else {}
-        return {**ways, **{action: (target, self) for action, target in node.successors.items() if target is not None}}
+        own = [(action, target, self) for action, target in _edges_of(node)]
+        actions = {action for action, _, _ in own}
+        outer = self.outer.after(self.flow) if self.outer else []
+        return own + [each for each in outer if each[0] not in actions]
 
 
 class _Walk:
     """One walk. A node is one step however often it is reached; one that stands in two flows is a step in each."""
 
-    def __init__(self, root: Any, name: str, variables: Mapping[str, Any]) -> None:
+    def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
+        self.root = root
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
+        self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
         self.todo: list[tuple[Any, _Around]] = []
-        self.flow = Flow([], [])
-        self.flow.name = name
+        self.nodes: list[tuple[int, dict[str, Any]]] = []
+        self.mappings: dict[str, dict[str, Any]] = {}
+        self.edges: list[dict[str, str]] = []
+        self.classes: dict[str, type] = {}
+        self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
             self._add_edges(node, around)
-        _take_ends(self.flow, root)
-        self.flow.warnings = list(dict.fromkeys(self.flow.warnings))
+
+    def document(self) -> dict[str, Any]:
+        """The IR: the first step first, then the others in the order in which they were made."""
+        nodes = self.nodes[:1] + sorted(self.nodes[1:], key=lambda pair: pair[0])
+        ir = {"pflow": 1, **getattr(self.root, "ir", {}), "nodes": [node for _, node in nodes], "edges": self.edges}
+        mappings = {node["id"]: self.mappings[node["id"]] for _, node in nodes if self.mappings[node["id"]]}
+        return {**ir, "mappings": mappings} if mappings else ir
 
     def _enter(self, node: Any, around: _Around | None) -> str:
         """The id of the step that a node begins with; of a flow, that of its first node."""
@@ -82,59 +135,82 @@ class _Walk:
 
     def _add_edges(self, node: Any, around: _Around) -> None:
         source = self.ids[(*around.key, id(node))]
-        for action, (target, where) in around.after(node).items():
-            for each in target.branches if _is(target, _FLOW, "Fork") else [target]:
-                self.flow.edges.append(Edge(source, self._enter(each, where), action))
+        for action, target, where in around.after(node):
+            edge = {"from": source, "to": self._enter(target, where), "action": action}
+            if edge not in self.edges:
+                self.edges.append(edge)
 
     def _add_step(self, node: Any, around: _Around) -> str:
-        written = node if _is(node, _STEP, "Step") else None
-        inner = node.node if written else node
-        if _is(inner, _SUBFLOW, "Subflow"):
-            raise PflowError(
-                f"cannot import '{node.id}': it is a flow with a store of its own",
-                hint="import the file that its flow was exported from",
-                exit=BAD_DATA,
-            )
-        wanted = written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__)
-        id_ = numbered(wanted, set(self.ids.values()))
-        step = Step(id_, self._type_of(inner), place=("nodes", len(self.flow.steps)))
-        step.params = _plain(id_, self._params(node, inner, around), inner)
-        tries = getattr(inner, "max_retries", 1)
-        if tries > 1:
-            step.retries, step.wait = tries - 1, inner.wait or None
-        elif tries < 1:
-            self.flow.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
-        if written:
-            _take_step(step, written)
-        self.flow.steps.append(step)
+        """Add what `pflow.step` was told of a node, or what the node says itself."""
+        ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
+        type_ = inner if isinstance(inner, str) else self._type_of(_class_of(inner))
+        id_ = numbered(ir.pop("id", None) or self.names.get(id(node)) or type_, set(self.ids.values()))
+        own = {} if isinstance(inner, str | type) else self._said_by(inner, id_)
+        given = _without_defaults(inner, {**node.params, **around.params})
+        params = {**own.pop("params", {}), **ir.pop("params", {}), **_plain(id_, given, inner)}
+        mapping = {key: ir.pop(key) for key in list(ir) if key in _MAPPINGS}
+        step = {"id": id_, "type": type_, **own, **({"params": params} if params else {}), **ir}
+        try:
+            encode([step, mapping])
+        except PflowError as error:
+            raise error.within(f"cannot import '{id_}'") from None
+        self.nodes.append((getattr(node, "number", 0), step))
+        self.mappings[id_] = mapping
         return id_
 
-    def _params(self, node: Any, inner: Any, around: _Around) -> dict[str, Any]:
-        """A node's own params and those that its flows hand down, without what its interface has by default."""
-        params = {**node.params, **around.params}
-        defaults = interface_of(type(inner)).defaults()
-        return {key: value for key, value in params.items() if key not in defaults or defaults[key] != value}
+    def _said_by(self, node: Any, id_: str) -> dict[str, Any]:
+        """The params and tries of a node that is there already."""
+        tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
+        said: dict[str, Any] = {"params": _plain(id_, _without_defaults(node, node.params), node)}
+        if tries < 1:
+            self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
+        if tries > 1:
+            said |= {"retries": tries - 1, **({"wait": wait} if wait else {})}
+        return said
 
-    def _type_of(self, node: Any) -> str:
-        """The node's name where it is one that pflow finds, else its class's name."""
-        if _is(node, _PROGRAM, "Program"):
-            return str(node.name)
-        kind = type(node)
-        name = kind.__name__
-        found = find_kind(name)
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        if found is None:
-            where = f"{_kebab(name).replace('-', '_')}.py in a directory on PFLOW_NODES"
-            self.flow.warnings.append(f"no node is called '{name}': put the class into {where}")
-            return name
-        if file is not None and os.path.realpath(file) != os.path.realpath(found.file):
-            self.flow.warnings.append(f"'{name}' of '{file}' becomes the node {found.name} of '{found.file}'")
-        return found.name
+    def _type_of(self, node: type) -> str:
+        """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
+        module = node.__module__
+        stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
+        name = stem.replace("_", "-") or _kebab(node.__name__)
+        found = find_kind(name) or find_kind(node.__name__)
+        file = getattr(sys.modules.get(module), "__file__", None) or ""
+        if found is not None and os.path.realpath(file) == os.path.realpath(found.file):
+            return found.name
+        if self.is_run_here:
+            while self.classes.setdefault(name, node) is not node:
+                name = numbered(name, set(self.classes))
+            add_class(name, node)
+        elif found is None:
+            where = f"{name.replace('-', '_')}.py in a directory on PFLOW_NODES"
+            self.warnings.append(f"no node is called '{node.__name__}': put the class into {where}")
+        else:
+            self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")
+            name = found.name
+        return name
 
 
-def _is(value: Any, module: str, name: str) -> bool:
-    """Whether something was made by the code that exported Python carries, in whichever copy of it."""
-    return type(value).__module__ == module and type(value).__name__ == name
+def _class_of(node: Any) -> type:
+    return node if isinstance(node, type) else type(node)
+
+
+def _without_defaults(node: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Params without those that a node has by default."""
+    defaults = {} if isinstance(node, str) else interface_of(_class_of(node)).defaults()
+    return {key: value for key, value in params.items() if key not in defaults or defaults[key] != value}
+
+
+def _plain(id_: str, values: dict[str, Any], node: Any) -> dict[str, Any]:
+    """Values as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
+    items = {} if isinstance(node, str) else interface_of(_class_of(node)).params
+    found = {}
+    for key, value in values.items():
+        try:
+            plain = decode(encode(value))
+        except PflowError as error:
+            raise error.within(f"cannot import '{id_}' with its '{key}'") from None
+        found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
+    return found
 
 
 def _check(flow: Any, around: _Around | None) -> None:
@@ -161,69 +237,7 @@ def _more_than_a_walk(flow: Any) -> str:
     return ""
 
 
-def _plain(id: str, values: Mapping[str, Any], node: Any) -> dict[str, Any]:
-    """Values as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
-    interface = interface_of(type(node))
-    items = {**interface.params, **interface.reads}
-    found = {}
-    for key, value in values.items():
-        if isinstance(value, TemplateSource):
-            found[key] = value.written
-            continue
-        try:
-            plain = decode(encode(value))
-        except PflowError as error:
-            raise error.within(f"cannot import '{id}' with its '{key}'") from None
-        found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
-    return found
-
-
-def _take_step(step: Step, written: Any) -> None:
-    """What a step of exported Python says itself. What the wiring finds again by name is left out."""
-    step.params = _plain(step.id, written.params, written.node)
-    step.inputs = _plain(step.id, written.inputs, written.node)
-    mappings = {key: each for key, each in written.input_mappings.items() if key not in written.optional}
-    step.input_mappings = {key: _mapping(each) for key, each in mappings.items()}
-    step.output_mappings = dict(written.output_mappings)
-    step.retries, step.wait, step.max_visits = written.retries, written.wait, written.max_visits
-    if written.batch is not None:
-        over = [write_path(path) for path in written.batch.over.paths]
-        step.batch = Batch(over[0], written.batch.item, None, written.batch.on_error)
-
-
-def _mapping(source: Any) -> Any:
-    return TEMPLATE + source.written if isinstance(source, TemplateSource) else source
-
-
-def _take_ends(flow: Flow, root: Any) -> None:
-    """What a flow of exported Python starts with and gives."""
-    if not _is(root, _FLOW, "Flow"):
-        return
-    flow.max_visits = root.max_visits
-    flow.outputs = {name: _path(source) for name, source in root.outputs.items()}
-    for name, given in root.declared.items():
-        flow.inputs[name] = Input(
-            name, type=str(given.type), description=given.doc, required=given.required, pipe=given.pipe,
-            default=given.default, has_default=given.has_default,
-        )  # fmt: skip
-
-
-def _path(source: Source) -> str:
-    return TEMPLATE + source.written if isinstance(source, TemplateSource) else write_path(source.paths[0])
-
-
 def _kebab(name: str) -> str:
     """`YTTranscript` as `yt-transcript`."""
-    return "".join(_hyphened(name)).strip("-").lower()
-
-
-def _hyphened(name: str) -> Iterator[str]:
-    for at, sign in enumerate(name):
-        before, after = name[at - 1 : at], name[at + 1 : at + 2]
-        if (
-            sign.isupper()
-            and before
-            and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
-        ):
-            yield "-"
-        yield "-" if sign == "_" else sign
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return parted.replace("_", "-").strip("-").lower()

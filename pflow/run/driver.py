@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
@@ -17,7 +18,7 @@ from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pflow.flow.findings import Finding
@@ -46,25 +47,38 @@ class Driver:
         self.debug = "--debug" in words
         return end_in_order(lambda: self._run(words), self._fail)
 
-    def run_flow(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None) -> int:
-        """As `run`, of a flow that is there already: its words are all flags.
+    def run_flow(
+        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None
+    ) -> int:  # fmt: skip
+        """As `run`, of the flow that `make` gives: its words are all flags.
 
         `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
         """
         self.output = Output(words)
         self.debug = "--debug" in words
-        return end_in_order(lambda: self._run_loaded(flow, words, pinned or {}), self._fail)
+        return end_in_order(lambda: self._run_made(make(), words, pinned or {}), self._fail)
+
+    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any]) -> int:
+        if asks_for_help(words):
+            from pflow.flow.wiring import wire
+            from pflow.run.help import help_of
+
+            return self._say_help(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+        return self._run_loaded(flow, words, pinned)
 
     def _run(self, words: list[str]) -> int:
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            if self.output.is_closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-            self.output.write([run_help(split(words)[0]).encode()])
-            return 0
+            return self._say_help(run_help(split(words)[0]))
         flow_words, flag_words = split(words)
         return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_taken=flow_words == ["-"])
+
+    def _say_help(self, text: str) -> int:
+        if self.output.is_closed:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        self.output.write([text.encode()])
+        return 0
 
     def _run_loaded(
         self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_taken: bool = False

@@ -7,8 +7,8 @@ from pflow.binding.values import Values
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
+from pflow.node import pocketflow
 from pflow.run.failure import StepFailed, failure_of
-from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
 from pflow.run.step import StepNode, is_direct
 from pflow.terminal.columns import encodable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """Values that go over those of the flow, by step and name."""
 
 
-class Engine(Flow):
+class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A plan made ready to run: `Engine(plan, context).run(shared)` works on a dict and returns the last action.
 
     Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before

@@ -63,11 +63,16 @@ def run_help(words: list[str]) -> str:
     for wired in plan.steps.values():
         if wired.kind is None and not wired.fault:
             raise no_such_kind(wired.step.type)
+    name = _saved_name(words)
+    return help_of(plan, f"pflow {name} [FLAG]…" if name else "")
+
+
+def help_of(plan: WiredFlow, synopsis: str = "") -> str:
+    """The help for a flow that is there already."""
     usage = usage_of_run(plan)
     usage.summary = clean(plan.flow.description) or usage.summary
-    if name := _saved_name(words):
-        usage.synopsis = (f"pflow {name} [FLAG]…",)
-        usage.examples = ()
+    if synopsis:
+        usage.synopsis, usage.examples = (synopsis,), ()
     return "\n".join(map(clean, help_text(usage).split("\n")))
 
 

@@ -16,7 +16,6 @@ from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
 from pflow.run.failure import failure_of
-from pflow.run.flow import copied
 from pflow.run.storable import storable
 from pflow.run.work import Work
 from pflow.stage.places import as_stored
@@ -212,6 +211,13 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 _FEW = 100
 """How many different sets of reads or writes of one step are remembered."""
+
+
+def copied(node: Any) -> Any:
+    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
+    new = object.__new__(node.__class__)
+    new.__dict__ = node.__dict__.copy()
+    return new
 
 
 def is_direct(wired: WiredStep, node: Any) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from pflow.export import EXPORTERS
+from pflow.export import exporter
 from pflow.flow.flow import Edge, Flow, Step
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
@@ -26,7 +26,9 @@ NASTY = ['a"b', "a]b", "<b>&amp;", "end", "a\\", "é→", "`x`", "#quot;", "a|b{
 
 
 def drawn(target, flow):
-    return EXPORTERS[target](wire(flow if isinstance(flow, Flow) else load_text(json.dumps(flow), "flow").usable()))
+    return exporter(target).export(
+        wire(flow if isinstance(flow, Flow) else load_text(json.dumps(flow), "flow").usable())
+    )
 
 
 def nasty(*names):

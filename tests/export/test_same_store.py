@@ -1,11 +1,15 @@
-"""Every way to run a flow ends with the same store: `pflow run`, exported Python with pocketflow alone, a script."""
+"""Every way to run a flow ends with the same store: `pflow run`, exported Python, a script. Python comes back whole."""
 
 import sys
 
 import pytest
 
+from pflow.flow.hash import flow_hash
+from pflow.flow.load import load_file
+from pflow.flow.take import take_flow
+from pflow.flow.wiring import wire
 from tests.export.cases import CASES
-from tests.export.running import BIN, export, lay_out, only_pocketflow, run, store_of
+from tests.export.running import BIN, export, lay_out, run, store_of
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -17,10 +21,14 @@ def test_pflow_run_ends_with_the_store(tmp_path, case):
 
 
 @cases
-def test_exported_python_ends_with_the_store_and_needs_only_pocketflow(tmp_path, case):
-    file = export("python", case, tmp_path)
-    command = [sys.executable, "-S", str(file), *case.flags]
-    assert store_of(run(command, case, tmp_path, PYTHONPATH=only_pocketflow(tmp_path))) == case.store
+def test_exported_python_ends_with_the_store_and_is_imported_as_the_same_flow(tmp_path, case):
+    file = export("python", case, tmp_path).rename(tmp_path / "exported.py")
+    flow = take_flow([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
+    back = tmp_path / "back.pflow.json"
+    done = run([str(BIN / "pflow"), "import", "-o", str(back), f"{file}:flow"], case, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert flow_hash(wire(load_file(str(back)).usable())) == flow_hash(wire(flow))
+    assert store_of(run([sys.executable, str(file), "-j", *case.flags], case, tmp_path)) == case.store
 
 
 lines = {name: case for name, case in CASES.items() if not case.sh}

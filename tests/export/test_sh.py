@@ -10,9 +10,9 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.export import EXPORTERS
-from pflow.export.sh_state import NOTHING, State
-from pflow.export.sh_words import Unsayable, constant, quoted
+from pflow.export import exporter
+from pflow.export._sh_state import NOTHING, State
+from pflow.export._sh_words import Unsayable, constant, quoted
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from pflow.interface import Item
@@ -25,7 +25,7 @@ needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason
 
 
 def script(flow):
-    return EXPORTERS["sh"](wire(load_text(json.dumps(flow), "flow").usable()))
+    return exporter("sh").export(wire(load_text(json.dumps(flow), "flow").usable()))
 
 
 def pipe(flow):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.export.code import Names
-from pflow.export.sh_words import TEXTS, flag_name, quoted
+from pflow.export._names import variable
+from pflow.export._sh_words import TEXTS, flag_name, quoted
 from pflow.jsontext import encode
 from pflow.paths import write_path
 
@@ -32,7 +32,7 @@ class Inputs:
 
     def __init__(self, plan: WiredFlow) -> None:
         looked_at = {reference.input for reference in plan.references if reference.input is not None}
-        named = Names({"word", "escaped", "rest"})
+        taken = {"word", "escaped", "rest"}
         self.all = [
             given
             for given in plan.inputs.values()
@@ -44,7 +44,7 @@ class Inputs:
             for key, item in wired.interface.reads.items()
             if "verbatim" in item.marks
         }
-        self.names = {given.name: named.name(given.name) for given in self.all}
+        self.names = {given.name: variable(given.name, taken) for given in self.all}
 
     def variables(self, step: str) -> dict[str, str]:
         """By read, the variable that holds what the script was given for this step alone."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
-from pflow.export.sh_program import is_bare, program_of, refused
-from pflow.export.sh_state import NOTHING
-from pflow.export.sh_words import Unsayable, constant, flag, flag_name, quoted, template
+from pflow.export._sh_program import is_bare, program_of, refused
+from pflow.export._sh_state import NOTHING
+from pflow.export._sh_words import Unsayable, constant, flag, flag_name, quoted, template
 from pflow.flow.rewrite import rewritten
 from pflow.interface import Item
 from pflow.jsontext import encode
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.sources import Source
     from pflow.errors import PflowError
-    from pflow.export.sh_state import State
+    from pflow.export._sh_state import State
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
 
