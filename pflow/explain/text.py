@@ -63,8 +63,8 @@ def _title(account: Account, width: int) -> list[str]:
 def _pipe(account: Account, width: int, colour: Colour) -> list[str]:
     if account["pipe"] is None:
         return wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
-    lines = pipe_lines(account["pipe"], width - 2)
-    return [colour.heading("As a pipe"), *("  " + "\n".join(map(clean, line.split("\n"))) for line in lines)]
+    lines = ["\n".join(map(clean, line.split("\n"))) for line in pipe_lines(account["pipe"])]
+    return [colour.heading("As a pipe"), *(f"  {line}" for line in lines)]
 
 
 def _touches(account: Account) -> Rows:

@@ -1,12 +1,12 @@
-"""Explaining in words: where a value comes from, and pipe syntax in lines that fit a terminal."""
+"""Explaining in words: where a value comes from, and the lines of pipe syntax."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pflow.explain.origins import Origin
-from pflow.flow.pipe.scan import END, LINK, scan
+from pflow.flow.pipe.scan import END, scan
 from pflow.jsontext import encode
-from pflow.terminal.columns import cells, clean, shorten
+from pflow.terminal.columns import clean, shorten
 
 _LONGEST = 60
 
@@ -73,29 +73,8 @@ _WORDS: dict[str, Callable[[Origin], str]] = {
 }
 
 
-def pipe_lines(text: str, width: int) -> list[str]:
-    """The lines of pipe syntax, each broken after a separator where it is wider than `width`.
-
-    Quoted text stays as it is: a line may hold a line feed of a value.
-    """
-    lines: list[str] = []
-    line = ""
-    for piece in _pieces(text):
-        if line and (cells(line + piece.rstrip()) > width or line.endswith("\n")):
-            lines.append(line)
-            line = "" if line.endswith("\n") else "    "
-        line += piece
-    return [line.rstrip() for line in [*lines, line]]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The parts after which a line may break: they end with a separator and a space, or with their line."""
-    start = 0
-    for token in scan(text):
-        end = token.at + len(token.text)
-        is_link = token.kind == LINK and text.startswith(" ", end)
-        if is_link or (token.kind == END and token.text == "\n"):
-            end += is_link
-            yield text[start:end]
-            start = end
-    yield text[start:]
+def pipe_lines(text: str) -> list[str]:
+    """The lines of pipe syntax. A line feed inside quotes does not end one."""
+    ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
+    starts = [0, *(end + 1 for end in ends)]
+    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]

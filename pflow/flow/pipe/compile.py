@@ -51,7 +51,7 @@ def compile_flow(flow: Flow, apart: set[str]) -> Flow:
 
 
 class _Compiler:
-    """`moved` are the steps whose writes go under their ids, `fed` those that take what is carried, with its writers."""
+    """`moved` are the steps whose writes go under their ids, `fed` those that take what these steps hand on."""
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
         self.flow = flow

@@ -41,7 +41,7 @@ class Mention:
 
 
 def parse_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
-    """The chains of a flow. Raises PflowError (2) for a separator with nothing beside it, and where there is no step."""
+    """The chains of a flow. Raises PflowError (2) for a separator with nothing beside it, and for no step at all."""
     chains: list[list[Token]] = [[]]
     for token in _without_soft_newlines(tokens):
         if token.kind == END:

@@ -24,7 +24,7 @@ _UNQUOTED, _DOUBLE, _QUOTED = range(3)
 class Token:
     """A word, a separator (LINK) or the end of a chain (END), at its place in the text.
 
-    `bare` is the text with \\0 for each quoted letter; `loose` keeps what is in double quotes, where a shell would still
+    `bare` is the text with \\0 for each quoted letter; `loose` keeps what is in double quotes, where a shell would
     expand a `$`.
     """
 

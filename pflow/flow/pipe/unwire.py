@@ -133,50 +133,23 @@ def unsayable(id: str, key: str, why: str) -> PflowError:
 
 
 def difference(wanted: Flow, found: Flow) -> PflowError | None:
-    """The first thing in which a flow differs from what was wanted, as an error that says why it cannot be written."""
-    names = [[(step.id, step.type) for step in flow.steps] for flow in (wanted, found)]
-    if names[0] != names[1]:
-        odd = next((step for step in wanted.steps if (step.id, step.type) not in names[1]), wanted.steps[-1])
-        return PflowError(f"the step '{odd.id}' of the type '{odd.type}' would become another")
-    edges = [{(edge.source, edge.target, edge.action) for edge in flow.edges} for flow in (wanted, found)]
-    if edges[0] != edges[1]:
-        return PflowError("its edges would become others")
-    pairs = zip(wanted.steps, found.steps, strict=True)
-    return next((error for one, other in pairs if (error := _step_difference(one, other))), None)
-
-
-def _step_difference(wanted: Step, found: Step) -> PflowError | None:
-    id = wanted.id
-    for name in ("retries", "wait", "timeout"):
-        if getattr(wanted, name) != getattr(found, name):
-            return PflowError(f"no flag gives '{id}' its {name}")
-    for name in ("output_mappings", "inputs", "params", "input_mappings"):
-        here, there = getattr(wanted, name), getattr(found, name)
-        for key in {**here, **there}:
-            if key in here and key in there and _is_same(here[key], there[key]):
-                continue
-            if name.endswith("mappings") and key not in here:
-                return _extra(name, id, key, there[key])
-            what = f"no flag gives '{id}' its {name}.{key} as it is"
-            return PflowError(what)
+    """The first thing in which a flow differs from what was wanted, as an error that says why there is no pipe."""
+    if [(step.id, step.type) for step in wanted.steps] != [(step.id, step.type) for step in found.steps]:
+        return PflowError("its steps would become others")
+    here, there = _facts(wanted), _facts(found)
+    for place in {**here, **there}:
+        if place in here and here[place] != there.get(place):
+            return PflowError(f"no flag gives {place} as it is")
+        if place not in here:
+            return PflowError(f"it would have {place} = {there[place]}", hint="map that explicitly")
     return None
 
 
-def _extra(name: str, id: str, key: str, path: Any) -> PflowError:
-    """The error for a mapping that nobody wanted."""
-    if name == "input_mappings":
-        what = f"it would carry {' or '.join(path) if isinstance(path, list) else path} into '{key}' of '{id}'"
-        return PflowError(what, hint=f"a mapping of '{key}'")
-    what = f"'{key}' of '{id}' meets what another step writes, and would move to {path}"
-    return PflowError(what, hint=f"a mapping of '{key}' to {path}")
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal; true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(value, other[key]) for key, value in one.items())
-    return bool(one == other)
+def _facts(flow: Flow) -> dict[str, Any]:
+    """Everything that pipe syntax says of a flow, by its place."""
+    facts: dict[str, Any] = {f"the edge {edge.source} ={edge.action}=> {edge.target}": True for edge in flow.edges}
+    for step in flow.steps:
+        facts |= {f"{step.id}.{name}": getattr(step, name) for name in ("retries", "wait", "timeout")}
+        for name in ("output_mappings", "inputs", "params", "input_mappings"):
+            facts |= {f"{step.id}.{name}.{key}": value for key, value in getattr(step, name).items()}
+    return facts
