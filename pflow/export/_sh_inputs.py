@@ -2,113 +2,114 @@
 
 from __future__ import annotations
 
-from pflow.export._names import variable
-from pflow.export._sh_words import TEXTS, flag_name, quoted
-from pflow.jsontext import encode
+from collections.abc import Iterator
+
+from pflow.export._sh_words import TEXTS, flag_name, json_text, quoted
+from pflow.flow.wired import FlowInput, WiredFlow
+from pflow.naming import variable
 from pflow.paths import write_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pflow.flow.wired import FlowInput, WiredFlow
 
 _ESCAPE = """\
 # A stage would take a $ in a flag's value for a template: $$ is a dollar.
 escape() {
-    escaped=
-    rest=$1
-    while [ "$rest" != "${rest%%\\$*}" ]; do
-        escaped=$escaped${rest%%\\$*}\\$\\$
-        rest=${rest#*\\$}
-    done
-    escaped=$escaped$rest
+    escaped=$(printf '%sx' "$1" | sed 's/\\$/&&/g')
+    escaped=${escaped%x}
 }
 """
+_FAIL = """\
+fail() {
+    printf '%s: %s\\n' "$0" "$2" >&2
+    exit "$1"
+}
+"""
+_NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '$1': it has no flags" >&2; exit 2; }"""
 
 
 class Inputs:
-    """The inputs that a script takes: those that are declared, needed, or looked at by a path."""
+    """The inputs that a script takes, those that are declared, needed, or looked at by a path, and their variables."""
 
-    def __init__(self, plan: WiredFlow) -> None:
-        looked_at = {reference.input for reference in plan.references if reference.input is not None}
-        taken = {"word", "escaped", "rest"}
+    def __init__(self, wired: WiredFlow) -> None:
+        looked_at = {reference.input for reference in wired.references if reference.input is not None}
         self.all = [
-            given
-            for given in plan.inputs.values()
-            if (given.declared or given.required or given.name in looked_at) and not given.secret
+            needed
+            for needed in wired.inputs.values()
+            if (needed.declared or needed.required or needed.name in looked_at) and not needed.secret
         ]
-        self.verbatim = {
-            (id, key)
-            for id, wired in plan.steps.items()
-            for key, item in wired.interface.reads.items()
-            if "verbatim" in item.marks
-        }
-        self.names = {given.name: variable(given.name, taken) for given in self.all}
+        taken = {"word", "escaped"}
+        self.names = {needed.name: variable(needed.name, taken) for needed in self.all}
+        self.escaped = {needed.name for needed in self.all if needed.step is not None and _has_templates(wired, needed)}
 
     def variables(self, step: str) -> dict[str, str]:
         """By read, the variable that holds what the script was given for this step alone."""
-        own = [given for given in self.all if given.step == step]
-        return {given.readers[0][1]: self.names[given.name] for given in own}
+        own = [needed for needed in self.all if needed.step == step]
+        return {needed.readers[0][1]: self.names[needed.name] for needed in own}
 
     def usage(self) -> str:
-        parts = [flag_name(given.name) + _metavar(given) for given in self.all]
-        return " ".join([part if given.required else f"[{part}]" for part, given in zip(parts, self.all, strict=True)])
+        parts = [(flag_name(needed.name) + _metavar(needed), needed.required) for needed in self.all]
+        return " ".join([part if is_required else f"[{part}]" for part, is_required in parts])
 
     def defaults(self) -> list[str]:
         """The members that inputs have by default."""
-        found = [given for given in self.all if given.has_default]
-        return [quoted(f"{write_path(given.path)}:={str(encode(given.default), 'utf-8')}") for given in found]
+        found = [needed for needed in self.all if needed.has_default]
+        return [quoted(f"{write_path(needed.path)}:={json_text(needed.default)}") for needed in found]
 
-    def code(self) -> Iterator[str]:
+    def code(self) -> str:
         """Reads the flags: what goes into the store becomes the script's arguments, as members for pflow-set."""
-        if not self.all:
-            yield "[ $# -eq 0 ] || { echo \"$0: cannot take '$1': it has no flags\" >&2; exit 2; }"
-            return
-        if any(map(self._is_escaped, self.all)):
-            yield _ESCAPE
-        yield 'fail() {\n    printf \'%s: %s\\n\' "$0" "$2" >&2\n    exit "$1"\n}\n'
-        needed = [self.names[given.name] for given in self.all if given.required]
-        yield "".join([f"has_{name}=\n" for name in needed]) + "for word; do\n    shift\n    case $word in"
-        for given in self.all:
-            yield from self._cases(given)
+        return "\n".join(self._lines()) if self.all else _NONE
+
+    def _lines(self) -> Iterator[str]:
+        required = [needed for needed in self.all if needed.required]
+        yield from [_ESCAPE] if self.escaped else []
+        yield _FAIL
+        yield from (f"has_{self.names[needed.name]}=" for needed in required)
+        yield "for word; do\n    shift\n    case $word in"
+        for needed in self.all:
+            yield from self._cases(needed)
         yield "    *) fail 2 \"cannot take '$word': no such flag\" ;;\n    esac\ndone"
-        for given in self.all:
-            if given.required:
-                doc = f" ({given.doc})" if given.doc else ""
-                about = quoted(f"cannot find {given.name}{doc}: nothing gives it; {flag_name(given.name)}=…")
-                yield f'[ "$has_{self.names[given.name]}" ] || fail 66 {about}'
-        if any(given.step is None and given.type.name not in TEXTS for given in self.all):
+        for needed in required:
+            doc = f" ({needed.doc})" if needed.doc else ""
+            about = quoted(f"cannot find {needed.name}{doc}: nothing gives it; {flag_name(needed.name)}=…")
+            yield f'[ "$has_{self.names[needed.name]}" ] || fail 66 {about}'
+        if any(needed.step is None and needed.type.name not in TEXTS for needed in self.all):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
-    def _is_escaped(self, given: FlowInput) -> bool:
-        return given.step is not None and given.readers[0] not in self.verbatim
-
-    def _cases(self, given: FlowInput) -> Iterator[str]:
-        name = self.names[given.name]
-        flags = [given.name, *given.flags]
-        if given.step is not None:
-            flags.append(f"{given.step}.{given.readers[0][1]}")
-        spelt = dict.fromkeys(form for each in flags for form in (flag_name(each), "--" + each.replace("-", "_")))
-        note = f"; has_{name}=1" if given.required else ""
-        path = write_path(given.path)
-        pattern = " | ".join(f"{quoted(each)}=*" for each in spelt)
-        if given.step is not None:
-            value = "$escaped" if self._is_escaped(given) else "${word#*=}"
-            escape = 'escape "${word#*=}"; ' if self._is_escaped(given) else ""
-            yield f"    {pattern}) {escape}{name}={value}{note} ;;"
+    def _cases(self, needed: FlowInput) -> Iterator[str]:
+        """The branches of `case` for one input: `--name=…`, and of a switch `--name` and `--no-name`."""
+        own = [f"{needed.step}.{needed.readers[0][1]}"] if needed.step is not None else []
+        spelt = [form for name in (needed.name, *needed.flags, *own) for form in (flag_name(name), f"--{_snake(name)}")]
+        flags = [flag[2:] for flag in dict.fromkeys(spelt)]
+        end = f"; has_{self.names[needed.name]}=1 ;;" if needed.required else " ;;"
+        path = write_path(needed.path)
+        if needed.step is not None:
+            name = self.names[needed.name]
+            given = f'escape "${{word#*=}}"; {name}=$escaped' if needed.name in self.escaped else f"{name}=${{word#*=}}"
+            yield _case([f"--{flag}=" for flag in flags], given, end)
             return
-        if given.type.name == "bool":
-            yield f'    {" | ".join(map(quoted, spelt))}) set -- "$@" {quoted(path + ":=true")}{note} ;;'
-            off = dict.fromkeys("--no-" + each.removeprefix("--") for each in spelt)
-            yield f'    {" | ".join(map(quoted, off))}) set -- "$@" {quoted(path + ":=false")}{note} ;;'
-        sign = "=" if given.type.name in TEXTS else ":="
-        yield f'    {pattern}) set -- "$@" {quoted(path + sign)}"${{word#*=}}"{note} ;;'
+        if needed.type.name == "bool":
+            for prefix, value in (("--", "true"), ("--no-", "false")):
+                yield _case([prefix + flag for flag in flags], f'set -- "$@" {quoted(f"{path}:={value}")}', end)
+        equals = "=" if needed.type.name in TEXTS else ":="
+        given = f'set -- "$@" {quoted(path + equals)}"${{word#*=}}"'
+        yield _case([f"--{flag}=" for flag in flags], given, end)
 
 
-def _metavar(given: FlowInput) -> str:
-    if given.type.name == "bool":
+def _case(flags: list[str], code: str, end: str) -> str:
+    pattern = " | ".join([quoted(flag) + "*" * flag.endswith("=") for flag in flags])
+    return f"    {pattern}) {code}{end}"
+
+
+def _snake(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _has_templates(wired: WiredFlow, needed: FlowInput) -> bool:
+    step, read = needed.readers[0]
+    return "verbatim" not in wired.steps[step].interface.reads[read].marks
+
+
+def _metavar(needed: FlowInput) -> str:
+    if needed.type.name == "bool":
         return ""
-    if given.type.choices:
-        return f"={given.type}"
-    return "=JSON" if given.type.name in ("list", "dict") else f"={given.type.name.upper()}"
+    if needed.type.choices:
+        return f"={needed.type}"
+    return "=JSON" if needed.type.name in ("list", "dict") else f"={needed.type.name.upper()}"

@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
-from pflow.export._sh_program import is_bare, program_of, refused
-from pflow.export._sh_state import NOTHING
-from pflow.export._sh_words import Unsayable, constant, flag, flag_name, quoted, template
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pflow.binding.sources import AlternativeSource, Constant, Source, TemplateSource
+from pflow.catalog.kinds import BUNDLED, PROGRAM
+from pflow.catalog.registry import names_in
+from pflow.errors import PflowError
+from pflow.export._sh_words import Unsayable, constant, flag, flag_name, json_text, quoted, refused, template
 from pflow.flow.rewrite import rewritten
+from pflow.flow.wired import WiredStep
 from pflow.interface import Item
-from pflow.jsontext import encode
 from pflow.paths import is_step_name, meet, write_path
 from pflow.templates import is_reference
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from pflow.binding.sources import Source
-    from pflow.errors import PflowError
-    from pflow.export._sh_state import State
-    from pflow.flow.wired import WiredStep
     from pflow.paths import Path
+
+NOTHING: Path = ()
+"""What a pipe carries to which nothing was written yet."""
+
+
+class State:
+    """What is known of the store between two stages.
+
+    `places` says of each place whether something is there for certain. `carried` is the place that the pipe carries,
+    None where that cannot be known. `is_open` says that anything may have been written.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[Path, bool] = {}
+        self.carried: Path | None = NOTHING
+        self.is_open = False
+
+    def surely_has(self, place: Path) -> bool:
+        return any(is_sure and each[: len(place)] == place for each, is_sure in self.places.items())
+
+    def may_have(self, place: Path) -> bool:
+        return self.is_open or any(meet(each, place) for each in self.places)
+
+    def may_carry(self, place: Path) -> bool:
+        """Whether the pipe may carry this place, a part of it, or what holds it."""
+        return self.carried is None or (self.carried != NOTHING and meet(self.carried, place))
 
 
 class Stage:
-    """What one step becomes. Raises PflowError (65) where a stage cannot do the same.
+    """What one step becomes, and in `state` what it leaves. Raises PflowError (65) where no stage does the same.
 
     `members` are set before it: values that no flag can give. `is_cleared` says that the pipe must carry nothing to
     it. `dropped` are removed after it: a stage keeps its flags' values in the store, a flow not all of them.
@@ -43,18 +66,16 @@ class Stage:
         self._kept: list[Path] = []
         self._used: list[Path] = []
         self._done: set[str] = set()
-        self._say_params()
-        self._say_values(variables)
-        for key, source in wired.sources.items():
-            if key not in self._done:
-                self._say_mapping(key, source)
+        self._add_params()
+        self._add_data(variables)
+        self._add_mappings()
         pipe = wired.interface.pipe_read
         if pipe is not None and pipe.name not in self._done and not takes_pipe:
             self._leave_to_name(pipe.name)
-        self._say_places()
-        self._say_tries()
+        self._add_places()
+        self._add_tries()
         self._check_program()
-        self._pass()
+        self._leave()
 
     @property
     def command(self) -> str:
@@ -67,59 +88,51 @@ class Stage:
         interface = self.wired.interface
         return interface.reads.get(key) or interface.params.get(key) or Item("read", key, Type("str"))
 
-    def _say_params(self) -> None:
+    def _add_params(self) -> None:
         interface = self.wired.interface
         for key, source in self.wired.params.items():
-            if key in interface.reads and key not in interface.params:
-                continue
             item = self._item(key)
-            if isinstance(source, Constant) and source.value is None and item.default is None and not item.env:
+            if _is_stand_in(self.wired, key) or (_is_unset(source, item) and not item.env):
                 continue
             if interface.open and not (isinstance(source, Constant) and isinstance(source.value, str)):
-                raise self._refused(
-                    key, "a stage would take it for text", "an interface in its docstring says its type"
-                )
-            self._say_flag(key, item, source)
+                hint = "an interface in its docstring says its type"
+                raise self._refused(key, "a stage would take it for text", hint)
+            self._add_flag(key, item, source)
 
-    def _say_values(self, variables: Mapping[str, str]) -> None:
-        """Flags for what the step is given: its inputs, templates, params in place of reads, the script's own flags."""
+    def _add_data(self, variables: Mapping[str, str]) -> None:
+        """Flags for the step's inputs, its templates, the script's own flags, and params in place of reads."""
         wired = self.wired
         for key, source in wired.sources.items():
             if key in wired.step.inputs and isinstance(source, Constant | TemplateSource):
-                is_unset = isinstance(source, Constant) and source.value is None and self._item(key).default is None
-                self._give(key, source, is_kept=not is_unset)
-            elif isinstance(source, TemplateSource) and _whole(source, self._item(key)) is None:
+                self._give(key, source, is_kept=not _is_unset(source, self._item(key)))
+            elif isinstance(source, TemplateSource) and _whole(source, self._item(key)) is source:
                 self._give(key, source, is_kept=False)
         for key, name in variables.items():
             self.flags.append(f'{flag_name(key)}="${name}"')
             self._keep(key, is_kept=True)
         for key, source in wired.params.items():
-            item = wired.interface.reads.get(key)
-            if item is not None and key not in wired.interface.params:
-                self._say_stand_in(key, item, source)
+            if _is_stand_in(wired, key) and key not in wired.sources and key not in self._done:
+                self._add_stand_in(key, source)
 
-    def _say_stand_in(self, key: str, item: Item, source: Source) -> None:
-        """A param in place of a read: it counts where the store has nothing under that name."""
-        if key in self.wired.sources or key in self._done:
-            return
-        if "explicit" not in item.marks and self.state.may_have((key,)):
-            if not self.state.surely_has((key,)):
-                raise self._refused(key, "whether the store has it cannot be told before")
-            return
-        self._give(key, source, is_kept=False)
+    def _add_stand_in(self, key: str, source: Source) -> None:
+        """A param in place of a read counts where the store has nothing under that name."""
+        if "explicit" in self._item(key).marks or not self.state.may_have((key,)):
+            self._give(key, source, is_kept=False)
+        elif not self.state.surely_has((key,)):
+            raise self._refused(key, "whether the store has it cannot be told before")
 
     def _give(self, key: str, source: Source, *, is_kept: bool) -> None:
-        """A flag for a read, or where no flag can say the value, a member of the store."""
+        """A flag for a read, or where no flag can give the value, a member of the store."""
         item = self._item(key)
         try:
             if self.wired.interface.open:
                 raise Unsayable("a stage would not keep it")
-            self._say_flag(key, item, source)
+            self._add_flag(key, item, source)
         except Unsayable as why:
             self._set_member(key, item, source, str(why))
         self._keep(key, is_kept=is_kept)
 
-    def _say_flag(self, key: str, item: Item, source: Source) -> None:
+    def _add_flag(self, key: str, item: Item, source: Source) -> None:
         try:
             if isinstance(source, Constant):
                 self.flags += constant(item, source.value)
@@ -137,19 +150,16 @@ class Stage:
 
     def _place(self, key: str, source: Source) -> Path:
         """The one place that a source looks at."""
-        if isinstance(source, PathSource):
-            return source.path
-        place = self.state.latest(source.paths) if isinstance(source, AlternativeSource) else None
-        if place is None:
+        if isinstance(source, AlternativeSource):
             raise self._refused(key, "which of several places was written last cannot be told before")
-        return place
+        return source.paths[0]
 
     def _set_member(self, key: str, item: Item, source: Source, why: str) -> None:
         place = self.wired.data_place(key)
         is_unset = isinstance(source, Constant) and source.value is None and item.type.name != "any"
         if not isinstance(source, Constant) or is_unset or self.state.may_have(place):
             raise self._refused(key, why)
-        self.members.append(quoted(f"{write_path(place)}:={str(encode(source.value), 'utf-8')}"))
+        self.members.append(quoted(f"{write_path(place)}:={json_text(source.value)}"))
         if not self.wired.interface.open:
             self._map_in(key, place)
         if not item.is_stored:
@@ -168,18 +178,20 @@ class Stage:
         elif not self.state.surely_has(place):
             raise self._refused(key, "whether a stage would keep it cannot be told before")
 
-    def _say_mapping(self, key: str, source: Source) -> None:
-        item = self._item(key)
-        whole = _whole(source, item) if isinstance(source, TemplateSource) else source
-        assert whole is not None
-        place = self._place(key, whole)
-        self._done.add(key)
-        if key in self.wired.soft and not self.state.surely_has(place):
-            raise self._refused(key, f"whether the store has '{write_path(place)}' cannot be told before")
-        is_spoken_for = any(self.state.may_carry(used) for used in self._used)
-        if "pipe" in item.marks and self.state.carried == place and not is_spoken_for:
-            return
-        self._map_in(key, place)
+    def _add_mappings(self) -> None:
+        for key, source in self.wired.sources.items():
+            if key in self._done:
+                continue
+            self._done.add(key)
+            place = self._place(key, _whole(source, self._item(key)))
+            if key in self.wired.soft and not self.state.surely_has(place):
+                raise self._refused(key, f"whether the store has '{write_path(place)}' cannot be told before")
+            if not (self._is_piped(key) and self.state.carried == place):
+                self._map_in(key, place)
+
+    def _is_piped(self, key: str) -> bool:
+        """Whether a stage gives this read what the pipe carries: a template that uses that leaves it alone."""
+        return "pipe" in self._item(key).marks and not any(map(self.state.may_carry, self._used))
 
     def _map_in(self, key: str, place: Path) -> None:
         if self.wired.interface.open:
@@ -189,32 +201,28 @@ class Stage:
     def _leave_to_name(self, key: str) -> None:
         """A `[pipe]` read that the flow takes by its name: what the pipe carries must not come before it."""
         state, own = self.state, (key,)
-        if state.carried == NOTHING:
-            return
-        is_spoken_for = state.carried is not None and any(meet(used, state.carried) for used in self._used)
-        if state.carried == own and not is_spoken_for:
+        is_left = not self._is_piped(key)
+        if state.carried == NOTHING or (state.carried == own and not is_left):
             return
         if state.surely_has(own):
             self._map_in(key, own)
-        elif not is_spoken_for or state.may_have(own):
+        elif not is_left or state.may_have(own):
             self.is_cleared = True
 
-    def _say_places(self) -> None:
+    def _add_places(self) -> None:
         wired = self.wired
-        if wired.is_moved:
-            if not is_step_name(wired.id):
-                raise refused(f"a stage cannot be called '{wired.id}'", "letters, digits, _ and -, with a letter first")
+        if not wired.is_moved:
+            moved = {key: target for key, target in wired.targets.items() if target != (key,)}
+            self.flags += [f"--map-out={quoted(f'{key}={write_path(target)}')}" for key, target in moved.items()]
+        elif is_step_name(wired.id):
             self.flags.insert(0, f"--id={wired.id}")
-            return
-        for key, target in wired.targets.items():
-            if target != (key,):
-                self.flags.append(f"--map-out={quoted(f'{key}={write_path(target)}')}")
+        else:
+            raise refused(f"a stage cannot be called '{wired.id}'", "letters, digits, _ and -, with a letter first")
 
-    def _say_tries(self) -> None:
+    def _add_tries(self) -> None:
         step = self.wired.step
-        for name, value in (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout)):
-            if value is not None:
-                self.flags.append(flag(name, str(value)))
+        tries = {"retries": step.retries, "wait": step.wait, "timeout": step.timeout}
+        self.flags += [flag(name, str(value)) for name, value in tries.items() if value is not None]
 
     def _check_program(self) -> None:
         """A program that is no stage has its own params for flags and no others."""
@@ -222,24 +230,47 @@ class Stage:
         if is_bare(self.wired) and any(each.partition("=")[0] not in theirs for each in self.flags):
             raise refused(f"'{self.wired.id}' is a program, which finds its keys by their own names only")
 
-    def _pass(self) -> None:
+    def _leave(self) -> None:
         """Note what the store holds after it."""
-        state, wired = self.state, self.wired
-        for place in self._kept:
-            state.write(place, is_sure=True)
-        for key in [*wired.interface.writes, *wired.targets]:
-            state.write(wired.place_of(key), is_sure=key in wired.interface.writes)
-        written = [wired.place_of(key) for key in wired.interface.writes]
+        state, wired, interface = self.state, self.wired, self.wired.interface
+        written = {wired.place_of(key): key in interface.writes for key in [*wired.targets, *interface.writes]}
+        state.places.update(dict.fromkeys(self._kept, True) | written)
         self.dropped = [place for place in self.dropped if place not in written]
-        state.is_open = state.is_open or wired.interface.open
-        if self.is_cleared:
+        state.is_open = state.is_open or interface.open
+        if interface.pipe_write is not None:
+            state.carried = wired.place_of(interface.pipe_write.name)
+        elif self.is_cleared:
             state.carried = NOTHING
-        if wired.interface.pipe_write is not None:
-            state.carried = wired.place_of(wired.interface.pipe_write.name)
 
 
-def _whole(source: TemplateSource, item: Item) -> Source | None:
-    """The source of a template that is one whole reference, where a mapping gives the same value."""
-    if isinstance(source.written, str) and is_reference(source.written) and item.type.name in ("any", "str"):
-        return next(iter(source.sources.values()))
-    return None
+def program_of(wired: WiredStep) -> str:
+    """How a shell calls the node: by its own executable, else through pflow, which makes a stage of a program."""
+    kind = wired.kind
+    if kind is None:
+        raise refused(f"'{wired.id}' is no known node")
+    on_path = os.environ.get("PATH", "").split(os.pathsep)
+    if kind.origin == BUNDLED or (is_bare(wired) and os.path.dirname(kind.file) in on_path):
+        return f"pflow-{kind.name}"
+    is_taken = kind.name in ("help", *names_in("commands"))  # there `pflow NAME` is the command
+    return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"
+
+
+def is_bare(wired: WiredStep) -> bool:
+    """Whether it is a program without an interface: pflow starts it and makes no stage of it."""
+    return wired.kind is not None and wired.kind.origin == PROGRAM and wired.interface.open
+
+
+def _is_stand_in(wired: WiredStep, key: str) -> bool:
+    """Whether a param stands in place of a read."""
+    return key in wired.interface.reads and key not in wired.interface.params
+
+
+def _is_unset(source: Source, item: Item) -> bool:
+    return isinstance(source, Constant) and source.value is None and item.default is None
+
+
+def _whole(source: Source, item: Item) -> Source:
+    """The source inside a template that is one whole reference, where a mapping gives the same value."""
+    if isinstance(source, TemplateSource) and isinstance(source.written, str) and is_reference(source.written):
+        return next(iter(source.sources.values())) if item.type.name in ("any", "str") else source
+    return source

@@ -8,9 +8,9 @@ from typing import Any
 
 from pflow import __version__
 from pflow.catalog.kinds import BUNDLED, PYTHON
-from pflow.export._names import free, variable
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.naming import free, variable
 
 IS_PROGRAM = True
 

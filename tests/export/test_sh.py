@@ -11,7 +11,6 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.export import exporter
-from pflow.export._sh_state import NOTHING, State
 from pflow.export._sh_words import Unsayable, constant, quoted
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
@@ -209,29 +208,3 @@ def test_a_value_that_no_flag_gives_is_refused(type, value):
 @pytest.mark.parametrize(("text", "word"), [("a", "a"), ("", "''"), ("a b", "'a b'"), ("~", "'~'"), ("a=~", "'a=~'")])
 def test_words_are_quoted_where_they_must_be(text, word):
     assert quoted(text) == word
-
-
-def test_the_state_of_a_pipe_knows_what_is_there_and_what_may_be():
-    state = State()
-    assert state.carried == NOTHING
-    assert not state.may_carry(("a",))
-    state.write(("a", "b"), is_sure=True)
-    state.write(("c",), is_sure=False)
-    assert state.surely_has(("a",))
-    assert not state.surely_has(("a", "b", "c"))
-    assert state.may_have(("a", "b", "c"))
-    assert not state.surely_has(("c",))
-    assert state.may_have(("c",))
-    assert not state.may_have(("d",))
-    state.is_open = True
-    assert state.may_have(("d",))
-
-
-def test_the_state_of_a_pipe_knows_what_was_written_last():
-    state = State()
-    for place in (("a",), ("b",), ("a",)):
-        state.write(place, is_sure=True)
-    assert state.latest((("b",), ("a", "x"))) == ("a", "x")
-    assert state.latest((("d",),)) is None
-    state.write(("b",), is_sure=False)
-    assert state.latest((("b",), ("a",))) is None
