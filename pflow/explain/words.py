@@ -20,6 +20,9 @@ def origin_text(origin: Origin) -> str:
     return _WORDS[origin["from"]](origin)
 
 
+said, say = origins_text, origin_text
+
+
 def value_text(value: Any) -> str:
     """A value as JSON, cut where it is long."""
     return shorten(clean(str(encode(value, escape=False), "utf-8")), _LONGEST)

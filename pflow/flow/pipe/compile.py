@@ -110,7 +110,7 @@ class _Compiler:
         path = whole_reference(value)
         if path is None or not (is_textual(item) or self._is_exact(step, item)):
             return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
-        source = _source(map(path_text, places.get(path, (path,))))
+        source = one_or_several(map(path_text, places.get(path, (path,))))
         return None if item.is_stored and isinstance(source, str) else source
 
     def _is_exact(self, step: WiredStep, item: Item) -> bool:
@@ -136,7 +136,7 @@ class _Compiler:
         writers, read = self.fed.get(wired.id), wired.interface.pipe_read
         if writers and read:
             places = [self.references.carried_place(writer) for writer in writers]
-            step.input_mappings[read.name] = _source(map(path_text, places))
+            step.input_mappings[read.name] = one_or_several(map(path_text, places))
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map the reads that take the store's key of their name to where the latest write of it moved."""
@@ -147,7 +147,9 @@ class _Compiler:
             if is_fed or "explicit" in item.marks or is_given(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
-                step.input_mappings[key] = _source(path_text(self.references.place_of(write)) for write in writes)
+                step.input_mappings[key] = one_or_several(
+                    path_text(self.references.place_of(write)) for write in writes
+                )
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
@@ -197,9 +199,10 @@ def whole_reference(text: str) -> Path | None:
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:
     """A mapping's source, each of its paths as the places that it means."""
     paths = [(path, places.get(parse_path(path))) for path in (source if isinstance(source, list) else [source])]
-    return _source([text for path, there in paths for text in (map(path_text, there) if there else [path])])
+    return one_or_several([text for path, there in paths for text in (map(path_text, there) if there else [path])])
 
 
-def _source(paths: Iterable[str]) -> str | list[str]:
+def one_or_several(paths: Iterable[str]) -> str | list[str]:
+    """A mapping's source of these paths."""
     several = list(dict.fromkeys(paths))
     return several[0] if len(several) == 1 else several

@@ -46,9 +46,10 @@ def _refuse_unsayable(flow: Flow) -> None:
     ids = [step.id for step in flow.steps]
     known = set(ids)
     for step in flow.steps:
-        for name in ("batch", "max_visits"):
-            if getattr(step, name) is not None:
-                raise PflowError(f"the step '{step.id}' has {name}")
+        if step.batch is not None:
+            raise PflowError(f"'{step.id}' runs once for each of '{step.batch.over}' (a batch), which has no pipe form")
+        if step.max_visits is not None:
+            raise PflowError(f"the max_visits of '{step.id}' has no pipe form")
     for edge in flow.edges:
         if not is_action(edge.action):
             raise PflowError(f"the action '{edge.action}' is no word")

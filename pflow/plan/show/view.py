@@ -93,7 +93,7 @@ def _title(account: Account, width: int, colour: Colour) -> list[str]:
 
 def _pipe(settled: Settled, width: int, colour: Colour) -> list[str]:
     try:
-        lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"), width - 2)
+        lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"))
     except PflowError as error:
         ir = write_json(hidden(settled.plan.flow)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
