@@ -472,6 +472,17 @@ function '__pflow_table_pflow mcp'
         'node…'
 end
 
+function '__pflow_table_pflow models'
+    set -g __pflow_flags \
+        '--json'\t'[options] print a JSON list' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values
+    set -g __pflow_words \
+        'text' \
+        'text'
+end
+
 function '__pflow_table_pflow new-node'
     set -g __pflow_flags \
         '--lang='\t'[options] the language: python (default), sh, js' \
@@ -735,6 +746,7 @@ set -g __pflow_commands \
     'import'\t'[command] Write the Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
     'list'\t'[command] List the saved flows: the name of each, the inputs that it declares, what it is for.' \
     'mcp'\t'[command] Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.' \
+    'models'\t'[command] Print the language models there are, by id and alias, with what each is; or get the small local one.' \
     'new-node'\t'[command] Write a node to start from.' \
     'nodes'\t'[command] List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.' \
     'plan'\t'[command] Plan a flow from a sentence and print it, in JSON. Nothing is run.' \

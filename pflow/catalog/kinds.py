@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.interface import Interface
 
-__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Kind", "find_kind", "forget_kinds", "list_kinds"]
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Catalog", "Kind", "find_kind", "forget_kinds", "list_kinds"]
 
 FLOW = "flow"
 
@@ -66,6 +66,10 @@ class Kind:
                 self._version = self.interface.version or "1.0.0"
         return self._version
 
+    def flags(self) -> dict[str, str]:
+        """The flag of each read."""
+        return {name: item.flag for name, item in self.interface.reads.items()}
+
     def node_class(self) -> Any:
         """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
         if self._class is None:
@@ -100,33 +104,37 @@ def read_python(file: str) -> Interface:
         return interface
 
 
+class Catalog:
+    """Finds the kind of node that a step's type names: nodes only; pflow.flow.subflow has one that finds flows too.
+
+    `directory` is where the relative paths of files begin.
+    """
+
+    def __init__(self, directory: str = ".") -> None:
+        self.directory = directory
+
+    def at(self, directory: str) -> Catalog:
+        """The same catalog for a flow in another directory."""
+        return Catalog(directory)
+
+    def find(self, type: str) -> Kind | None:
+        """The kind that a type names; None where there is none."""
+        return find_kind(type)
+
+
 _found: dict[str, Kind | None] = {}
 
 
-def find_kind(type: str, directory: str = ".") -> Kind | None:
-    """The kind of node that a type names, by the node's name or its class's name; None where there is none.
-
-    `flow:NAME` and a path (`directory` is where a relative one begins) name a flow.
-    """
-    if is_flow_type(type):
-        from pflow.flow.subflow import find_flow
-
-        return find_flow(type, directory)
+def find_kind(type: str) -> Kind | None:
+    """The node that a name, or its class's name, means; None where there is none."""
     if type not in _found:
         _found[type] = _find(type)
     return _found[type]
 
 
-def is_flow_type(type: str) -> bool:
-    return type.startswith("flow:") or "/" in type or type.endswith(".pflow.json")
-
-
 def forget_kinds() -> None:
-    """Look for every kind anew: the environment, or a file, has changed."""
-    from pflow.flow.subflow import forget_plans
-
+    """Look for every node anew: the environment, or a file, has changed."""
     _found.clear()
-    forget_plans()
 
 
 def add_class(name: str, node: Any) -> None:

@@ -7,6 +7,7 @@ import os
 from pflow.common import LETTERS
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.flow.pipe.scan import is_separator
+from pflow.flow.subflow import FlowCatalog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class _Sentence:
         from pflow.plan.show.settled import Settled
         from pflow.run.driver import refuse_errors
 
-        flow = load_file(offer.saved.file).usable() if offer else self._plan().flow
+        flow = load_file(offer.saved.file, FlowCatalog()).usable() if offer else self._plan().flow
         if offer:
             flow.name = flow.name or offer.saved.name
         settled = Settled(flow, self.flags.run, offer.values if offer else {})

@@ -153,8 +153,9 @@ def _is_pipe(words: list[str]) -> bool:
 
 def _compiled(words: list[str]) -> Flow:
     from pflow.flow.pipe import parse_pipe
+    from pflow.flow.subflow import FlowCatalog
 
-    return _checked(parse_pipe(words))
+    return _checked(parse_pipe(words, FlowCatalog()))
 
 
 def _checked(flow: Flow) -> Flow:

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from pflow.catalog.flows import saved_flow
 from pflow.commands._color import color_option
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
 from pflow.explain.account import explain, without_secrets
@@ -13,7 +14,7 @@ from pflow.explain.text import brief_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
 from pflow.flow.rules import check
-from pflow.flow.subflow import saved_flow
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import no_saved_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -83,7 +84,8 @@ def _content(file: str) -> bytes:
 
 def _print_text(file: str, name: str, when: str) -> int:
     """Print the account of a flow, and its errors on stderr; the exit code."""
-    loaded = load_text(read_text(file, f"the flow '{file}'"), file, library_folder())  # an older one was there too
+    catalog = FlowCatalog(library_folder())  # an older version was there too
+    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
     loaded.flow.name = loaded.flow.name or name
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)

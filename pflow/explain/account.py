@@ -9,11 +9,12 @@ from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.explain.steps import step_accounts, store_layout
 from pflow.flow.findings import Finding, pointer
-from pflow.flow.flow import TEMPLATE, Flow, Step
+from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.jsontext import decode
 from pflow.paths import write_path
+from pflow.templates import TEMPLATE
 
 Account = dict[str, Any]
 

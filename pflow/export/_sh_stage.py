@@ -10,7 +10,7 @@ from pflow.binding.sources import AlternativeSource, Constant, Source, TemplateS
 from pflow.catalog.kinds import BUNDLED, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import PflowError
-from pflow.export._sh_words import Unsayable, constant, flag, flag_name, json_text, quoted, refused, template
+from pflow.export._sh_flags import Unsayable, constant, flag, flag_name, json_text, quoted, refused, template
 from pflow.flow.rewrite import rewritten
 from pflow.flow.wired import WiredStep
 from pflow.interface import Item

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pflow import __version__
 from pflow.binding.sources import Constant, PathSource
 from pflow.catalog.kinds import FLOW
-from pflow.export._sh_inputs import Inputs
+from pflow.export._sh_flags import Inputs, Unsayable, json_text, quoted, refused
 from pflow.export._sh_stage import Stage, State, is_bare
-from pflow.export._sh_words import Unsayable, json_text, quoted, refused
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.scanner import quote
 

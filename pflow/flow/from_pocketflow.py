@@ -13,6 +13,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.load import load_document
 from pflow.flow.rewrite import escaped
+from pflow.flow.subflow import FlowCatalog
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 
@@ -56,7 +57,7 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
-    flow = load_document(walk.document(), name, directory).usable()
+    flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
     flow.warnings += list(dict.fromkeys(walk.warnings))
     return flow
 
@@ -103,21 +104,24 @@ class _Walk:
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
+        self.taken: set[str] = set()
         self.todo: list[tuple[Any, _Around]] = []
-        self.nodes: list[tuple[int, dict[str, Any]]] = []
-        self.mappings: dict[str, dict[str, Any]] = {}
-        self.edges: list[dict[str, str]] = []
+        self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
+        self.edges: dict[tuple[str, str, str], None] = {}
         self.classes: dict[str, type] = {}
         self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
-            self._add_edges(node, around)
+            source = self.ids[(*around.key, id(node))]
+            for action, target, where in around.after(node):
+                self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
         """The IR: the first step first, then the others in the order in which they were made."""
-        nodes = self.nodes[:1] + sorted(self.nodes[1:], key=lambda pair: pair[0])
-        ir = {"pflow": 1, **getattr(self.root, "ir", {}), "nodes": [node for _, node in nodes], "edges": self.edges}
-        mappings = {node["id"]: self.mappings[node["id"]] for _, node in nodes if self.mappings[node["id"]]}
+        steps = self.steps[:1] + sorted(self.steps[1:], key=lambda step: step[0])
+        edges = [{"from": source, "to": target, "action": action} for source, target, action in self.edges]
+        mappings = {node["id"]: mapping for _, node, mapping in steps if mapping}
+        ir = {"pflow": 1, **getattr(self.root, "ir", {}), "nodes": [node for _, node, _ in steps], "edges": edges}
         return {**ir, "mappings": mappings} if mappings else ir
 
     def _enter(self, node: Any, around: _Around | None) -> str:
@@ -133,40 +137,31 @@ class _Walk:
             self.todo.append((node, around))
         return self.ids[key]
 
-    def _add_edges(self, node: Any, around: _Around) -> None:
-        source = self.ids[(*around.key, id(node))]
-        for action, target, where in around.after(node):
-            edge = {"from": source, "to": self._enter(target, where), "action": action}
-            if edge not in self.edges:
-                self.edges.append(edge)
-
     def _add_step(self, node: Any, around: _Around) -> str:
         """Add what `pflow.step` was told of a node, or what the node says itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
-        type_ = inner if isinstance(inner, str) else self._type_of(_class_of(inner))
-        id_ = numbered(ir.pop("id", None) or self.names.get(id(node)) or type_, set(self.ids.values()))
-        own = {} if isinstance(inner, str | type) else self._said_by(inner, id_)
-        given = _without_defaults(inner, {**node.params, **around.params})
-        params = {**own.pop("params", {}), **ir.pop("params", {}), **_plain(id_, given, inner)}
+        kind = inner if isinstance(inner, str | type) else type(inner)
+        type_ = kind if isinstance(kind, str) else self._type_of(kind)
+        id_ = numbered(ir.pop("id", None) or self.names.get(id(node)) or type_, self.taken)
+        self.taken.add(id_)
+        own = {} if inner is kind else self._tries_of(inner, id_)
+        over = {**({} if inner is node else node.params), **around.params}
+        params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}
         mapping = {key: ir.pop(key) for key in list(ir) if key in _MAPPINGS}
         step = {"id": id_, "type": type_, **own, **({"params": params} if params else {}), **ir}
         try:
             encode([step, mapping])
         except PflowError as error:
             raise error.within(f"cannot import '{id_}'") from None
-        self.nodes.append((getattr(node, "number", 0), step))
-        self.mappings[id_] = mapping
+        self.steps.append((getattr(node, "number", 0), step, mapping))
         return id_
 
-    def _said_by(self, node: Any, id_: str) -> dict[str, Any]:
-        """The params and tries of a node that is there already."""
+    def _tries_of(self, node: Any, id_: str) -> dict[str, Any]:
+        """The further tries that a node makes by itself."""
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
-        said: dict[str, Any] = {"params": _plain(id_, _without_defaults(node, node.params), node)}
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
-        if tries > 1:
-            said |= {"retries": tries - 1, **({"wait": wait} if wait else {})}
-        return said
+        return {"retries": tries - 1, **({"wait": wait} if wait else {})} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
         """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
@@ -175,36 +170,35 @@ class _Walk:
         name = stem.replace("_", "-") or _kebab(node.__name__)
         found = find_kind(name) or find_kind(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
-        if found is not None and os.path.realpath(file) == os.path.realpath(found.file):
-            return found.name
+        is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
+        if found is not None and (is_found or not self.is_run_here):
+            name = found.name
         if self.is_run_here:
             while self.classes.setdefault(name, node) is not node:
                 name = numbered(name, set(self.classes))
-            add_class(name, node)
+            if not module.startswith("pflow.nodes."):
+                add_class(name, node)
         elif found is None:
             where = f"{name.replace('-', '_')}.py in a directory on PFLOW_NODES"
             self.warnings.append(f"no node is called '{node.__name__}': put the class into {where}")
-        else:
+        elif not is_found:
             self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")
-            name = found.name
         return name
 
 
-def _class_of(node: Any) -> type:
-    return node if isinstance(node, type) else type(node)
+def _set_on(node: Any) -> dict[str, Any]:
+    """The params of a node that are not its defaults; a class or a name has none."""
+    if isinstance(node, str | type):
+        return {}
+    defaults = interface_of(type(node)).defaults()
+    return {key: value for key, value in node.params.items() if key not in defaults or defaults[key] != value}
 
 
-def _without_defaults(node: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Params without those that a node has by default."""
-    defaults = {} if isinstance(node, str) else interface_of(_class_of(node)).defaults()
-    return {key: value for key, value in params.items() if key not in defaults or defaults[key] != value}
-
-
-def _plain(id_: str, values: dict[str, Any], node: Any) -> dict[str, Any]:
-    """Values as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
-    items = {} if isinstance(node, str) else interface_of(_class_of(node)).params
+def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
+    """Params as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
+    items = {} if isinstance(kind, str) else interface_of(kind).params
     found = {}
-    for key, value in values.items():
+    for key, value in params.items():
         try:
             plain = decode(encode(value))
         except PflowError as error:
@@ -214,27 +208,21 @@ def _plain(id_: str, values: dict[str, Any], node: Any) -> dict[str, Any]:
 
 
 def _check(flow: Any, around: _Around | None) -> None:
-    """Refuse a flow that does more than to walk from node to node."""
-    name = type(flow).__name__
-    if flow.start_node is None:
-        raise PflowError(f"cannot import {name}: it has no start node", exit=BAD_DATA)
-    while around is not None:
-        if around.flow is flow:
-            raise PflowError(f"cannot import {name}: it stands inside itself", exit=BAD_DATA)
-        around = around.outer
-    if why := _more_than_a_walk(flow):
-        raise PflowError(f"cannot import {name}: {why}", hint="put that into a node", exit=BAD_DATA)
-
-
-def _more_than_a_walk(flow: Any) -> str:
-    """What a flow's class does besides walking; "" where that is nothing."""
-    if isinstance(flow, pocketflow.BatchFlow):
-        return "it runs its nodes once for each of a batch"
+    """Raise PflowError (65) for a flow that does more than to walk from node to node."""
+    why, hint = "", ""
     for base in type(flow).__mro__:
         own = [each for each in ("prep", "post", "prep_async", "post_async") if each in vars(base)]
         if own and base.__module__ != "pocketflow":
-            return f"it has a {own[0]} of its own"
-    return ""
+            why, hint = f"it has a {own[0]} of its own", "put that into a node"
+    if isinstance(flow, pocketflow.BatchFlow):
+        why, hint = "it runs its nodes once for each of a batch", "put that into a node"
+    if flow.start_node is None:
+        why, hint = "it has no start node", ""
+    while around is not None and not why:
+        why = "it stands inside itself" if around.flow is flow else ""
+        around = around.outer
+    if why:
+        raise PflowError(f"cannot import {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
 
 
 def _kebab(name: str) -> str:

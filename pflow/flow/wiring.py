@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
-from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
@@ -20,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
     from pflow.flow.written import Part
     from pflow.interface import Item
@@ -38,7 +38,7 @@ class _Wiring:
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
         for number, step in enumerate(flow.steps, 1):
-            self.steps[step.id] = _wired_step(step, number, flow.directory)
+            self.steps[step.id] = _wired_step(step, number, flow.catalog)
         self.parts = {id: list(parts_of_step(step)) for id, step in self.steps.items()}
         self.outputs = list(parts_of_outputs(flow))
         self._set_targets()
@@ -205,9 +205,9 @@ def _declared(flow: Flow, name: str) -> FlowInput:
     return declared
 
 
-def _wired_step(step: Step, number: int, directory: str) -> WiredStep:
+def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
-        kind = find_kind(step.type, directory)
+        kind = catalog.find(step.type)
         return WiredStep(step, number, kind, kind.interface if kind else Interface())
     except PflowError as error:
         wired = WiredStep(step, number, None, Interface())

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pflow.atomic import replace
+from pflow.catalog.flows import SUFFIX
 from pflow.catalog.registry import data_directory
 from pflow.catalog.source import plain
-from pflow.flow.subflow import SUFFIX
 from pflow.library.lock import make_folder
 from pflow.library.saved import library_folder
 

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from copy import copy
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE, Flow, Step
+from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.library.saved import saved_name
-from pflow.templates import references
+from pflow.templates import TEMPLATE, references
 
 
 def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 
 from pflow.atomic import replace as write_file
+from pflow.catalog.flows import saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
 from pflow.flow.flow import Flow
-from pflow.flow.subflow import forget_plans, saved_flow
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.library.lock import locked
 from pflow.library.old import copy_old, move_old
@@ -66,7 +66,7 @@ def save_flow(name: str, flow: Flow, *, replace: bool = False) -> Outcome:
             raise AlreadySaved(name, file)
         old = copy_old(name_of(file), before) if before is not None else None
         write_file(file, data, mode=0o600, overwrite=before is not None)
-    _flows_changed()
+    offer_saved()
     return Outcome(file, old, notes)
 
 
@@ -75,7 +75,7 @@ def remove_flow(name: str) -> str:
     with locked(library_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
         old = move_old(name_of(file), file)
-    _flows_changed()
+    offer_saved()
     return old
 
 
@@ -90,8 +90,3 @@ def _encoded(flow: Flow, act: str) -> bytes:
 def _content(file: str) -> bytes:
     with open(file, "rb") as opened:
         return opened.read()
-
-
-def _flows_changed() -> None:
-    forget_plans()
-    offer_saved()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.catalog.discovery import is_node_name
+from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.catalog.offered import FLOWS, offer
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.catalog.source import in_words, plain
@@ -14,7 +15,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.jsonfile import parse_json
 from pflow.flow.load import load_file, read_text
 from pflow.flow.rules import check
-from pflow.flow.subflow import SUFFIX, flow_name, saved_flow
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import no_saved_flow
 from pflow.flow.wiring import wire
 
@@ -129,7 +130,7 @@ def _is(type: str, name: str, user: Saved) -> bool:
 
 def _first_error(file: str) -> str:
     try:
-        loaded = load_file(file)
+        loaded = load_file(file, FlowCatalog())
         findings = check(wire(loaded.flow), loaded.findings)
     except PflowError as error:
         return error.message

@@ -49,7 +49,7 @@ class _Entry:
 
 def room_for(model: Model) -> int:
     """How many characters of catalogue a model is told."""
-    from pflow.models.capable import is_small
+    from pflow.models.choose import is_small
 
     return _ROOM_SMALL if is_small(model) else ROOM
 
@@ -91,12 +91,14 @@ def _about(sentence: str, saved: list[Saved]) -> list[Saved]:
 
 
 def _flows(saved: Iterable[Saved]) -> Iterable[_Entry]:
-    from pflow.catalog.kinds import find_kind
     from pflow.errors import PflowError
+    from pflow.flow.subflow import FlowCatalog
+
+    catalog = FlowCatalog()
 
     for each in saved:
         try:
-            kind: Kind | None = find_kind(f"flow:{each.name}")
+            kind: Kind | None = catalog.find(f"flow:{each.name}")
             text = interface_text(f"flow:{each.name}", kind.interface) if kind else ""
         except (PflowError, OSError, ValueError, RecursionError):
             continue

@@ -73,7 +73,7 @@ def hear_until(
     ends_at: float, model: Model, request: Request, judge: Judge, tell: Callable[[str], None], tries: int = TRIES
 ) -> Heard:
     """The same until a time of the monotonic clock. Raises OutOfTime, and PflowError (2) for a secret in the task."""
-    from pflow.models.capable import is_small
+    from pflow.models.choose import is_small
     from pflow.models.talk import Talk
     from pflow.plan.answer import refusal
     from pflow.plan.secrets import refuse_secrets

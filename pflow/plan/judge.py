@@ -6,6 +6,7 @@ from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.plan.answer import PL00, PLACE
 from pflow.plan.lift import lift
@@ -31,7 +32,7 @@ def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Fi
 
 
 def _judged(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
-    loaded = load_document(document, "the plan")
+    loaded = load_document(document, "the plan", FlowCatalog())
     flow = loaded.flow
     found = check_document(flow)
     if found:

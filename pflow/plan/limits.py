@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.catalog.flows import is_flow_type
+from pflow.catalog.kinds import find_kind
 from pflow.flow.findings import Finding
 from pflow.paths import write_path
 from pflow.plan.commands import check_commands

@@ -33,6 +33,7 @@ def _flows() -> list[tuple[str, str]]:
 def _nodes() -> list[tuple[str, str]]:
     from pflow.catalog.kinds import FLOW
     from pflow.catalog.lines import lines
+    from pflow.flow.subflow import FlowCatalog
 
-    there = [line for line in lines() if line.is_there and line.origin != FLOW]
+    there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
     return [(line.name, f"{line.summary} {line.words}") for line in there]

@@ -103,7 +103,7 @@ def _say_nothing(line: str) -> None:
 
 
 def _capable(name: str | None, sentence: str) -> Model:
-    from pflow.models.capable import NoCapableModel, choose_capable
+    from pflow.models.choose import NoCapableModel, choose_capable
 
     try:
         return choose_capable(name)

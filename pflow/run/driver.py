@@ -13,7 +13,7 @@ from pflow.run.flags import INPUT, FlowFlags
 from pflow.run.words import RunFlags, has_separator, own_items, split
 from pflow.stage.document import Document
 from pflow.stage.output import Output
-from pflow.stage.step import add_step, step_id
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
@@ -205,7 +205,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
 
 def parse(plan: WiredFlow, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
     """The flags of the run, and what those of the flow set."""
-    from pflow.stage.words import take_words
+    from pflow.stage.flags import take_words
 
     flow_flags = FlowFlags(plan)
     texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)

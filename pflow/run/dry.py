@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.binding.sources import Constant
 from pflow.paths import write_path
-from pflow.stage.step import add_step, step_id
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say
 
 TYPE_CHECKING = False

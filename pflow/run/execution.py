@@ -93,7 +93,7 @@ class Execution:
         there = self.document.keys()
         for key in there:
             if keys is None or key in keys:
-                self.shared[key] = self.original[key] = self.document.get(key)
+                self.shared[key] = self.original[key] = self.document[key]
 
     def _inject(self) -> None:
         """Put what was given into the store; what is for one step alone, that step keeps."""

@@ -30,8 +30,8 @@ def step(
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     version: str | None = None, description: str | None = None,
 ) -> Step:  # fmt: skip
-    """A step of a flow: a node's class, an instance of one (its params and tries count), or a node's, a program's or
-    a saved flow's name.
+    """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
+    program, or a flow as `flow:NAME` or the path of its file.
 
     The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.

@@ -80,7 +80,7 @@ def _saved_name(words: list[str]) -> str:
     """What the saved flow is called that the words are, by its name or its file; empty for any other flow."""
     import os
 
-    from pflow.flow.subflow import flow_name, saved_flow
+    from pflow.catalog.flows import flow_name, saved_flow
     from pflow.flow.take import find_file
 
     file = find_file(words[0]) if len(words) == 1 else None

@@ -7,7 +7,7 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.stage.step import enter_span
+from pflow.stage.trace import enter_span
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Listeners:
         self._open_log(snapshot, parent)
         self._add_person(end_line)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.events import write_lines
+            from pflow.stage.trace import write_lines
 
             self.takers.append(lambda lines: write_lines(PROGRAM, lines))
         # Also where nobody listens: a step that is watched is held to its interface, and no run is to be laxer.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.stage_sources import from_environment
+from pflow.binding.places import find
+from pflow.binding.resolve import from_environment
 from pflow.paths import parse_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.intake import RAW
@@ -42,7 +43,7 @@ def note_environment(snapshot: Snapshot, plan: WiredFlow, given: Given) -> None:
 def note_piped(snapshot: Snapshot, plan: WiredFlow, document: Document, store: dict[str, Any], *, kind: str) -> None:
     """Raw input; of a store, the keys that the flow may look at (`store`), and what the first step took of it."""
     if kind == RAW:
-        snapshot.inject_piped(("stdin",), document.get("stdin"))
+        snapshot.inject_piped(("stdin",), document["stdin"])
         return
     secret = {key for wired in plan.steps.values() for key in _secret_keys(wired)}
     secret |= {str(given.path[0]) for given in plan.inputs.values() if given.secret}
@@ -56,7 +57,7 @@ def note_piped(snapshot: Snapshot, plan: WiredFlow, document: Document, store: d
         step, key = plan.first_read
         source = plan.steps[step].sources.get(key)
         if source is not None and source.paths == (parse_path(last),):
-            snapshot.inject_piped((step, key), document.look_up(parse_path(last)))
+            snapshot.inject_piped((step, key), find(document, parse_path(last)))
 
 
 def _secret_keys(wired: WiredStep) -> set[str]:

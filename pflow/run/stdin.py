@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.places import find
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.interface import fresh
@@ -74,7 +75,7 @@ def carry_in(plan: WiredFlow, document: Document, given: dict[str, Any]) -> dict
     if name is not None:
         if name in given:
             return {}
-        given[name] = None if last in document.header.get("dry", []) else document.look_up(parse_path(last))
+        given[name] = None if last in document.header.get("dry", []) else find(document, parse_path(last))
         return {name: last}
     if _takes_pipe(plan, given):
         assert plan.first_read is not None

@@ -6,10 +6,11 @@ import stat
 
 import pytest
 
+from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
-from pflow.flow.subflow import saved_flow, saved_flows
+from pflow.flow.subflow import FlowCatalog
 from pflow.library.old import MOST, olds_of
 from pflow.library.save import AlreadySaved, remove_flow, save_flow
 from tests.flow.own_nodes import own_nodes
@@ -25,7 +26,7 @@ ASK = """
 
 
 def flow(document, directory="."):
-    return load_document(document, "it", str(directory)).usable()
+    return load_document(document, "it", FlowCatalog(str(directory))).usable()
 
 
 def test_what_is_saved_is_ir_for_its_owner_alone(library):

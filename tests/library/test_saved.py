@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
-from pflow.flow.subflow import saved_flow, saved_flows
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import find_file
 from pflow.library.saved import list_saved, offer_saved, read_saved
 
@@ -115,7 +115,7 @@ def test_case_dash_and_underscore_make_no_other_name(put, spelling):
     file = put("fix-issue", FIX)
     assert saved_flow(spelling) == str(file)
     assert read_saved(spelling).name == "fix-issue"
-    assert find_kind(f"flow:{spelling}").file == str(file)
+    assert FlowCatalog().find(f"flow:{spelling}").file == str(file)
 
 
 @pytest.mark.parametrize("word", ["fix", "Fix", "llm"])

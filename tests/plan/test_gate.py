@@ -10,6 +10,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.plan.gate.allowed import Allowed
 from pflow.plan.gate.gate import refusals
 from pflow.plan.show.settled import Settled
@@ -54,7 +55,7 @@ def place(tmp_path, monkeypatch):
 
 def found(ir, *allow, words=(), has_stdin=False):
     """The flags that the refusals of a flow name, each with its step."""
-    settled = Settled(load_text(json.dumps(ir), "plan").usable(), list(words))
+    settled = Settled(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
     assert not [each for each in settled.findings if not each.is_warning]
     allowed = Allowed(allow, str(Path.cwd()))
     refused = refusals(settled.plan, settled.values, allowed, has_stdin=has_stdin)
@@ -108,7 +109,7 @@ def test_an_absolute_path_into_the_working_directory_is_allowed(place):
 
 
 def test_the_refusal_names_the_step_the_place_and_the_smallest_leave(place):
-    settled = Settled(load_text(json.dumps(writing("link/out.txt")), "plan").usable(), [])
+    settled = Settled(load_text(json.dumps(writing("link/out.txt")), "plan", FlowCatalog()).usable(), [])
     refusal = refusals(settled.plan, {}, Allowed((), str(place)), has_stdin=False)[0]
     outside = place.parent / "outside"
     assert str(refusal) == f"s writes 'link/out.txt', which is not below this directory (--allow={outside})"
@@ -132,12 +133,12 @@ def test_what_is_no_such_word_is_said(place, word):
 
 
 def test_without_a_working_directory_no_relative_path_is_allowed(place):
-    settled = Settled(load_text(json.dumps(writing("out.txt")), "plan").usable(), [])
+    settled = Settled(load_text(json.dumps(writing("out.txt")), "plan", FlowCatalog()).usable(), [])
     assert len(refusals(settled.plan, {}, Allowed((), None), has_stdin=False)) == 1
 
 
 def test_below_the_root_lies_everything_which_nobody_meant(place):
-    settled = Settled(load_text(json.dumps(writing("/etc/x")), "plan").usable(), [])
+    settled = Settled(load_text(json.dumps(writing("/etc/x")), "plan", FlowCatalog()).usable(), [])
     assert len(refusals(settled.plan, {}, Allowed((), "/"), has_stdin=False)) == 1
     assert refusals(settled.plan, {}, Allowed(["/"], "/"), has_stdin=False) == []
 

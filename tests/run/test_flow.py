@@ -146,3 +146,54 @@ def test_a_node_is_loaded_from_its_file(tmp_path):
     with pytest.raises(PflowError) as caught:
         load_node(str(tmp_path / "ho.py"))
     assert caught.value.exit == 66
+
+
+def test_classes_of_one_name_are_two_nodes():
+    def made(text):
+        class Say(pocketflow.Node):
+            def post(self, shared, prepared, done):
+                shared.setdefault("said", []).append(text)
+
+        return Say
+
+    one, two = step(made("a")), step(made("b"))
+    one >> two
+    for _ in range(2):
+        shared = {"said": []}
+        Flow(start=one).run(shared)
+        assert shared["said"] == ["a", "b"]
+
+
+def test_params_that_are_set_later_go_over_those_of_a_step():
+    one = step(Shout, inputs={"text": "a"}, params={"end": "?"})
+    one.set_params({"end": "$"})
+    flow = Flow(start=one)
+    assert flow_from(flow).steps[0].params == {"end": "$$"}
+    flow.set_params({"end": "."})
+    shared = {}
+    flow.run(shared)
+    assert shared["loud"] == "A."
+
+
+class Slow(pocketflow.AsyncNode):
+    async def post_async(self, shared, prepared, done):
+        shared["slow"] = True
+
+
+class Lengths(pocketflow.BatchNode):
+    def prep(self, shared):
+        return shared["words"]
+
+    def exec(self, word):
+        return len(word)
+
+    def post(self, shared, words, lengths):
+        shared["lengths"] = lengths
+
+
+def test_async_and_batch_nodes_are_steps_too():
+    one, two = step(Slow), step(Lengths)
+    one >> two
+    shared = {"words": ["a", "bcd"]}
+    Flow(start=one).run(shared)
+    assert (shared["slow"], shared["lengths"]) == (True, [1, 3])

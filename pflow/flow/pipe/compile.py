@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.references import References, either, is_whole, latest
@@ -13,24 +12,25 @@ from pflow.flow.pipe.scan import is_cut_separator, scan, scan_words
 from pflow.flow.rewrite import path_text, rewritten
 from pflow.flow.wiring import wire
 from pflow.paths import parse_path
-from pflow.templates import parse_template, references
+from pflow.templates import TEMPLATE, parse_template, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
     from pflow.paths import Path
 
 
-def parse_pipe(words: Sequence[str], directory: str) -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog) -> Flow:
     if len(words) > 1:
         _check_words(words)
     text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-    flow, apart = read_flow(text, tokens, directory)
+    flow, apart = read_flow(text, tokens, catalog)
     return compile_flow(flow, apart)
 
 

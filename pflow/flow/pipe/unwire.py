@@ -27,7 +27,7 @@ class Unwired:
     """
 
     def __init__(self, flow: Flow) -> None:
-        self.interfaces = {step.id: interface_of_type(step.type, flow.directory)[0] for step in flow.steps}
+        self.interfaces = {step.id: interface_of_type(step.type, flow.catalog)[0] for step in flow.steps}
         self.wanted = canonical(flow)
         self.written = copy(flow)
         self.written.steps = [self._with_flags(step) for step in self.wanted.steps]

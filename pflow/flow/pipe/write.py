@@ -31,7 +31,7 @@ def write_pipe(flow: Flow) -> str:
         _refuse_unsayable(flow)
         unwired = Unwired(flow)
         text = _text(unwired)
-        if error := difference(unwired.wanted, parse_pipe([text], flow.directory)):
+        if error := difference(unwired.wanted, parse_pipe([text], flow.catalog)):
             raise error
     except PflowError as error:
         what = f"cannot write the flow in pipe syntax: {error.message}"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow
     from pflow.terminal.colour import Colour
 
@@ -31,7 +32,7 @@ def diff_lines(old: Flow, new: Flow, name: str = "flow") -> list[str]:
     if flow_to_ir(old) == flow_to_ir(new):
         return []
     before, after = hidden(old), hidden(new)
-    pipes = _pipe(before, old.directory), _pipe(after, new.directory)
+    pipes = _pipe(before, old.catalog), _pipe(after, new.catalog)
     found = []
     if None not in pipes:
         found = [*_diff(pipes[0] or "", pipes[1] or "", name), *_diff(_head(before), _head(after), f"{name} (JSON)")]
@@ -53,7 +54,7 @@ def _diff(before: str, after: str, name: str) -> list[str]:
     return [clean(line) for line in lines]
 
 
-def _pipe(ir: IR, directory: str) -> str | None:
+def _pipe(ir: IR, catalog: Catalog) -> str | None:
     """The flow in pipe syntax; None where it has none."""
     from pflow.flow.load import load_document
     from pflow.plan.paste.pasted import pipe_of
@@ -61,7 +62,7 @@ def _pipe(ir: IR, directory: str) -> str | None:
     if len(ir["nodes"]) > _MOST_STEPS:
         return None
     try:
-        return pipe_of(load_document(ir, "flow", directory).flow, {})
+        return pipe_of(load_document(ir, "flow", catalog).flow, {})
     except PflowError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from pflow.explain.account import MASK
-from pflow.flow.flow import TEMPLATE
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ class Judge:
         from pflow.plan.limits import check_document, drop_choices
 
         self.ir = ir
-        loaded = load_document(restored(ir, self.flow), "the answer", self.flow.directory)
+        loaded = load_document(restored(ir, self.flow), "the answer", self.flow.catalog)
         flow = loaded.flow
         found = [*loaded.findings, *self._new(check_document(flow))]
         if any(not each.is_warning for each in found):
@@ -143,7 +143,7 @@ def _choices(flow: Flow) -> str:
 def _masks(flow: Flow) -> list[Finding]:
     """A finding for each mask that stands where no secret was."""
     from pflow.explain.account import MASK
-    from pflow.flow.flow import TEMPLATE
+    from pflow.templates import TEMPLATE
 
     found = []
     for step in flow.steps:

@@ -57,7 +57,7 @@ def edit_by_model(flow: Flow, sentence: str, options: IR, tell: Callable[[str], 
 
     Raises NoTryPassed; PflowError: 78 where no model is capable, 124 where the time runs out, and what asking raises.
     """
-    from pflow.models.capable import choose_capable
+    from pflow.models.choose import choose_capable
     from pflow.plan.cache import Kept
     from pflow.plan.catalogue import catalogue, room_for
     from pflow.plan.hearing import hear

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.rewrite import escaped
 from pflow.library.named import values_in
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import os
 
 from pflow.explain.effects import SCHEMA
 from pflow.explain.words import say
-from pflow.flow.flow import TEMPLATE
 from pflow.paths import write_path
 from pflow.plan.gate.patterns import folders_of
-from pflow.templates import expand
+from pflow.templates import TEMPLATE, expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import is_certain
 from pflow.flow.rewrite import escaped, reference
 from pflow.flow.wiring import wire
@@ -13,7 +12,7 @@ from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.jsontext import encode
 from pflow.paths import look_up, parse_path, write_path
 from pflow.plan.paste.stands import Literal, fitted, replaced
-from pflow.templates import references
+from pflow.templates import TEMPLATE, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

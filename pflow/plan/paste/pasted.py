@@ -42,7 +42,7 @@ def pipe_of(flow: Flow, values: dict[str, Any]) -> str:
         raise PflowError(f"cannot write the flow in pipe syntax: {error}", exit=BAD_DATA) from None
     if "\0" in text:
         raise PflowError("cannot write the flow in pipe syntax: it holds a NUL", hint=_JSON, exit=BAD_DATA)
-    odd = different_origin(wire(flow), values, wire(parse_pipe([text], directory=flow.directory)))
+    odd = different_origin(wire(flow), values, wire(parse_pipe([text], flow.catalog)))
     if odd:
         what = f"'{odd[1]}' of '{odd[0]}' would get something else"
         raise PflowError(f"cannot write the flow in pipe syntax: {what}", hint=_JSON, exit=BAD_DATA)

@@ -51,7 +51,7 @@ def read_edited(text: str, settled: Settled) -> Edited:
     before = settled.plan.flow
     if not _without_comments(text):
         raise PflowError("cannot take what was edited: it is empty", exit=MISSING)
-    loaded = load_text(text, "plan", before.directory)
+    loaded = load_text(text, "plan", before.catalog)
     flow = loaded.flow
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
     if not flow.inputs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import PflowError
+from pflow.flow.subflow import FlowCatalog
 from pflow.library.named import NUMBER, values_in
 from pflow.plan.saved import saved_flows
 
@@ -41,7 +42,7 @@ class Offer:
 
         flags = {name: "--" + name.replace("_", "-") for name in self.values}
         try:
-            inputs = wire(load_file(self.saved.file).flow).inputs
+            inputs = wire(load_file(self.saved.file, FlowCatalog()).flow).inputs
         except PflowError:
             return flags
         return {name: inputs[name].flag if name in inputs else flag for name, flag in flags.items()}
@@ -102,7 +103,7 @@ def _stands(named: Named, saved: Saved) -> bool:
     from pflow.flow.unload import flow_to_ir
 
     try:
-        ir = flow_to_ir(load_file(saved.file).flow)
+        ir = flow_to_ir(load_file(saved.file, FlowCatalog()).flow)
     except PflowError:
         return False
     return _holds([ir.get("nodes"), ir.get("mappings")], named)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.flow.findings import Finding
-from pflow.flow.flow import TEMPLATE
 from pflow.plan.change.faults import errors_of
 from pflow.plan.wire.settle import Settled, mapped
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

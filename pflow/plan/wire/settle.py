@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.carry import STDIN, carried_into
 from pflow.flow.rules.fits import YES
 from pflow.paths import parse_path
@@ -10,6 +9,7 @@ from pflow.plan.wire.candidates import INPUT, MOST, candidates, is_of, is_of_typ
 from pflow.plan.wire.gaps import IDLE
 from pflow.plan.wire.gaps import INPUT as AS_INPUT
 from pflow.plan.wire.mend import mended
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

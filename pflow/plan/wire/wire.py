@@ -113,7 +113,7 @@ def _round(wiring: Wiring) -> list[Settled]:
 def _ask(wiring: Wiring, place: Place, options: Options) -> None:
     """Have a model tell what is left. Where none can, and the flow passes without, it is let be."""
     from pflow.flow.wiring import wire
-    from pflow.models.capable import NoCapableModel, choose_capable
+    from pflow.models.choose import NoCapableModel, choose_capable
     from pflow.plan.hearing import Request, hear
     from pflow.plan.wire.model import Judge
     from pflow.plan.wire.words import SYSTEM, findings_text, task_text, wire_schema

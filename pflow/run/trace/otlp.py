@@ -13,7 +13,7 @@ from pflow import __version__
 from pflow.jsontext import encode
 from pflow.run.runs import RUNNING, number_of
 from pflow.run.trace.trace import CUT, Trace, Visit
-from pflow.stage.step import span_parts
+from pflow.stage.trace import span_parts
 
 Span = dict[str, Any]
 
