@@ -78,10 +78,16 @@ def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
     file = _file_of_stdout()
     if rest is not None:
         return _redirected(f"'{rest}>'", rest, file)
-    is_new_flow = is_flow_type(file) and os.path.getsize(file) == 0  # which is what the command writes to
-    if file and not is_new_flow and find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None:
+    if file and _is_step(file):
         return _redirected("'>>' or '>'", file, file)
     return None
+
+
+def _is_step(file: str) -> bool:
+    """Whether a step could be called like this file: a node, or a flow; an empty file is only to become one."""
+    if is_flow_type(file):
+        return os.path.getsize(file) > 0
+    return find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None
 
 
 def _redirected(operator: str, left: str, file: str) -> PflowError:
