@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
+    from pflow.flow.flow import Flow as WrittenFlow
+
 
 def step(
     node: Any, id: str | None = None, *, params: Mapping[str, Any] | None = None,
@@ -75,7 +77,15 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
         """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
         words = sys.argv[1:] if words is None else words
-        leave(Driver().run_flow(lambda: flow_from(self, is_run_here=True), list(words)))
+        leave(Driver().run_flow(self._written, list(words)))
+
+    def _written(self) -> WrittenFlow:
+        """It as a flow's file says it, called after the script where it has no name."""
+        written = flow_from(self, is_run_here=True)
+        script = os.path.basename(sys.argv[0])
+        if not written.name and script.endswith(".py"):
+            written.name = script.removesuffix(".py")
+        return written
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
         if has_steps(self.start_node):
