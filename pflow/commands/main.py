@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Where the executable begins."""
     die_quietly_of_interrupt()
+    if sys.argv[1:2] == ["__complete"]:
+        from pflow.completion.shells import main as complete
+
+        leave(complete(sys.argv[2:]))
     leave(run(sys.argv[1:]))
 
 
