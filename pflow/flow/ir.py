@@ -98,7 +98,7 @@ class Mapping(BaseModel):
         dict[str, str | Annotated[list[str], Field(min_length=1)]],
         Field(description="For a read: a path, template: and text, or paths of which the one written last counts."),
     ] = {}
-    output_mappings: Annotated[dict[str, str], Field(description="For a write: the path that it goes to.")] = {}
+    output_mappings: Annotated[dict[str, str], Field(description="For a write: the path that it goes to; for *: where all others go below.")] = {}
 
 
 class Input(BaseModel):
