@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from pflow.conformance.samples import RUN, STEPS
@@ -11,14 +10,6 @@ from pflow.conformance.trial import Run, Skipped, Trial, check, how_it_ended, sh
 from pflow.paths import kind_of
 from pflow.process.stdout import as_it_is
 from pflow.types import Type
-
-
-@check("runs", "with all that it reads it ends with 0 and a document", of_good_run=False)
-def it_runs(trial: Trial) -> None:
-    good = trial.good
-    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
-    good.expect_exit(0, f"fix it; if it takes other values: {values}")
-    good.expect_answer("write the document that came in, with your keys in it")
 
 
 @check("noise", "nothing is on stdout but the document")
