@@ -157,8 +157,8 @@ def _print_json(name: str, plan: WiredFlow | None, findings: Sequence[Finding], 
 def _print_schema() -> int:
     import json
 
-    from pflow.flow.ir import schema
+    from pflow.flow.schema import SCHEMA
     from pflow.process.stdout import write_pieces
 
-    write_pieces(1, [json.dumps(schema(), indent=2, ensure_ascii=False).encode(), b"\n"])
+    write_pieces(1, [json.dumps(SCHEMA, indent=2, ensure_ascii=False).encode(), b"\n"])
     return 0
