@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand
-from pflow.commands._color import color_option
+from pflow.commands._click import FlowCommand, color_option
 from pflow.flow.pipe.scan import is_sign
 
 TYPE_CHECKING = False

@@ -149,10 +149,8 @@ class _Walk:
         params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}
         mapping = {key: ir.pop(key) for key in list(ir) if key in _MAPPINGS}
         step = {"id": id_, "type": type_, **own, **({"params": params} if params else {}), **ir}
-        try:
-            encode([step, mapping])
-        except PflowError as error:
-            raise error.within(f"cannot import '{id_}'") from None
+        for key, value in [*step.items(), *mapping.items()]:
+            _json(id_, key, value)
         self.steps.append((getattr(node, "number", 0), step, mapping))
         return id_
 
@@ -199,12 +197,17 @@ def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]
     items = {} if isinstance(kind, str) else interface_of(kind).params
     found = {}
     for key, value in params.items():
-        try:
-            plain = decode(encode(value))
-        except PflowError as error:
-            raise error.within(f"cannot import '{id_}' with its '{key}'") from None
+        plain = _json(id_, key, value)
         found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
     return found
+
+
+def _json(id_: str, key: str, value: Any) -> Any:
+    """A value as JSON holds it. Raises PflowError (65) where it cannot."""
+    try:
+        return decode(encode(value))
+    except PflowError as error:
+        raise error.within(f"cannot use '{id_}' with its '{key}'") from None
 
 
 def _check(flow: Any, around: _Around | None) -> None:
@@ -216,13 +219,15 @@ def _check(flow: Any, around: _Around | None) -> None:
             why, hint = f"it has a {own[0]} of its own", "put that into a node"
     if isinstance(flow, pocketflow.BatchFlow):
         why, hint = "it runs its nodes once for each of a batch", "put that into a node"
+    if around is not None and {"inputs", "outputs"} & {*getattr(flow, "ir", {})}:
+        why, hint = "it has inputs or outputs of its own inside a flow", "step() takes the path of its file"
     if flow.start_node is None:
         why, hint = "it has no start node", ""
     while around is not None and not why:
         why = "it stands inside itself" if around.flow is flow else ""
         around = around.outer
     if why:
-        raise PflowError(f"cannot import {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"cannot use {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
 
 
 def _kebab(name: str) -> str:

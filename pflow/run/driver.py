@@ -8,11 +8,11 @@ import sys
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.process.exits import end_in_order
+from pflow.run.arguments import RunFlags, has_separator, own_items, split
 from pflow.run.failure import StepFailed
-from pflow.run.flags import INPUT, FlowFlags
-from pflow.run.words import RunFlags, has_separator, own_items, split
+from pflow.run.flags import FlowFlags
 from pflow.stage.document import Document
-from pflow.stage.output import Output
+from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.flow.load import Loaded
     from pflow.flow.wired import WiredFlow
     from pflow.run.flags import Target
-    from pflow.stage.intake import Intake
 
 PROGRAM = "pflow run"
 MOST_WARNINGS = 5
@@ -67,12 +65,12 @@ class Driver:
         return self._run_loaded(flow, words, pinned)
 
     def _run(self, words: list[str]) -> int:
+        flow_words, flag_words = split(words)
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            return self._say_help(run_help(split(words)[0]))
-        flow_words, flag_words = split(words)
-        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_taken=flow_words == ["-"])
+            return self._say_help(run_help(flow_words))
+        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_read=flow_words == ["-"])
 
     def _say_help(self, text: str) -> int:
         if self.output.is_closed:
@@ -81,34 +79,34 @@ class Driver:
         return 0
 
     def _run_loaded(
-        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_taken: bool = False
+        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_read: bool = False
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
-        plan = checked(flow)
+        wired = checked(flow)
         self.entry = {"node": f"flow:{self.name}"}
-        if plan.carried is not None:
-            self.entry["carries"] = write_path(plan.carried)
-        flags, targets = parse(plan, flag_words)
-        targets += _pins(plan, targets, pinned)
-        if is_stdin_taken:
-            flags.values["no_stdin"] = True
+        if wired.carried is not None:
+            self.entry["carries"] = write_path(wired.carried)
+        flags, targets = parse(wired, flag_words, pinned)
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
-        from pflow.run.stdin import take_stdin
+        return self._work(wired, flags, targets, no_stdin=flags.no_stdin or is_stdin_read)
 
-        intake = take_stdin(flags)
+    def _work(
+        self, wired: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], *, no_stdin: bool
+    ) -> int:  # fmt: skip
+        from pflow.run.execution import Execution
+        from pflow.stage.intake import take_in
+
+        intake = take_in(no_stdin=no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
         self.document = document = intake.document
         if "error" in document.header:
-            return self._pass_on(intake)
+            if self.output.form == DOCUMENT:
+                self.output.write(list(intake.chunks))
+            return int(document.header["error"]["exit"])
         document.start()
-        return self._work(plan, flags, targets, intake)
-
-    def _work(self, plan: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
-        from pflow.run.execution import Execution
-
-        execution = Execution(plan, flags, intake, self.output)
+        execution = Execution(wired, flags, intake, self.output)
         execution.begin(targets)
         if execution.is_dry:
             execution.pretend()
@@ -116,11 +114,6 @@ class Driver:
         self.document = execution.run()
         execution.show(self.document)
         return 0
-
-    def _pass_on(self, intake: Intake) -> int:
-        if self.output.form == "document":
-            self.output.write(list(intake.chunks))
-        return int(intake.document.header["error"]["exit"])
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
@@ -140,10 +133,12 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> Flow:
     """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
+    from pflow.flow.take import take_flow
+
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
-    loaded = _taken(words)
+    loaded = take_flow(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     refuse_errors(loaded.findings)
     return loaded.flow
@@ -155,40 +150,20 @@ def name_of(words: list[str]) -> str:
     return file.removesuffix(".json").removesuffix(".pflow")
 
 
-def _taken(words: list[str]) -> Loaded:
-    """The flow. Signals wait while a file is loaded: raised inside of pydantic's import, they would be lost there."""
-    from pflow.flow.take import find_file, take_flow
-
-    is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
-    if not is_file:
-        return take_flow(words)
-    from pflow.process.signals import HeldSignals
-
-    held = HeldSignals()
-    try:
-        return take_flow(words)
-    finally:
-        held.release()
-
-
 def checked(flow: Flow) -> WiredFlow:
-    """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
+    """The flow wired, where it breaks no rule. Raises PflowError (65) after saying each finding."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
-    plan = wire(flow)
-    findings = check(plan)
+    wired = wire(flow)
+    findings = check(wired)
     refuse_errors(findings)
-    _say_warnings([*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)])
-    return plan
-
-
-def _say_warnings(warnings: list[str]) -> None:
-    """Say the first few: who runs a flow every day does not want to hear them all."""
+    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)]
     for warning in warnings[:MOST_WARNINGS]:
         say(PROGRAM, warning)
     if len(warnings) > MOST_WARNINGS:
         say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+    return wired
 
 
 def refuse_errors(findings: list[Finding], act: str = "run") -> None:
@@ -197,29 +172,22 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     if not errors:
         return
     if len(errors) == 1:
-        raise PflowError(f"cannot {act}: {errors[0].fault}", hint=errors[0].remedy, exit=BAD_DATA)
+        error = errors[0]
+        what = f"cannot {act}: {error.fault}"
+        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 
-def parse(plan: WiredFlow, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
-    """The flags of the run, and what those of the flow set."""
+def parse(
+    wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
+) -> tuple[RunFlags, list[tuple[Target, Any]]]:
+    """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
     from pflow.stage.flags import take_words
 
-    flow_flags = FlowFlags(plan)
+    flow_flags = FlowFlags(wired)
     texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
-    return RunFlags(texts), flow_flags.settle(texts)
-
-
-def _pins(
-    plan: WiredFlow, targets: list[tuple[Target, Any]], pinned: Mapping[str, Any]
-) -> list[tuple[Target, Any]]:  # fmt: skip
-    """What is pinned, as if by flags, for the inputs that no flag gives."""
-    if not pinned:
-        return []
-    by_name = {
-        target.key: target for targets in FlowFlags(plan).targets.values() for target in targets if target.kind == INPUT
-    }
-    given = {target.key for target, _ in targets if target.kind == INPUT}
-    return [(by_name[name], value) for name, value in pinned.items() if name in by_name and name not in given]
+    flags = RunFlags(texts)
+    targets = flow_flags.targets_of(texts)
+    return flags, targets + flow_flags.pins(pinned or {}, targets)

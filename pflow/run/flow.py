@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
+    from pflow.flow.flow import Flow as WrittenFlow
+
 
 def step(
     node: Any, id: str | None = None, *, params: Mapping[str, Any] | None = None,
@@ -30,8 +32,8 @@ def step(
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     version: str | None = None, description: str | None = None,
 ) -> Step:  # fmt: skip
-    """A step of a flow: a node's class, an instance of one (its params and tries count), or a node's, a program's or
-    a saved flow's name.
+    """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
+    program, or a flow as `flow:NAME` or the path of its file.
 
     The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
@@ -75,7 +77,15 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
         """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
         words = sys.argv[1:] if words is None else words
-        leave(Driver().run_flow(lambda: flow_from(self, is_run_here=True), list(words)))
+        leave(Driver().run_flow(self._written, list(words)))
+
+    def _written(self) -> WrittenFlow:
+        """It as a flow's file says it, called after the script where it has no name."""
+        written = flow_from(self, is_run_here=True)
+        script = os.path.basename(sys.argv[0])
+        if not written.name and script.endswith(".py"):
+            written.name = script.removesuffix(".py")
+        return written
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
         if has_steps(self.start_node):

@@ -78,10 +78,10 @@ JUDGED = chain(
     node("say"),
     node("judge"),
     node("praise", "say", inputs={"value": "good"}),
-    node("mend", "say", inputs={"value": "mended, please"}),
-    edges=[edge("say", "judge"), edge("judge", "praise", "good"), edge("judge", "mend", "bad"), edge("mend", "judge")],
+    node("fix", "say", inputs={"value": "fixed, please"}),
+    edges=[edge("say", "judge"), edge("judge", "praise", "good"), edge("judge", "fix", "bad"), edge("fix", "judge")],
     mappings={
-        "judge": {"input_mappings": {"text": ["say.said.value", "mend.said.value"]}},
+        "judge": {"input_mappings": {"text": ["say.said.value", "fix.said.value"]}},
         "say": {"input_mappings": {"value": "wish"}},
     },
 )
@@ -94,8 +94,6 @@ def said(value: Any, tone: str = "plain") -> dict[str, Any]:
 def batch(over: str, **more: Any) -> dict[str, Any]:
     return {"over": over, "as": "item", **more}
 
-
-PARTS = node("parts", "shell", inputs={"command": 'printf %s \'["a","b"]\''})
 
 CASES = {
     "one step": Case(chain(READ), WAS_READ),
@@ -238,13 +236,13 @@ CASES = {
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
     "a loop": Case(LOOP, {"count": 3, **said(3)}, sh="edge for again"),
-    "ways by action": Case(
+    "edges by action": Case(
         JUDGED,
         {
             "wish": "now",
             "say": said("now"),
             "verdict": "good",
-            "mend": {"value": "mended, please", **said("mended, please")},
+            "fix": {"value": "fixed, please", **said("fixed, please")},
             "value": "good",
             **said("good"),
         },

@@ -54,8 +54,8 @@ if __name__ == "__main__":
 
 
 def test_edges_of_actions_and_forks_have_a_line_each():
-    code = python(CASES["ways by action"].flow)
-    assert '\nsay >> judge\njudge - "good" >> praise\njudge - "bad" >> mend\nmend >> judge\n\n' in code
+    code = python(CASES["edges by action"].flow)
+    assert '\nsay >> judge\njudge - "good" >> praise\njudge - "bad" >> fix\nfix >> judge\n\n' in code
     assert "\nread >> left\nread >> right\nleft >> join\nright >> join\n\n" in python(CASES["a fork"].flow)
 
 

@@ -105,7 +105,7 @@ def test_a_param_that_json_cannot_hold_is_refused():
     with pytest.raises(PflowError) as caught:
         flow_from(Flow(start=node))
     assert caught.value.exit == 65
-    assert caught.value.message.startswith("cannot import 'yt-transcript' with its 'fetch'")
+    assert caught.value.message.startswith("cannot use 'yt-transcript' with its 'fetch'")
 
 
 def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
@@ -191,11 +191,11 @@ class Many(BatchFlow):
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
-        (Flow(), "cannot import Flow: it has no start node"),
-        (WithPrep(start=ReadFile()), "cannot import WithPrep: it has a prep of its own"),
-        (WithPost(start=ReadFile()), "cannot import WithPost: it has a post_async of its own"),
-        (Many(start=ReadFile()), "cannot import Many: it runs its nodes once for each of a batch"),
-        (BatchFlow(start=ReadFile()), "cannot import BatchFlow: it runs its nodes once for each of a batch"),
+        (Flow(), "cannot use Flow: it has no start node"),
+        (WithPrep(start=ReadFile()), "cannot use WithPrep: it has a prep of its own"),
+        (WithPost(start=ReadFile()), "cannot use WithPost: it has a post_async of its own"),
+        (Many(start=ReadFile()), "cannot use Many: it runs its nodes once for each of a batch"),
+        (BatchFlow(start=ReadFile()), "cannot use BatchFlow: it runs its nodes once for each of a batch"),
     ],
 )
 def test_a_flow_that_does_more_than_walk_is_refused(flow, why):

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.schema import SCHEMA
 from pflow.flow.load import load_document, load_file, load_text
+from pflow.flow.schema import SCHEMA
 from pflow.flow.unload import canonical_json, flow_to_ir
 
 SEEDS = Path(__file__).parent / "seeds"

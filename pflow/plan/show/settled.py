@@ -7,9 +7,9 @@ from copy import copy
 from pflow.flow.rewrite import escaped
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
+from pflow.run.arguments import own_items
 from pflow.run.driver import parse
-from pflow.run.given import give
-from pflow.run.words import own_items
+from pflow.run.inputs import RunInputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow, Step
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.run.given import Given
-    from pflow.run.words import RunFlags
+    from pflow.run.arguments import RunFlags
 
 
 class Settled:
@@ -38,7 +37,7 @@ class Settled:
         self.words = words
         plan = wire(flow)
         self.flags, targets = parse(plan, words)
-        given = give(plan, targets)
+        given = RunInputs(plan, targets)
         given.inputs = {**(values or {}), **given.inputs}
         self.plan = wire(_with_given(flow, plan, given)) if targets or values else plan
         self.findings: list[Finding] = check(self.plan)
@@ -53,7 +52,7 @@ class Settled:
         return Settled(flow, _words_of_run(self.flags))
 
 
-def _with_given(flow: Flow, plan: WiredFlow, given: Given) -> Flow:
+def _with_given(flow: Flow, plan: WiredFlow, given: RunInputs) -> Flow:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
@@ -71,7 +70,7 @@ def _with_given(flow: Flow, plan: WiredFlow, given: Given) -> Flow:
     return changed
 
 
-def _step_with_given(wired: WiredStep, given: Given) -> Step:
+def _step_with_given(wired: WiredStep, given: RunInputs) -> Step:
     changed = copy(wired.step)
     data, params = given.data.get(wired.id, {}), given.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _written(wired, key, value) for key, value in data.items()}}
