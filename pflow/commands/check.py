@@ -10,7 +10,7 @@ import click
 from pflow.commands._click import FlowCommand, color_option
 from pflow.commands._print import print_json
 from pflow.errors import BAD_DATA, PflowError
-from pflow.explain.verdict import verdict
+from pflow.explain.account import verdict
 from pflow.flow.findings import SHAPE, Finding, write_place
 from pflow.flow.flow import Flow
 from pflow.flow.rules import RULES, check

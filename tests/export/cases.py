@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 NODES = Path(__file__).parent / "nodes"
 
 
+@dataclass
 class Case:
     """A flow with its flags, stdin and files, the store that it ends with, and where it is no shell script, why."""
 
-    def __init__(
-        self,
-        flow: dict[str, Any] | str,
-        store: dict[str, Any],
-        *,
-        flags: tuple[str, ...] = (),
-        stdin: bytes | None = None,
-        files: dict[str, str] | None = None,
-        sh: str = "",
-    ) -> None:
-        self.flow = flow
-        self.store = store
-        self.flags = flags
-        self.stdin = stdin
-        self.files = {"a.txt": "one two\n", "b.json": '{"list": [1, "two", null, true], "n": 7}', **(files or {})}
-        self.sh = sh
+    flow: dict[str, Any] | str
+    store: dict[str, Any]
+    flags: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    sh: str = ""
+
+
+FILES = {"a.txt": "one two\n", "b.json": '{"list": [1, "two", null, true], "n": 7}'}
 
 
 def chain(*nodes: dict[str, Any], **more: Any) -> dict[str, Any]:
