@@ -6,7 +6,7 @@ import os
 
 from pflow.common import LETTERS
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.scan import is_separator
 from pflow.flow.subflow import FlowCatalog
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def is_sentence(text: str) -> bool:
 
 
 def _is_separator(word: str) -> bool:
-    return word == ";" or is_sign(word)
+    return word == ";" or is_separator(word)
 
 
 def _words_of(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def is_flag(word: str) -> bool:
 def step_hint(text: str) -> str:
     """What to do with a text that is one step of pipe syntax, or a slip away from one."""
     from pflow.catalog.kinds import list_kinds
-    from pflow.flow.pipe.names import split_name
+    from pflow.flow.pipe.parse import split_name
     from pflow.flow.pipe.recognize import names_node
     from pflow.naming import nearest
 

@@ -7,7 +7,7 @@ import os
 from pflow.explain.effects import ANYTHING as OPEN
 from pflow.explain.effects import touches
 from pflow.explain.origins import Origins
-from pflow.explain.sayings import said
+from pflow.explain.words import said
 from pflow.plan.gate import allowed as words
 from pflow.plan.gate.reached import Reach, Reached
 from pflow.terminal.columns import clean, shorten

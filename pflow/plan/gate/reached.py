@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.explain.effects import SCHEMA
-from pflow.explain.sayings import say
+from pflow.explain.words import say
 from pflow.paths import write_path
 from pflow.plan.gate.patterns import folders_of
 from pflow.templates import TEMPLATE, expand

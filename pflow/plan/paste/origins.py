@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.errors import PflowError
-from pflow.flow.reaching import Reaching
 from pflow.flow.rewrite import escaped
 from pflow.flow.written import MAPPING, OVER, parts_of_step
 from pflow.jsontext import text_of
@@ -76,7 +75,7 @@ class _Origins:
         self.plan = plan
         self.flow: Flow = plan.flow
         self.values = values_of(plan.flow, values)
-        self.reaching = Reaching(plan)
+        self.reaching = plan.reaching
         self.meant: dict[tuple[str, str, str, Path], Reference] = {
             (each.step, each.role, each.key, each.path): each for each in plan.references
         }
@@ -112,7 +111,7 @@ class _Origins:
     def _by_name(self, wired: WiredStep, key: str, item: Item) -> None:
         if "explicit" in item.marks and (wired.step.batch is None or key != wired.step.batch.item):
             return
-        found = self.reaching.find(self.reaching.at[wired.id], (key,))
+        found = self.reaching.find(wired.id, (key,))
         if wired.step.batch is not None and key == wired.step.batch.item:
             self.found[wired.id, key] = Came([(_ITEM,)])
         elif key in self.values and all(write.is_data for _, write in found):
@@ -143,11 +142,10 @@ class _Origins:
             return Came([(_ITEM, *reference.path[1:])])
         if reference.trouble or not reference.writes:
             return Came([("nothing", *reference.path)])
-        names = self.reaching.at[reference.step] if reference.step else self.reaching.end
         found = {
             (write.step, write.key): (there, write)
             for place in reference.places
-            for there, write in self.reaching.find(names, place)
+            for there, write in self.reaching.find(reference.step, place)
         }  # whatever may stand there, not only what the path names
         return _came([*found.values()] or list(zip(reference.places, reference.writes, strict=True)))
 

@@ -34,11 +34,10 @@ def pipe_of(flow: Flow, values: dict[str, Any]) -> str:
     from pflow.flow.pipe import parse_pipe, write_pipe
     from pflow.flow.wiring import wire
     from pflow.plan.paste.origins import different_origin
-    from pflow.plan.paste.sayable import make_sayable
 
     _refuse_unsayable(flow)
     try:
-        text = write_pipe(make_sayable(as_literals(flow, values)))
+        text = write_pipe(_without_outputs(as_literals(flow, values)))
     except ValueError as error:  # a mapping that is no path, in a flow that the rules refuse
         raise PflowError(f"cannot write the flow in pipe syntax: {error}", exit=BAD_DATA) from None
     if "\0" in text:
@@ -48,6 +47,11 @@ def pipe_of(flow: Flow, values: dict[str, Any]) -> str:
         what = f"'{odd[1]}' of '{odd[0]}' would get something else"
         raise PflowError(f"cannot write the flow in pipe syntax: {what}", hint=_JSON, exit=BAD_DATA)
     return _said_of_outputs(flow) + text
+
+
+def _without_outputs(flow: Flow) -> Flow:
+    flow.outputs = {}
+    return flow
 
 
 def _refuse_unsayable(flow: Flow) -> None:

@@ -6,16 +6,15 @@ import os
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.pipe_lines import pipe_lines
-from pflow.explain.sayings import said, value_text
-from pflow.explain.step_text import step_lines
+from pflow.explain.text import step_lines
+from pflow.explain.words import pipe_lines, said
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
 from pflow.plan.change.masks import hidden
 from pflow.plan.paste.pasted import pipe_of
 from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
+from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, value_text, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def _title(account: Account, width: int, colour: Colour) -> list[str]:
 
 def _pipe(settled: Settled, width: int, colour: Colour) -> list[str]:
     try:
-        lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"), width - 2)
+        lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"))
     except PflowError as error:
         ir = write_json(hidden(settled.plan.flow)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
