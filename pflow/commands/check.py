@@ -68,9 +68,9 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
     pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
     """
     if schema:
-        from pflow.flow.ir import schema as flow_schema
+        from pflow.flow.schema import SCHEMA
 
-        write_pieces(1, [json.dumps(flow_schema(), indent=2, ensure_ascii=False).encode(), b"\n"])
+        write_pieces(1, [json.dumps(SCHEMA, indent=2, ensure_ascii=False).encode(), b"\n"])
         return 0
     name = _name_of(flow)
     try:

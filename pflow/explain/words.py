@@ -1,14 +1,10 @@
 """Explaining in words: where a value comes from, and the lines of pipe syntax."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
-from pflow.jsontext import encode
-from pflow.terminal.columns import clean, shorten
-
-_LONGEST = 60
+from pflow.terminal.columns import clean, value_text
 
 
 def origins_text(origins: Iterable[Origin]) -> str:
@@ -21,11 +17,6 @@ def origin_text(origin: Origin) -> str:
 
 
 said, say = origins_text, origin_text
-
-
-def value_text(value: Any) -> str:
-    """A value as JSON, cut where it is long."""
-    return shorten(clean(str(encode(value, escape=False), "utf-8")), _LONGEST)
 
 
 def _store(origin: Origin) -> str:

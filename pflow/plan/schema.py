@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 _KEPT = ("type", "description", "properties", "additionalProperties", "required", "items", "enum", "anyOf")
 """No references, patterns, bounds or defaults: one server or another refuses each of them."""
 
-_LEFT_OUT = {"": ("$schema", "pflow"), "Node": ("name",)}
-"""Members that a model has no use for."""
-
 _SIMPLE: Schema = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
 """Stands for any value: not every server takes a schema that says nothing."""
 
@@ -24,13 +21,14 @@ _MOST_NAMES = 200
 
 def plan_schema(types: Sequence[str] = ()) -> Schema:
     """The schema; a step's type is one of `types`, where those are given and not too many."""
-    from pflow.flow.ir import schema
+    from pflow.flow.schema import SCHEMA
 
-    whole = schema()
-    plan = _plain(whole, whole["$defs"], "")
+    plan = _plain(SCHEMA)
+    for member in ("$schema", "pflow"):  # a model has no use for them
+        del plan["properties"][member]
     step = plan["properties"]["nodes"]["items"]
     step["required"] = ["id", "type"]
-    del step["anyOf"]
+    del step["anyOf"], step["properties"]["name"]
     step["properties"]["type"] = {"type": "string", "description": "The node that it runs, or flow:NAME."}
     plan["properties"]["cannot"] = {"type": "string", "description": "Why the task cannot be done; then no nodes."}
     if 0 < len(types) <= _MOST_NAMES:
@@ -38,22 +36,17 @@ def plan_schema(types: Sequence[str] = ()) -> Schema:
     return plan
 
 
-def _plain(schema: Schema, definitions: dict[str, Schema], name: str) -> Schema:
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return _plain({**definitions[name], **{key: schema[key] for key in schema if key != "$ref"}}, definitions, name)
+def _plain(schema: Schema) -> Schema:
     plain = {key: schema[key] for key in _KEPT if key in schema}
     if not plain.keys() - {"description"}:
         return {**plain, **_SIMPLE}
     if "properties" in plain:
         plain["properties"] = {
-            key: _plain(each, definitions, "")
-            for key, each in plain["properties"].items()
-            if key not in _LEFT_OUT.get(name, ()) and not each.get("deprecated")
+            key: _plain(each) for key, each in plain["properties"].items() if not each.get("deprecated")
         }
     for key in ("items", "additionalProperties"):
         if isinstance(plain.get(key), dict):
-            plain[key] = _plain(plain[key], definitions, "")
+            plain[key] = _plain(plain[key])
     if "anyOf" in plain:
-        plain["anyOf"] = [_plain(each, definitions, "") for each in plain["anyOf"]]
+        plain["anyOf"] = [_plain(each) for each in plain["anyOf"]]
     return plain

@@ -114,7 +114,7 @@ class _Canonical:
 
     def _map_by_name(self, wired: WiredStep, step: Step, key: str) -> None:
         """Map a read by its name that the pipe carries, or whose writes move."""
-        writes = latest(self.wired.reaching.named(wired.id, (key,)))
+        writes = latest(self.wired.writes_named(wired.id, (key,)))
         read, carried = wired.interface.pipe_read, self.carried[wired.id]
         is_fed = read is not None and read.name == key and (carried.is_sure or read.required)
         is_carried = is_fed and {write.step for write in writes} == set(carried.writers)

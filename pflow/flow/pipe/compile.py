@@ -146,7 +146,7 @@ class _Compiler:
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map the reads that take the store's key of their name to where the latest write of it moved."""
         for key, item in wired.interface.reads.items():
-            writes = latest(self.flow.reaching.named(wired.id, (key,)))
+            writes = latest(self.flow.writes_named(wired.id, (key,)))
             steps = {write.step for write in writes if not write.is_data}
             is_fed = "pipe" in item.marks and bool(self.carried[wired.id].writers)
             if is_fed or "explicit" in item.marks or is_given(wired, key) or not steps & self.moved:

@@ -52,7 +52,8 @@ def _what(plan: WiredFlow, touch: Touch) -> str:
 
 def _said(plan: WiredFlow, origins: list[Touch]) -> str:
     """Where a value comes from; of an input its default, and nothing of what is unset."""
-    from pflow.explain.words import said, value_text
+    from pflow.explain.words import said
+    from pflow.terminal.columns import value_text
 
     if origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}]):
         return ""

@@ -127,7 +127,7 @@ def _step(flow: Flow, name: str) -> Step | None:
 def _put(flow: Flow, literal: _Literal, value: Any) -> Plain:
     from copy import deepcopy
 
-    from pflow.explain.words import value_text
+    from pflow.terminal.columns import value_text
 
     changed = deepcopy(flow)
     literal.put(changed, value)

@@ -7,14 +7,14 @@ import os
 from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import step_lines
-from pflow.explain.words import pipe_lines, said, value_text
+from pflow.explain.words import pipe_lines, said
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
 from pflow.plan.change.masks import hidden
 from pflow.plan.paste.pasted import pipe_of
 from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
+from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, value_text, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
