@@ -57,7 +57,7 @@ class Literals:
     def __init__(self, flow: Flow, values: dict[str, Any]) -> None:
         self.flow = copy.deepcopy(flow)
         self.plan = wire(self.flow)
-        self.reaching = self.plan.reaching
+        self.reaching = self.plan
         self.values = values_of(flow, values)
         self.kept: set[str] = set()
         self.at: dict[tuple[str, str, str], Stands] = {}
@@ -114,7 +114,7 @@ class Literals:
         for id, wired in self.plan.steps.items():
             for key, item in wired.interface.reads.items():
                 if key in self.flow.inputs and not ("explicit" in item.marks or _is_given(wired.step, key)):
-                    found = self.reaching.find(id, (key,))
+                    found = self.reaching.writes_at(id, (key,))
                     self._refuse_if_doubtful(key, id, [write for _, write in found])
 
     def _refuse_if_doubtful(self, name: str, reader: str, writes: Iterable[Write]) -> None:
@@ -172,7 +172,7 @@ class Literals:
             item = wired.interface.reads.get(name)
             if item is None or "secret" in item.marks or _is_given(step, name):
                 continue
-            found = self.reaching.find(wired.id, (name,))
+            found = self.reaching.writes_at(wired.id, (name,))
             if any(not write.is_data for _, write in found) or (found and name not in self.values):
                 continue
             stand = None if "explicit" in item.marks else self._stand(name, (name,))

@@ -75,7 +75,7 @@ class _Origins:
         self.plan = plan
         self.flow: Flow = plan.flow
         self.values = values_of(plan.flow, values)
-        self.reaching = plan.reaching
+        self.reaching = plan
         self.meant: dict[tuple[str, str, str, Path], Reference] = {
             (each.step, each.role, each.key, each.path): each for each in plan.references
         }
@@ -111,7 +111,7 @@ class _Origins:
     def _by_name(self, wired: WiredStep, key: str, item: Item) -> None:
         if "explicit" in item.marks and (wired.step.batch is None or key != wired.step.batch.item):
             return
-        found = self.reaching.find(wired.id, (key,))
+        found = self.reaching.writes_at(wired.id, (key,))
         if wired.step.batch is not None and key == wired.step.batch.item:
             self.found[wired.id, key] = Came([(_ITEM,)])
         elif key in self.values and all(write.is_data for _, write in found):
@@ -145,7 +145,7 @@ class _Origins:
         found = {
             (write.step, write.key): (there, write)
             for place in reference.places
-            for there, write in self.reaching.find(reference.step, place)
+            for there, write in self.reaching.writes_at(reference.step, place)
         }  # whatever may stand there, not only what the path names
         return _came([*found.values()] or list(zip(reference.places, reference.writes, strict=True)))
 
