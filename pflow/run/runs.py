@@ -124,6 +124,9 @@ def find_run(word: str = "last") -> Run:
     ids = list(directories)
     if not ids:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
+    import difflib
+    import re
+
     number = re.fullmatch(r"@0*([1-9]\d{0,7})", "@1" if word == "last" else word, re.ASCII)
     if number and int(number[1]) <= len(ids):
         return Run(directories[ids[int(number[1]) - 1]])
@@ -133,8 +136,6 @@ def find_run(word: str = "last") -> Run:
     if fitting:
         what = f"cannot tell which run '{word}' is: {len(fitting)} begin so"
         raise PflowError(what, hint=_some(fitting), exit=MISSING)
-    import difflib
-
     near = difflib.get_close_matches(word.upper(), ids, 3) or difflib.get_close_matches(word, ["last"])
     hint = f"did you mean {_some(near)}?" if near else "pflow runs lists them"
     raise PflowError(f"cannot find the run '{word}'", hint=hint, exit=MISSING)
