@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Event = dict[str, Any]
+else:
+    Event = dict
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
