@@ -1,1 +1,0 @@
-"""A changed flow: its diff, what it newly touches, and where it goes."""
