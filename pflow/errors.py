@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ EXIT_CODES = {
     CLOSED_PIPE: "closed pipe",
 }
 
-# What a second try cannot mend.
+# What a second try cannot change.
 PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
 
 _BY_ERRNO = {
@@ -115,3 +116,36 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno is not None:
         return _BY_ERRNO.get(error.errno, FAILED)
     return FAILED
+
+
+def node_error(name: str, error: BaseException) -> PflowError:
+    """What a node raised, in words and with its exit code."""
+    if isinstance(error, PflowError):
+        return error
+    if isinstance(error, SystemExit):
+        return PflowError(f"cannot run {name}: it called exit({error.code})")
+    if not isinstance(error, Exception):
+        return PflowError(f"cannot run {name}: it raised {type(error).__name__}", hint="--debug shows where")
+    if isinstance(error, OSError) and error.strerror:
+        where = f" '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
+        what = f"{error.strerror}{where}"
+    else:
+        what = f"{type(error).__name__}: {error}"
+    return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))
+
+
+def bug_error(error: Exception) -> PflowError:
+    """What pflow itself raised, in words: a bug, unless some data is nested more deeply than Python can follow."""
+    if isinstance(error, RecursionError):
+        found = PflowError("cannot take a value that is nested so deeply", exit=BAD_DATA)
+    else:
+        what = f"a bug in pflow: {type(error).__name__}: {error}"
+        found = PflowError(what, hint="--debug shows where; please report it", exit=BUG)
+    found.__cause__ = error
+    return found
+
+
+def shorten(text: str) -> str:
+    """A text for a message: its first 60 characters."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -6,8 +6,7 @@ import pytest
 
 from pflow.run.trace.text import write
 from pflow.run.trace.trace import Trace
-from pflow.stage import failure
-from pflow.terminal import colour
+from pflow.terminal import colour, messages
 from pflow.terminal.colour import PLAIN, Colour, colour_of, is_wanted
 from pflow.terminal.columns import table
 
@@ -102,6 +101,6 @@ def test_a_name_in_a_trace_cannot_paint_the_terminal():
 def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, monkeypatch, variables, is_terminal, said):
     environment(variables, is_terminal=is_terminal)
     lines = []
-    monkeypatch.setattr(failure, "write_stderr", lines.append)
-    failure.say("pflow-llm", "words")
+    monkeypatch.setattr(messages, "write_stderr", lines.append)
+    messages.say("pflow-llm", "words")
     assert lines == [said]

@@ -123,7 +123,7 @@ def test_a_stage_imports_nothing_of_the_driver():
         ("pflow.library", ("pflow.run", "pflow.export", "pflow.plan", "pflow.mcp", "pflow.commands", *AROUND)),
         ("pflow.plan", ("pflow.mcp", "pflow.commands", "pflow.plumbing", *AROUND)),
         ("pflow.mcp", ("pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.docs.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
+        ("pflow.help.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
     ],
 )
 def test_a_flow_as_data_knows_nothing_of_its_runs(below, above):

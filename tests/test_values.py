@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.types import parse_type
-from pflow.values import fit, from_text
+from pflow.types import fit, from_text, parse_type
 
 
 def of(type: str):

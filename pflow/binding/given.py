@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.jsontext import decode, text_of
 from pflow.templates import expand, is_reference, references
-from pflow.types import Type
-from pflow.values import fit, from_text
+from pflow.types import Type, fit, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,11 +103,6 @@ def _check_texts(value: Any) -> None:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _check_texts(item)
-
-
-def shorten(text: str) -> str:
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def as_written(flag: str, type: Type, texts: list[str | bool], verbatim: bool) -> Any:

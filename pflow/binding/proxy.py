@@ -5,7 +5,7 @@ from __future__ import annotations
 from _collections_abc import MutableMapping
 
 from pflow.binding.places import assign, find, remove
-from pflow.binding.wired_sources import parse_source
+from pflow.binding.sources import parse_source
 from pflow.paths import parse_path
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.paths import Path
 
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 
 from pflow.binding.given import settle
-from pflow.binding.sources import from_environment
-from pflow.binding.wired_sources import Constant, PathSource, TemplateSource
+from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.stage_sources import from_environment
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.paths import write_path
 from pflow.run.failure import nothing_gives
-from pflow.types import Type
-from pflow.values import fit
+from pflow.types import Type, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from pflow.binding.sources import Source
     from pflow.binding.store import StepStore
-    from pflow.binding.wired_sources import Source
     from pflow.flow.wired import WiredStep
     from pflow.interface import Item
 

@@ -53,7 +53,7 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
         from pflow.commands._usage import usage_of_click
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
 
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0

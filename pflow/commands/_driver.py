@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.catalog.registry import bundled_names, names_in, tool_names
-from pflow.docs import usage as kinds
-from pflow.docs.text import help_text
-from pflow.docs.usage import Argument, Flag, Usage
+from pflow.help import usage as kinds
+from pflow.help.text import help_text
+from pflow.help.usage import Argument, Flag, Usage
 
 USAGE = Usage(
     "pflow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.process.stdout import write_pieces
-from pflow.stage.failure import sayable
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def shown(text: str) -> str:
 
 def _sayable(value: Any) -> Any:
     if isinstance(value, str):
-        return sayable(value)
+        return encodable(value)
     if isinstance(value, dict):
-        return {sayable(key): _sayable(member) for key, member in value.items()}
+        return {encodable(key): _sayable(member) for key, member in value.items()}
     return [_sayable(item) for item in value] if isinstance(value, list | tuple) else value

@@ -6,15 +6,15 @@ import sys
 
 from pflow.catalog.registry import names_in
 from pflow.commands._json import json_line
-from pflow.docs.usage import Usage
 from pflow.errors import PflowError, names_meant
+from pflow.help.usage import Usage
 from pflow.process.stdout import ClosedPipe, begun, write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.docs.usage import Flag
+    from pflow.help.usage import Flag
 
 
 def say_in_json(words: list[str], error: PflowError) -> None:

@@ -52,7 +52,7 @@ def _tell(text: str) -> None:
 
 def mention(offer: Offer) -> None:
     """Name a saved flow that may do the job already."""
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     does = "does this" if offer.is_same else "may do this"
     say("pflow", f"the saved flow '{offer.saved.name}' {does}: {offer.command}")

@@ -66,7 +66,7 @@ def main(words: list[str], closed: list[int]) -> int:
 
     flags = SentenceFlags(words[1:])
     if flags.wants_help:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
         from pflow.process.stdout import write_pieces
 
         write_pieces(1, [help_text(usage_of_sentence()).encode()])
@@ -85,12 +85,11 @@ def main(words: list[str], closed: list[int]) -> int:
 
 def _hand_on(words: list[str], error: PflowError) -> None:
     """Let a pipe hear that there was no run, as it hears of one that failed; of wrong flags it hears nothing."""
-    from pflow.process.exits import hand_on_failed
     from pflow.stage.document import Document
     from pflow.stage.output import Output
 
     if error.exit != USAGE:
-        hand_on_failed(Output(words), Document(), "plan", "plan", error)
+        Output(words).write_error(Document(), "plan", "plan", error)
 
 
 class _Sentence:
@@ -98,13 +97,13 @@ class _Sentence:
 
     def __init__(self, sentence: str, flags: SentenceFlags, closed: list[int]) -> None:
         from pflow.plan.gate.allowed import Allowed, working_directory
-        from pflow.terminal.answers import find_terminal
+        from pflow.terminal.ask import open_terminal
 
         self.sentence = sentence
         self.flags = flags
         self.closed = closed
         self.allowed = Allowed(flags.allow, working_directory())
-        self.terminal = None if flags.yes or flags.is_dry else find_terminal()
+        self.terminal = None if flags.yes or flags.is_dry else open_terminal()
 
     def run(self) -> int:
         from pflow.process.stdout import Diverted
@@ -117,7 +116,6 @@ class _Sentence:
     def _offer(self) -> Offer | None:
         """The saved flow that is to be used instead of a plan."""
         from pflow.commands._planning import mention
-        from pflow.plan.show.dialogue import choose
         from pflow.plan.show.offer import find_offer
 
         offer = find_offer(self.sentence)
@@ -130,7 +128,7 @@ class _Sentence:
 
         question = f"'{clean(offer.saved.name)}' does this: {clean(offer.command)}. [u]se it, [p]lan anew, [n]o: "
         self.terminal.forget_typed()
-        while (key := choose(self.terminal, question, {"u": "use", "p": "plan", "n": "no"})) == "?":
+        while (key := self.terminal.choose(question, {"u": "use", "p": "plan", "n": "no"})) == "?":
             self.terminal.say("  u  run that flow\n  p  have a model plan another one\n  n  no: leave it\n")
         if key == "n":
             raise _not_run()
@@ -218,7 +216,7 @@ def _not_run() -> PflowError:
 
 
 def _refused(found: list[Refusal]) -> PflowError:
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     for each in found:
         say("pflow", f"not allowed: {each}")

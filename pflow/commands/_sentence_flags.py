@@ -6,12 +6,12 @@ from pflow.errors import USAGE, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.docs.usage import Usage
+    from pflow.help.usage import Usage
 
 
 def usage_of_sentence() -> Usage:
     """How a sentence is used as a command."""
-    from pflow.docs.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
+    from pflow.help.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
 
     usage = Usage(
         SENTENCE,
@@ -83,7 +83,7 @@ class SentenceFlags:
         if not word.startswith("-") or len(word) == 1:
             before = self.run[-1] if self.run else ""
             if not before.startswith("--") or "=" in before:
-                from pflow.binding.given import shorten
+                from pflow.errors import shorten
 
                 what = (
                     f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and what follows flags"

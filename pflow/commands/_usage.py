@@ -6,8 +6,8 @@ import inspect
 
 import click
 
-from pflow.docs import usage as kinds
-from pflow.docs.usage import Argument, Flag, Usage
+from pflow.help import usage as kinds
+from pflow.help.usage import Argument, Flag, Usage
 
 _ARGUMENTS = {
     "RUN": kinds.RUN,

@@ -8,8 +8,8 @@ import sys
 from pflow.catalog.source import read_interface
 from pflow.commands._driver import USAGE as DRIVER
 from pflow.commands._usage import usage_of_click
-from pflow.docs.of_node import usage_of_node
-from pflow.docs.usage import Usage
+from pflow.help.node import usage_of_node
+from pflow.help.usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
         loaded = take_flow(flow)
     except PflowError as error:
         if as_json and error.exit == BAD_DATA:
-            _print_json(_name_of(flow), None, [Found(SHAPE, "", error.message, error.hint)], error.exit)
+            _print_json(_name_of(flow), None, [Found(SHAPE, (), error.message, error.hint)], error.exit)
         raise
     plan = wire(loaded.flow)
     findings = _check(plan, loaded.findings)
@@ -93,7 +93,7 @@ def _check(plan: WiredFlow, findings: Sequence[Finding]) -> list[Finding]:
     from pflow.flow.findings import Finding as Found
     from pflow.flow.rules import check
 
-    doubts = [Found("PF14", "words", each, is_warning=True) for each in plan.flow.warnings]
+    doubts = [Found("PF14", (), each, is_warning=True) for each in plan.flow.warnings]
     return [*doubts, *check(plan, findings)]
 
 
@@ -122,7 +122,9 @@ def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) 
 
 def _line(name: str, finding: Finding, colour: Colour) -> str:
     """`bad.json: nodes[0].id: PF12: …`, its place and its rule painted."""
-    place = _shown(f"{name}: {finding.place}:")
+    from pflow.flow.findings import write_place
+
+    place = _shown(f"{name}: {write_place(finding.place)}:" if finding.place else f"{name}:")
     rule = (colour.warning if finding.is_warning else colour.fault)(finding.rule)
     rest = _shown(f"{name}: {finding}").removeprefix(f"{place} {finding.rule}")
     return f"{colour.heading(place)} {rule}{rest}"

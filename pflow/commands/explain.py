@@ -35,7 +35,7 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     from pflow.flow.take import take_flow
     from pflow.flow.wiring import wire
     from pflow.process.stdout import write_pieces
-    from pflow.stage import failure
+    from pflow.terminal.messages import say
 
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
@@ -44,7 +44,7 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     findings = check(plan, loaded.findings)
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
-        failure.say("pflow", str(error))
+        say("pflow", str(error))
     write_pieces(1, [_output(plan, findings, when, as_graph=as_graph, as_json=as_json).encode()])
     return BAD_DATA if errors else OK
 

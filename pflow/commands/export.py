@@ -48,13 +48,13 @@ def _checked_plan(words: tuple[str, ...]) -> WiredFlow:
     from pflow.flow.rules import check
     from pflow.flow.take import take_flow
     from pflow.flow.wiring import wire
-    from pflow.stage import failure
+    from pflow.terminal.messages import say
 
     loaded = take_flow(words)
     plan = wire(loaded.flow)
     findings = check(plan, loaded.findings)
     for said in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
-        failure.say("pflow export", said)
+        say("pflow export", said)
     errors = sum(not finding.is_warning for finding in findings)
     if errors:
         raise PflowError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.help.usage import Argument, Flag, Usage
 from pflow.terminal.colour import AUTO, WHEN
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 1 where nothing is near, what the model raises with --by=meaning."""
     flags, asked = _split(words)
     if "--help" in flags:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
 
         return _print(help_text(USAGE))
     when = _choice(flags, "--color", WHEN) or AUTO
@@ -99,7 +99,7 @@ def _nearest(text: str, saved: list[Saved], by: str | None) -> list[Match]:
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    from pflow.docs.split import split_flags
+    from pflow.help.usage import split_flags
 
     try:
         return split_flags(words, USAGE.flags)

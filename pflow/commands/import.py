@@ -31,7 +31,7 @@ def command(source: str, output: str | None) -> int:
     from pflow.errors import USAGE, PflowError
     from pflow.flow.from_pocketflow import flow_from
     from pflow.flow.unload import canonical_json, flow_to_ir
-    from pflow.stage import failure
+    from pflow.terminal.messages import say
 
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
@@ -39,7 +39,7 @@ def command(source: str, output: str | None) -> int:
     module = _run_file(file)
     flow = flow_from(_flow_in(module, name, file), variables=vars(module))
     for warning in flow.warnings:
-        failure.say("pflow import", f"warning: {warning}")
+        say("pflow import", f"warning: {warning}")
     put(output, canonical_json(flow_to_ir(flow)).encode())
     return 0
 

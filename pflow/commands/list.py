@@ -36,7 +36,7 @@ def command(as_json: bool, when: str) -> int:
     """
     from pflow.commands._json import print_json
     from pflow.library.library import list_saved
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     saved = list_saved()
     if as_json:

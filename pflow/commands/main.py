@@ -7,11 +7,11 @@ import sys
 
 from pflow import __version__
 from pflow.catalog.registry import names_in
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error
 from pflow.process.signals import die_of_closed_pipe, die_quietly_of_interrupt
 from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
-from pflow.stage import failure
 from pflow.stage.main import leave
+from pflow.terminal.messages import say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +47,12 @@ def run(words: list[str]) -> int:
     except ClosedPipe:
         die_of_closed_pipe()
     except PflowError as error:
-        failure.say_error("pflow", error, debug=False)
+        say_error("pflow", error, debug=False)
         _say_in_json(words, error)
         return error.exit
     except Exception as error:
-        bug = failure.from_bug(error)
-        bug.__cause__ = error
-        failure.say_error("pflow", bug, debug="--debug" in words)
+        bug = bug_error(error)
+        say_error("pflow", bug, debug="--debug" in words)
         _say_in_json(words, bug)
         return bug.exit
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.docs import usage as kinds
-from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.help import usage as kinds
+from pflow.help.usage import Argument, Flag, Usage
 
 USAGE = Usage(
     "pflow mcp",
@@ -44,14 +44,14 @@ USAGE.examples = (
 
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong words, 78 without the SDK, 127 for a name that is none."""
-    from pflow.docs.split import split_flags
+    from pflow.help.usage import split_flags
 
     try:
         flags, names = split_flags(words, USAGE.flags)
     except PflowError as error:
         raise PflowError(error.message, hint="pflow mcp --help", exit=error.exit) from None
     if "--help" in flags:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
         from pflow.process.stdout import write_pieces
 
         write_pieces(1, [help_text(USAGE).encode()])

@@ -47,9 +47,9 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 
 def _check_name(name: str) -> None:
     """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
-    from pflow.binding.given import shorten
     from pflow.catalog.discovery import BUNDLED, TOOL, find_node
     from pflow.catalog.registry import names_in
+    from pflow.errors import shorten
 
     if not is_good_name(name):
         hint = "small words with dashes between: count-words"
@@ -105,7 +105,7 @@ def _write(file: str, text: str, *, is_program: bool) -> None:
 def _tell(name: str, file: str, directory: str | None) -> None:
     """Print the path; to a person, what to do with it."""
     from pflow.process.stdout import write_pieces
-    from pflow.stage.failure import write_stderr
+    from pflow.terminal.messages import write_stderr
 
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.docs import usage as kinds
-from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.help import usage as kinds
+from pflow.help.usage import Argument, Flag, Usage
 from pflow.terminal.colour import AUTO, WHEN, Colour
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for a name that is none, 1 for a search that finds nothing."""
     flags, names = _split(words) if words else ({}, [])
     if "--help" in flags:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
 
         return _print(help_text(USAGE))
     when = flags.get("--color", [AUTO])[-1]
@@ -70,7 +70,7 @@ def main(words: list[str]) -> int:
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    from pflow.docs.split import split_flags
+    from pflow.help.usage import split_flags
 
     try:
         return split_flags(words, USAGE.flags)

@@ -162,7 +162,7 @@ def _checked(flow: Flow) -> Flow:
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
     from pflow.run.driver import refuse_errors
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     findings = check(wire(flow))
     refuse_errors(findings, "plan")

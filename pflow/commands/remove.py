@@ -30,7 +30,7 @@ def command(flow: tuple[str, ...]) -> int:
     from pflow.library.keep import remove_flow
     from pflow.library.users import users_of
     from pflow.process.stdout import write_pieces
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     found = _find(name.removeprefix("flow:") for name in flow)
     for name, file in found.items():
@@ -65,7 +65,7 @@ def _find(names: Iterable[str]) -> dict[str, str]:
 
 def _nothing_removed(errors: list[PflowError]) -> PflowError:
     """The error for the last name that is none; those before it are said."""
-    from pflow.stage.failure import say_error
+    from pflow.terminal.messages import say_error
 
     *others, last = errors
     for error in others:

@@ -31,8 +31,8 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
     from pflow.commands._json import print_json
     from pflow.process.stdout import write_pieces
     from pflow.run.runs import list_runs
-    from pflow.stage.failure import say
     from pflow.terminal.colour import colour_of
+    from pflow.terminal.messages import say
 
     runs = list_runs(limit)
     if as_json:

@@ -109,13 +109,13 @@ def _check(name: str, loaded: Loaded) -> None:
     """Say every finding. Raises PflowError (65) where one is an error."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
-    from pflow.stage import failure
+    from pflow.terminal.messages import say
 
     findings = check(wire(loaded.flow), loaded.findings)
     for warning in loaded.flow.warnings:
-        failure.say("pflow save", f"warning: {warning}")
+        say("pflow save", f"warning: {warning}")
     for finding in findings:
-        failure.say("pflow save", str(finding))
+        say("pflow save", str(finding))
     errors = [finding for finding in findings if not finding.is_warning]
     if errors:
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
@@ -135,7 +135,7 @@ def _check_command(name: str) -> None:
 def _keep(name: str, flow: Flow, *, force: bool) -> Kept:
     """Save it; where another has its name, ask. Raises PflowError: 73 where nobody can be asked, 1 for no."""
     from pflow.library.keep import AlreadySaved, keep
-    from pflow.terminal.confirm import confirm
+    from pflow.terminal.ask import confirm
 
     try:
         return keep(name, flow, replace=force)
@@ -161,7 +161,7 @@ def _tell(name: str, kept: Kept) -> None:
     import os
 
     from pflow.process.stdout import write_pieces
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     for note in kept.notes:
         say("pflow save", note)
@@ -198,7 +198,7 @@ def _make_command(kept: Kept) -> None:
     import os
 
     from pflow.library.command import is_on_path, put_command
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     file = put_command(kept.name, kept.file)
     say("pflow save", f"the command is {file}")

@@ -49,7 +49,7 @@ def _setup(places: Places, *, is_dry: bool, with_zshrc: bool, verbose: bool) -> 
     from pflow.setup.text import advice_lines
     from pflow.setup.wanted import find_wanted
     from pflow.setup.work import put
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     wanted = find_wanted()
     for line in wanted.left_out:
@@ -65,7 +65,7 @@ def _setup(places: Places, *, is_dry: bool, with_zshrc: bool, verbose: bool) -> 
 
 def _undo(places: Places, *, is_dry: bool, verbose: bool) -> int:
     from pflow.setup.work import take_away
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     report = take_away(places, is_dry=is_dry)
     if report is None:
@@ -78,7 +78,7 @@ def _undo(places: Places, *, is_dry: bool, verbose: bool) -> int:
 def _report(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> list[str]:
     """What was done, as lines; what was left is said on stderr."""
     from pflow.setup import changes, startup, text
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     for name, kind in report.files.items():
         if kind == changes.CHANGED:

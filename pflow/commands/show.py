@@ -82,8 +82,8 @@ def _print_text(file: str, name: str, when: str) -> int:
     from pflow.flow.wiring import wire
     from pflow.library.names import library_folder
     from pflow.process.stdout import write_pieces
-    from pflow.stage import failure
     from pflow.terminal.columns import in_ascii, is_utf8
+    from pflow.terminal.messages import say
 
     loaded = load_text(read_text(file, f"the flow '{file}'"), file, library_folder())  # an older one was there too
     loaded.flow.name = loaded.flow.name or name
@@ -91,7 +91,7 @@ def _print_text(file: str, name: str, when: str) -> int:
     findings = check(plan, loaded.findings)
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
-        failure.say("pflow show", str(error))
+        say("pflow show", str(error))
     text = _text(plan, findings, file, when)
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return BAD_DATA if errors else OK

@@ -70,7 +70,7 @@ def _from_stdin(store: bool) -> tuple[Trace, int]:
 def _from_run(word: str) -> Trace:
     from pflow.run.runs import find_run
     from pflow.run.trace.read import trace_of_run
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     run = find_run(word)
     events = run.events()

@@ -8,8 +8,8 @@ import threading
 import time
 
 from pflow.conformance.strays import end_strays, strays_of
-from pflow.process.lock import HeldSignals
-from pflow.process.session import running_groups, signal_session
+from pflow.process.children import running_groups, signal_session
+from pflow.process.signals import HeldSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

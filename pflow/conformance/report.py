@@ -10,8 +10,7 @@ from pflow.conformance.conduct import FAILED, OK, SKIPPED
 from pflow.conformance.process import EARLY, GONE
 from pflow.conformance.samples import FILES
 from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS
-from pflow.stage.failure import sayable
-from pflow.terminal.columns import clean
+from pflow.terminal.columns import clean, encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,8 +82,8 @@ def _is_script(file: str) -> bool:
 def as_json(target: Target, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The report for other programs."""
     return {
-        "node": sayable(target.name),
-        "file": sayable(target.file),
+        "node": encodable(target.name),
+        "file": encodable(target.file),
         "ok": not any(each.result == FAILED for each in verdicts),
         "checks": [_entry(each, target) for each in verdicts],
     }
@@ -96,7 +95,7 @@ def _entry(verdict: Verdict, target: Target) -> dict[str, Any]:
         entry["why"] = verdict.why
     if verdict.failed:
         failed = verdict.failed
-        entry |= {"came": sayable(_cut(failed.came)), "expected": sayable(failed.expected), "change": failed.change}
+        entry |= {"came": encodable(_cut(failed.came)), "expected": encodable(failed.expected), "change": failed.change}
         entry |= {"beside": "", "sent": ""}
         if failed.run:
             entry |= {"beside": _beside(failed.run), "sent": command_of(failed.run, target)}

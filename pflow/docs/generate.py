@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pflow.catalog.source import read_interface
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
-from pflow.stage import failure
+from pflow.terminal.messages import say_error
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -147,7 +147,7 @@ def main(arguments: list[str]) -> int:
     try:
         lines = check(ROOT) if arguments else generate(ROOT)
     except PflowError as error:
-        failure.say_error("pflow.docs.generate", error, debug=False)
+        say_error("pflow.docs.generate", error, debug=False)
         return error.exit
     for line in lines:
         print(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import Constant, TemplateSource
+from pflow.binding.sources import Constant, TemplateSource
 from pflow.flow.reaching import Reaching
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.paths import meet, write_path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep, Write
     from pflow.interface import Item
     from pflow.paths import Path

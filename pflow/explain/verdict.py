@@ -6,7 +6,7 @@ from pflow.errors import names_meant
 from pflow.explain.effects import touches
 from pflow.explain.needs import gives, needs, piped
 from pflow.explain.origins import Origins
-from pflow.flow.pointer import pointer
+from pflow.flow.findings import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def verdict(plan: WiredFlow | None, findings: Iterable[Finding], code: int) -> d
 def finding_entry(finding: Finding, flow: Flow | None) -> dict[str, Any]:
     """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
     (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
-    about = {**finding.as_json(), "pointer": pointer(finding.place, flow)}
+    about = {**finding.as_json(), "pointer": pointer(finding.place)}
     if near := names_meant(finding.remedy):
         about["near"] = near
     if merge := _merge(finding.remedy):

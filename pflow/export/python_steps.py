@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tokenize
 
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM, PYTHON
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export.code import Code, Names, call, write
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 
 _RUNTIME = ("Batch", "Flow", "Fork", "Input", "Step", "Subflow", "Template")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import __version__
-from pflow.binding.wired_sources import Constant, PathSource
+from pflow.binding.sources import Constant, PathSource
 from pflow.catalog.kinds import FLOW
 from pflow.export.sh_inputs import Inputs
 from pflow.export.sh_program import is_bare, refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.export.sh_program import is_bare, program_of, refused
 from pflow.export.sh_state import NOTHING
 from pflow.export.sh_words import Unsayable, constant, flag, flag_name, quoted, template
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.errors import PflowError
     from pflow.export.sh_state import State
     from pflow.flow.wired import WiredStep

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.paths import Path
+
     Document = dict[str, Any]
 
 
@@ -39,7 +41,7 @@ def _steps(document: Document) -> tuple[list[Step], set[str]]:
     for number, (id, node) in enumerate(zip(ids, nodes, strict=True)):
         if id:
             converted, mapping, dialect = convert(node, mappings.get(id, {}))
-            steps.append(_step(id, converted, mapping, f"nodes[{number}]"))
+            steps.append(_step(id, converted, mapping, ("nodes", number)))
             dialects.add(dialect)
     return steps, dialects
 
@@ -72,7 +74,7 @@ def numbered(name: str, taken: set[str]) -> str:
     return f"{name}-{number}"
 
 
-def _step(id: str, node: Document, mapping: Document, place: str) -> Step:
+def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
     return Step(
         id,
         str(node.get("type", node.get("name", id))),
@@ -106,7 +108,7 @@ def _edges(document: Document, ids: list[str]) -> list[Edge]:
         return chain(ids)
     written = [edge or {} for edge in document["edges"]]
     edges = [
-        Edge(edge["from"], edge["to"], edge.get("action", "default"), f"edges[{number}]")
+        Edge(edge["from"], edge["to"], edge.get("action", "default"), ("edges", number))
         for number, edge in enumerate(written)
         if "from" in edge and "to" in edge
     ]

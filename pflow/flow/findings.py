@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from pflow.paths import write_path
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    Place = tuple["str | int | Place", ...]
+    """Keys and indexes into the flow's document; a tuple at the end is a place in the flow that the step runs."""
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of another type."""
 
 
 class Finding:
-    """One thing that is wrong: the `rule` that says so, where (`nodes[1].id`), what is there, and the `remedy`."""
+    """One thing that is wrong: the `rule` that says so, where (`("nodes", 1, "id")`), what is there, the `remedy`.
+
+    The place is () for the flow as a whole.
+    """
 
     __slots__ = ("is_warning", "message", "place", "remedy", "rule")
 
-    def __init__(self, rule: str, place: str, message: str, remedy: str = "", *, is_warning: bool = False) -> None:
+    def __init__(self, rule: str, place: Place, message: str, remedy: str = "", *, is_warning: bool = False) -> None:
         self.rule = rule
         self.place = place
         self.message = message
@@ -23,18 +31,35 @@ class Finding:
         self.is_warning = is_warning
 
     def __str__(self) -> str:
-        """One line, of nothing that a terminal obeys: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
+        """One line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
         from pflow.terminal.columns import clean
 
-        kind = "warning: " if self.is_warning else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
-        return clean(f"{self.place}: {self.rule}: {kind}{self.message}{remedy}".replace("\n", "\\n"))
+        return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
+
+    @property
+    def fault(self) -> str:
+        """What is wrong and where, without the remedy."""
+        where = f"{write_place(self.place)}: " if self.place else ""
+        return f"{where}{self.rule}: {'warning: ' if self.is_warning else ''}{self.message}"
 
     def as_json(self) -> dict[str, Any]:
         return {
             "rule": self.rule,
             "level": "warning" if self.is_warning else "error",
-            "place": self.place,
+            "place": write_place(self.place),
             "message": self.message,
             "remedy": self.remedy,
         }
+
+
+def write_place(place: Place) -> str:
+    """A place for people: `nodes[1].id`, in the flow that a step runs `nodes[1]/nodes[0].id`."""
+    inner = "".join(f"/{write_place(part)}" for part in place if isinstance(part, tuple))
+    return write_path(tuple(part for part in place if not isinstance(part, tuple))) + inner
+
+
+def pointer(place: Place) -> str:
+    """A place as a JSON pointer (RFC 6901); what is in a step's own flow points to the step."""
+    parts = [str(part) for part in place if not isinstance(part, tuple)]
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.paths import Path
+
     Mapped = str | list[str]
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
 
@@ -48,7 +50,7 @@ class Edge:
 
     __slots__ = ("action", "place", "source", "target")
 
-    def __init__(self, source: str, target: str, action: str = "default", place: str = "edges") -> None:
+    def __init__(self, source: str, target: str, action: str = "default", place: Path = ("edges",)) -> None:
         self.source = source
         self.target = target
         self.action = action
@@ -64,7 +66,7 @@ class Step:
     )  # fmt: skip
 
     def __init__(
-        self, id: str, type: str, *, place: str = "", version: str | None = None, params: dict[str, Any] | None = None,
+        self, id: str, type: str, *, place: Path = (), version: str | None = None, params: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, batch: Batch | None = None,
@@ -73,7 +75,7 @@ class Step:
         self.id = id
         self.type = type
         self.place = place
-        """Where it stands in the file, `nodes[1]`, for findings."""
+        """Where it stands in the file, `("nodes", 1)`, for findings."""
         self.version = version
         self.params = params if params is not None else {}
         self.inputs = inputs if inputs is not None else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow.binding.wired_sources import TemplateSource
+from pflow.binding.sources import TemplateSource
 from pflow.catalog.kinds import find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
 
 _STEP = "pflow.export.runtime.step"
 _FLOW = "pflow.export.runtime.flow"
@@ -97,7 +97,7 @@ class _Walk:
             )
         wanted = written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__)
         id_ = numbered(wanted, set(self.ids.values()))
-        step = Step(id_, self._type_of(inner), place=f"nodes[{len(self.flow.steps)}]")
+        step = Step(id_, self._type_of(inner), place=("nodes", len(self.flow.steps)))
         step.params = _plain(id_, self._params(node, inner, around), inner)
         tries = getattr(inner, "max_retries", 1)
         if tries > 1:

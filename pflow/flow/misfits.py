@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.findings import SHAPE, Finding
 from pflow.jsontext import decode, encode, text_of
-from pflow.paths import kind_of, write_path
+from pflow.paths import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Misfit:
         message, remedy = _WORDS.get(self.rule, _other)(self)
         if self.value is None and self.rule != "extra_forbidden" and self.place[-1] not in _NEEDED:
             remedy += ", or leave it out"
-        return Finding(SHAPE, write_path(self.place), message, remedy)
+        return Finding(SHAPE, self.place, message, remedy)
 
 
 def misfits_of(errors: list[Any]) -> list[Misfit]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph
@@ -44,7 +44,7 @@ class Reference:
 
     __slots__ = ("input", "is_item", "key", "path", "place", "places", "remedy", "role", "step", "trouble", "writes")
 
-    def __init__(self, step: str, place: str, key: str, path: Path) -> None:
+    def __init__(self, step: str, place: Path, key: str, path: Path) -> None:
         self.step = step
         self.place = place
         self.key = key

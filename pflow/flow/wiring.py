@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
@@ -12,7 +12,7 @@ from pflow.flow.resolve import Resolver
 from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
-from pflow.paths import parse_path
+from pflow.paths import parse_path, write_path
 from pflow.templates import expand, is_reference
 from pflow.types import Type, parse_type
 
@@ -121,12 +121,11 @@ class _Wiring:
             self.plan.references.append(reference)
             self._note_reader(reference, wired, part)
             places[path] = _place_source(reference.places)
-        if part.role in (INPUT, PARAM) and not part.is_template:
-            return Constant(part.written, part.place)
-        if part.fault:
-            return Constant(None, part.place)
-        if part.is_template:
-            return TemplateSource(part.written, places) if places else Constant(_unescaped(part.written), part.place)
+        if part.is_template and places and not part.fault:
+            return TemplateSource(part.written, places)
+        if part.is_template or part.fault or part.role in (INPUT, PARAM):
+            value = None if part.fault else _unescaped(part.written) if part.is_template else part.written
+            return Constant(value, write_path(part.place))
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
 

@@ -23,7 +23,7 @@ class Part:
 
     __slots__ = ("fault", "is_template", "key", "paths", "place", "role", "written")
 
-    def __init__(self, place: str, role: str, key: str, written: Any) -> None:
+    def __init__(self, place: Path, role: str, key: str, written: Any) -> None:
         self.place = place
         self.role = role
         self.key = key
@@ -52,16 +52,16 @@ def parts_of_step(wired: WiredStep) -> Iterator[Part]:
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
         for key, value in values.items():
             item = interface.reads.get(key) or interface.params.get(key)
-            part = Part(f"{step.place}.{name}.{key}", role, key, value)
+            part = Part((*step.place, name, key), role, key, value)
             if item is not None and "verbatim" in item.marks:
                 part.paths, part.is_template, part.fault = [], False, ""
             yield part
     for key, value in step.input_mappings.items():
-        yield Part(f"mappings.{step.id}.input_mappings.{key}", MAPPING, key, value)
+        yield Part(("mappings", step.id, "input_mappings", key), MAPPING, key, value)
     if step.batch is not None:
-        yield Part(f"{step.place}.batch.over", OVER, "", step.batch.over)
+        yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
 
 
 def parts_of_outputs(flow: Flow) -> Iterator[Part]:
     for name, value in flow.outputs.items():
-        yield Part(f"outputs.{name}", OUTPUT, name, value)
+        yield Part(("outputs", name), OUTPUT, name, value)

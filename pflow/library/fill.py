@@ -78,7 +78,7 @@ class _Input:
         return bool(self.named & (TO | WRITING)) or (not self.named & _FROM and bool(self.said & WRITING))
 
     def value(self, places: list[Place]) -> Any:
-        from pflow.values import from_text
+        from pflow.types import from_text
 
         assert self.one is not None
         found = [from_text(self.one, place.named.expanded) for place in places]

@@ -16,7 +16,7 @@ LONGEST = 100
 
 def check_name(name: str) -> None:
     """Raise PflowError (65) for what no saved flow can be called, or what would never be found under its name."""
-    from pflow.binding.given import shorten
+    from pflow.errors import shorten
 
     act = f"cannot call a flow '{shorten(name)}'"
     if not is_node_name(name):

@@ -77,7 +77,7 @@ def nearest(text: str, abouts: Sequence[About], *, by_meaning: bool = True) -> l
             if model and _may_ask(model):
                 return nearest_by_meaning(text, abouts, model)
         except PflowError as error:
-            from pflow.stage.failure import say
+            from pflow.terminal.messages import say
 
             _failed[model or ""] = monotonic()
             say("pflow", f"{error.message}: the nearest are found by their words alone")

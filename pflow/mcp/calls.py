@@ -10,14 +10,13 @@ from collections import deque
 import anyio
 import anyio.to_thread
 
-from pflow.errors import BUG, USAGE, PflowError
+from pflow.errors import BUG, USAGE, PflowError, bug_error
 from pflow.mcp import child, fixed
 from pflow.mcp.call import Call, call_of
 from pflow.mcp.process import run_child
 from pflow.mcp.progress import Progress
 from pflow.mcp.result import LIMIT, Result, done, failed, result_of
 from pflow.mcp.stderr import tell
-from pflow.stage.failure import from_bug
 from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
@@ -74,7 +73,7 @@ class Calls:
             except PflowError as error:
                 return failed(error)
             except Exception as error:
-                return failed(from_bug(error))
+                return failed(bug_error(error))
             finally:
                 self.scopes.discard(scope)
         return failed(PflowError("cannot finish: the server ends", exit=143))

@@ -27,7 +27,7 @@ def check(flow: Any) -> dict[str, Any]:
     except PflowError as error:
         if error.exit not in (BAD_DATA, USAGE):
             raise
-        finding = Found(SHAPE, "", error.message, error.hint)
+        finding = Found(SHAPE, (), error.message, error.hint)
         return {"ok": False, "findings": [finding.as_json()], "steps": 0}
     told = [each.as_json() for each in findings]
     is_good = all(each.is_warning for each in findings)
@@ -42,7 +42,7 @@ def take(flow: Any) -> tuple[Flow, list[Finding]]:
     from pflow.flow.wiring import wire
 
     loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
-    doubts = [Found("PF14", "words", each, is_warning=True) for each in loaded.flow.warnings]
+    doubts = [Found("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
     found = check_rules(wire(loaded.flow), loaded.findings)
     return loaded.flow, [*doubts, *(_about_files(loaded.flow, each) for each in found)]
 

@@ -71,16 +71,15 @@ def _answer(work: Callable[[Any], dict[str, Any]]) -> None:
     import json
 
     from pflow.atomic import write_all
-    from pflow.errors import PflowError
+    from pflow.errors import PflowError, bug_error
     from pflow.flow.subflow import take_no_paths
-    from pflow.stage.failure import from_bug
     from pflow.stage.main import leave
 
     take_no_paths()
     try:
         about = work(json.loads(sys.stdin.buffer.read()))
     except Exception as raised:
-        error = raised if isinstance(raised, PflowError) else from_bug(raised)
+        error = raised if isinstance(raised, PflowError) else bug_error(raised)
         about = {"error": {"message": error.message, "hint": error.hint, "exit": error.exit}}
     write_all(1, json.dumps(about).encode())
     leave(0)

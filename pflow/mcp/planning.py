@@ -21,7 +21,7 @@ def plan(text: str) -> dict[str, Any]:
         flow, findings = take(text)
         return {**told(flow), "findings": [each.as_json() for each in findings]}
     from pflow.plan.planner import plan_sentence
-    from pflow.stage.failure import say
+    from pflow.terminal.messages import say
 
     planned = plan_sentence(text, tell=lambda line: say("pflow plan", line))
     findings = planned.findings

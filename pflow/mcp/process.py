@@ -11,7 +11,7 @@ import anyio
 
 from pflow.errors import BAD_DATA, PflowError, exit_code
 from pflow.mcp.groups import first_of
-from pflow.process.session import running_groups, signal_session
+from pflow.process.children import running_groups, signal_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 
-from pflow.stage import failure
+from pflow.terminal import messages
 
 _LONGEST = 4_000
 """Bytes of a line: a pipe that can be written to takes a page."""
@@ -19,13 +19,13 @@ def tell(line: str) -> None:
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…".encode()
     if _is_read():
-        failure.write_stderr(f"{str(text, 'utf-8', 'ignore')}\n")
+        messages.write_stderr(f"{str(text, 'utf-8', 'ignore')}\n")
 
 
 def say(program: str, text: str) -> None:
     """One line, whatever is in the text."""
     if _is_read():
-        failure.say(program, text if len(text) <= _SIGNS else f"{text[:_SIGNS]}…")
+        messages.say(program, text if len(text) <= _SIGNS else f"{text[:_SIGNS]}…")
 
 
 def _is_read() -> bool:

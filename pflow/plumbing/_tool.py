@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 
 from pflow import __version__
-from pflow.binding.given import Given, shorten
+from pflow.binding.given import Given
 from pflow.common import SOURCES
-from pflow.docs.usage import CHOICE, Flag
-from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
+from pflow.help.usage import CHOICE, Flag
 from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
 from pflow.process.stdout import ClosedPipe, secure_standard_files
-from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
+from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from pflow.docs.usage import Usage
+    from pflow.help.usage import Usage
 
 FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), values=CHOICE, choices=SOURCES.choices)
 HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version"))
@@ -52,18 +52,18 @@ class Tool:
         except ClosedPipe:
             die_of_closed_pipe()
         except Interrupted as interrupted:
-            failure.say(self.program, f"cannot finish: {interrupted.message}")
+            say(self.program, f"cannot finish: {interrupted.message}")
             die_of(interrupted.signal)
         except PflowError as error:
-            failure.say_error(self.program, error, debug=False)
+            say_error(self.program, error, debug=False)
             return error.exit
         except Exception as error:
-            bug = failure.from_bug(error)
-            failure.say_error(self.program, bug, debug=False)
+            bug = bug_error(error)
+            say_error(self.program, bug, debug=False)
             return bug.exit
 
     def _tell(self, word: str) -> int:
-        from pflow.docs.text import help_text
+        from pflow.help.text import help_text
         from pflow.process.stdout import write_pieces
 
         text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else help_text(self.usage)
@@ -90,8 +90,7 @@ def set_members(document: Document, words: list[str]) -> None:
     """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Raises PflowError (2) for what is neither."""
     from pflow.jsontext import decode, encode
     from pflow.paths import parse_path
-    from pflow.types import Type
-    from pflow.values import from_text
+    from pflow.types import Type, from_text
 
     for word in words:
         key, equals, text = word.partition("=")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow import errors
-from pflow.docs.split import split_flags
-from pflow.docs.usage import Flag, Usage
 from pflow.errors import PflowError
+from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, take_store
 from pflow.process.stdout import write_pieces

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pflow import errors
-from pflow.docs.split import split_flags
-from pflow.docs.usage import Argument, Flag, Usage
 from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.paths import meet, parse_path, write_path
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, source_in, take_store
 from pflow.process.stdout import as_it_is, write_pieces
-from pflow.stage.failure import write_stderr
+from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

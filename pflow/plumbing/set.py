@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.docs.split import split_flags
-from pflow.docs.usage import Argument, Flag, Usage
+from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, set_members, source_in
 from pflow.process.stdout import write_pieces
 from pflow.stage.intake import EMPTY, empty_pipe, take_in

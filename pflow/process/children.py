@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from pflow.process.lock import HeldSignals
-from pflow.process.session import running_groups, signal_session
+from pflow.process.signals import HeldSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Taker = Callable[[bytes], None]
 else:
@@ -22,6 +21,7 @@ GRACE = 2.0
 _PART = 1 << 16
 _WHOLE_PIPE = 1 << 20
 _TICK = 50
+_DEAD = (b"Z", b"X")
 
 
 def run(
@@ -207,3 +207,39 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
     limit = time.monotonic() + GRACE
     while not is_so() and time.monotonic() < limit:
         time.sleep(0.01)
+
+
+def running_groups(session: int) -> set[int]:
+    """The process groups of a session in which something runs: its leader's, and those that `timeout` and job control
+    made. A zombie that nobody has collected yet does not run.
+    """
+    if os.path.exists("/proc/self/stat"):
+        return {group for state, group, other in _processes() if other == session and state not in _DEAD}
+    return {session} if _signal_group(session, 0) else set()
+
+
+def signal_session(session: int, *signums: int) -> None:
+    for group in running_groups(session):
+        for signum in signums:
+            _signal_group(group, signum)
+
+
+def _processes() -> Iterator[tuple[bytes, int, int]]:
+    """Each process's state, group and session (proc_pid_stat(5)); its name, in brackets, may hold anything."""
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
+            except (OSError, ValueError):
+                continue  # it ended meanwhile
+            yield state, int(group), int(session)
+
+
+def _signal_group(group: int, signum: int) -> bool:
+    """Whether there was a process to take it. One that became another user's is out of our hands."""
+    try:
+        os.killpg(group, signum)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -1,10 +1,11 @@
-"""Signals and the time limit: each becomes an exception that unwinds what a node has begun."""
+"""Signals and the time limit: each becomes an exception that unwinds what a node has begun, or waits a moment."""
 
 from __future__ import annotations
 
 import os
+import sys
 
-from pflow.errors import TIMED_OUT
+from pflow.errors import TIMED_OUT, PflowError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class Interrupted(BaseException):
         self.signal = signal
         self.message = message
         self.exit = 128 + signal if signal else TIMED_OUT
+
+    def as_error(self) -> PflowError:
+        return PflowError(f"cannot finish: {self.message}", exit=self.exit)
 
 
 def die_quietly_of_interrupt() -> None:
@@ -97,3 +101,39 @@ def die_of(signum: int) -> NoReturn:
 
 def die_of_closed_pipe() -> NoReturn:
     die_of(_signal.SIGPIPE)
+
+
+class HeldSignals:
+    """Keeps every signal handler from running until `release`.
+
+    To block the signals would not do: with another thread about, the system gives them to that one, and Python still
+    calls the handler in ours.
+    """
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Any] = {}
+        self.noted: list[tuple[int, Any]] = []
+        threading = sys.modules.get("threading")  # nobody has another thread where it is not loaded
+        if threading and threading.current_thread() is not threading.main_thread():  # no handler is called in another
+            return
+        try:
+            for signum in _signal.valid_signals():
+                if callable(handler := _signal.getsignal(signum)):
+                    self.handlers[signum] = handler
+                    _signal.signal(signum, self._note)
+        except BaseException:  # of a handler that was not yet taken
+            self.noted.clear()
+            self.release()
+            raise
+
+    def _note(self, signum: int, frame: object) -> None:
+        self.noted.append((signum, self.handlers[signum]))
+
+    def release(self) -> None:
+        """Put the handlers back, and call those whose signals came meanwhile."""
+        for signum in list(self.handlers):
+            _signal.signal(signum, self.handlers[signum])
+            self.handlers.pop(signum, None)
+        while self.noted:
+            signum, handler = self.noted.pop(0)
+            handler(signum, None)

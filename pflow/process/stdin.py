@@ -8,7 +8,7 @@ import stat
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.process.pipes import CHUNK, enlarge, wait_to_read
 from pflow.process.signals import call_after, stop_timer
-from pflow.stage.failure import write_stderr
+from pflow.terminal.messages import write_stderr
 
 _PIPE = 1 << 16
 _NULL = os.makedev(1, 3)

@@ -13,7 +13,7 @@ from pflow.run.step import StepNode
 from pflow.run.storable import storable
 from pflow.run.work import Work
 from pflow.run.workers import Died, drop, run_all
-from pflow.stage.failure import sayable
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class BatchStep(StepNode):
         except BaseException as error:
             failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
             if self.batch.on_error == "keep":
-                return {}, work.reads, (failure.exit, sayable(failure.message))
+                return {}, work.reads, (failure.exit, encodable(failure.message))
             failure.message = f"item {number}: {failure.message}"
             raise failure from (None if failure is error else error)
 

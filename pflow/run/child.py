@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from pflow.process.lock import HeldSignals
+    from pflow.process.signals import HeldSignals
     from pflow.run.workers import Serve, Take
 
 

@@ -6,14 +6,14 @@ import os
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
-from pflow.process.exits import end_in_order, hand_on_failed
+from pflow.process.exits import end_in_order
 from pflow.run.failure import StepFailed
 from pflow.run.flags import INPUT, FlowFlags
 from pflow.run.words import RunFlags, has_separator, own_items, split
-from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.stage.step import add_step, step_id
+from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ class Driver:
         """Say it on stderr, hand an error document on, and give the exit code."""
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
-        failure.say_error(where, error, debug=self.debug)
+        say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()
             add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
-            hand_on_failed(self.output, document, step, node, error)
+            self.output.write_error(document, step, node, error)
         return error.exit
 
 
@@ -148,7 +148,7 @@ def _taken(words: list[str]) -> Loaded:
     is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
     if not is_file:
         return take_flow(words)
-    from pflow.process.lock import HeldSignals
+    from pflow.process.signals import HeldSignals
 
     held = HeldSignals()
     try:
@@ -172,9 +172,9 @@ def checked(flow: Flow) -> WiredFlow:
 def _say_warnings(warnings: list[str]) -> None:
     """Say the first few: who runs a flow every day does not want to hear them all."""
     for warning in warnings[:MOST_WARNINGS]:
-        failure.say(PROGRAM, warning)
+        say(PROGRAM, warning)
     if len(warnings) > MOST_WARNINGS:
-        failure.say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+        say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
 
 
 def refuse_errors(findings: list[Finding], act: str = "run") -> None:
@@ -183,11 +183,9 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     if not errors:
         return
     if len(errors) == 1:
-        error = errors[0]
-        what = f"cannot {act}: {error.place}: {error.rule}: {error.message}"
-        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
+        raise PflowError(f"cannot {act}: {errors[0].fault}", hint=errors[0].remedy, exit=BAD_DATA)
     for error in errors:
-        failure.say(f"pflow {act}", str(error))
+        say(f"pflow {act}", str(error))
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import Constant
+from pflow.binding.sources import Constant
 from pflow.paths import write_path
-from pflow.stage.failure import say
 from pflow.stage.step import add_step, step_id
+from pflow.terminal.messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

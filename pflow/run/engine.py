@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.binding.sources import AlternativeSource, TemplateSource
 from pflow.binding.values import Values
-from pflow.binding.wired_sources import AlternativeSource, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
@@ -11,7 +11,7 @@ from pflow.run.failure import StepFailed, failure_of
 from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
 from pflow.run.step import StepNode, is_direct
-from pflow.stage.failure import sayable
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Engine(Flow):
 
     def _note_failure(self, shared: Any, failure: StepFailed) -> None:
         """Put it at ID.error. Raises the failure itself where something else is in the way there."""
-        about = {"exit": failure.exit, "message": sayable(failure.message)}
+        about = {"exit": failure.exit, "message": encodable(failure.message)}
         try:
             self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
         except PflowError:

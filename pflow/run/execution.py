@@ -19,7 +19,7 @@ from pflow.run.snapshot import Snapshot
 from pflow.run.stdin import carry_in, check_stdin, used_keys
 from pflow.run.subflow import set_defaults
 from pflow.stage.document import new_run_id
-from pflow.stage.failure import say
+from pflow.terminal.messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Execution:
 
     def _show_store(self) -> None:
         from pflow.jsontext import text_of
-        from pflow.stage.failure import write_stderr
+        from pflow.terminal.messages import write_stderr
 
         for key, value in self.shared.items():
             shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError
-from pflow.stage.failure import from_node
+from pflow.errors import MISSING, PflowError, node_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
         item = wired.interface.reads.get(str(error.args[0]))
         if item is not None and item.required:
             return nothing_gives(item)
-    return from_node(node, error)
+    return node_error(node, error)
 
 
 def nothing_gives(item: Item) -> PflowError:

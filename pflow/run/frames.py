@@ -24,13 +24,13 @@ def loads(payload: bytes) -> Any:
 
 
 def described(error: BaseException) -> tuple[Any, ...]:
-    from pflow.stage.failure import from_bug
+    from pflow.errors import bug_error
 
     if isinstance(error, StepFailed):
         about = (error.step, error.node, error.message, error.hint, error.exit, error.is_permanent)
         return (*about, {"journal": error.journal})
     if not isinstance(error, PflowError):
-        bug = from_bug(error) if isinstance(error, Exception) else PflowError(f"it raised {type(error).__name__}")
+        bug = bug_error(error) if isinstance(error, Exception) else PflowError(f"it raised {type(error).__name__}")
         return ("", "", bug.message, bug.hint, bug.exit, bug.is_permanent, {})
     return ("", "", error.message, error.hint, error.exit, error.is_permanent, {"reads": error.reads})
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.common import COMMON
-from pflow.docs import usage as kinds
-from pflow.docs.of_node import common_flag, flag_of, metavar
-from pflow.docs.text import help_text
-from pflow.docs.usage import Argument, Flag, Usage
+from pflow.help import usage as kinds
+from pflow.help.node import common_flag, flag_of, metavar
+from pflow.help.text import help_text
+from pflow.help.usage import Argument, Flag, Usage
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.words import TAKEN, own_items

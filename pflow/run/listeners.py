@@ -7,8 +7,8 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.stage.failure import sayable
 from pflow.stage.step import enter_span
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,5 +126,5 @@ class Listeners:
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-            about = {"step": step, "node": node, "exit": code, "message": sayable(error.message)}
+            about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
         self.log.finish(code, error=about, store={key: describe(value) for key, value in store.items()})

@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
-from pflow.stage.failure import say
+from pflow.terminal.messages import say
 from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.sources import from_environment
+from pflow.binding.stage_sources import from_environment
 from pflow.paths import parse_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.intake import RAW

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.wired_sources import PathSource
+from pflow.binding.sources import PathSource
 from pflow.errors import PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.stdout import as_it_is
 from pflow.run.subflow import outputs_of
-from pflow.stage.failure import write_stderr
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
 from pflow.stage.places import value_to_print
 from pflow.stage.step import add_step, step_id
+from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow.jsontext import decode
-from pflow.stage.failure import say, write_stderr
 from pflow.terminal.colour import colour_of
+from pflow.terminal.messages import say, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.wired_sources import Constant, PathSource, TemplateSource
+from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path

@@ -19,10 +19,10 @@ from pflow.run.failure import failure_of
 from pflow.run.flow import copied
 from pflow.run.storable import storable
 from pflow.run.work import Work
-from pflow.stage.failure import sayable
 from pflow.stage.places import as_stored
 from pflow.stage.step import usage_of
 from pflow.stage.tries import run_node
+from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error)
-            work.more = {"exit": failure.exit, "message": sayable(failure.message)}
+            work.more = {"exit": failure.exit, "message": encodable(failure.message)}
             self._note_end(visit, begun, work)
             raise failure from error
         if recorder is not None:

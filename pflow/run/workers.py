@@ -10,7 +10,7 @@ import time
 
 from pflow.errors import FAILED, PflowError
 from pflow.process.children import GRACE
-from pflow.process.lock import HeldSignals
+from pflow.process.signals import HeldSignals
 from pflow.run.child import work
 from pflow.run.frames import FAILURE, LINE, loads, revived
 

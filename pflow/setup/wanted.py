@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.docs.usage import Usage
+    from pflow.help.usage import Usage
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -58,7 +58,7 @@ def _below(folder: str, name: str) -> Iterator[tuple[str, bytes]]:
 def _own_usages(wanted: Wanted) -> Iterator[Usage]:
     """How each of the user's own nodes is used; none whose interface is not known."""
     from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
-    from pflow.docs.of_node import usage_of_node
+    from pflow.help.node import usage_of_node
 
     for kind in list_kinds():
         if kind.origin not in (PYTHON, PROGRAM):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pflow.paths import write_path
-from pflow.stage.failure import write_stderr
+from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags

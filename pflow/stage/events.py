@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow.jsontext import encode
-from pflow.stage.failure import say
+from pflow.terminal.messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

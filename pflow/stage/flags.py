@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given, as_written, shorten
+from pflow.binding.given import Given, as_written
 from pflow.common import COMMON
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet, parse_path
 from pflow.stage.words import take_words
 from pflow.templates import broken_references

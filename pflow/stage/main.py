@@ -44,7 +44,7 @@ def print_version(name: str, file: str | None = None) -> int:
 
         die_of_closed_pipe()
     except OSError as error:
-        from pflow.stage.failure import say
+        from pflow.terminal.messages import say
 
         say(f"pflow-{name}", f"cannot write to stdout: {error.strerror}")
         return CANNOT_WRITE

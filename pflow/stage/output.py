@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from pflow.common import LETTERS
+from pflow.errors import PflowError
 from pflow.paths import parse_path
-from pflow.process.stdout import as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.process.signals import die_of_closed_pipe
+from pflow.process.stdout import ClosedPipe, as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.stage.places import value_to_print
 
 TYPE_CHECKING = False
@@ -62,6 +64,16 @@ class Output:
         if self.form == DOCUMENT:
             self.write(document.pieces())
 
+    def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
+        """Write the store as an error document, where documents are the form; a stdout that fails changes nothing."""
+        mark_failed(document, step, node, error)
+        try:
+            self.write_document(document)
+        except ClosedPipe:
+            die_of_closed_pipe()
+        except PflowError:
+            pass
+
     def write_outcome(self, document: Document, pipe_write: Item | None, written: dict[str, Any]) -> None:
         """What a stage that has done its work shows, in the form that was chosen, as far as it was not emitted."""
         self.write_document(document)
@@ -70,3 +82,11 @@ class Output:
         if self.form == TERMINAL and pipe_write is not None and pipe_write.name in written:
             text = as_it_is(written[pipe_write.name])
             self.write([b"" if self.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])
+
+
+def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
+    """Turn a store into an error document: later stages pass it on and do nothing."""
+    from pflow.terminal.columns import encodable
+
+    document.start()
+    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.paths import Path
     from pflow.stage.document import Document

@@ -6,15 +6,14 @@ import os
 import time
 
 from pflow.binding.shared import Shared, check_written
-from pflow.binding.sources import Sources, check_stdin
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.binding.stage_sources import Sources, check_stdin
+from pflow.errors import CANNOT_WRITE, PflowError, node_error
 from pflow.jsontext import encode
 from pflow.node import interface_of, version_of
 from pflow.paths import write_path
-from pflow.process.exits import end_in_order, hand_on_failed
+from pflow.process.exits import end_in_order
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
-from pflow.stage import failure
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import take_in
@@ -22,12 +21,13 @@ from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.places import as_stored, check_places
 from pflow.stage.step import add_step, enter_span, step_id, usage_of
 from pflow.stage.tries import run_node
+from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.sources import Inputs
+    from pflow.binding.stage_sources import Inputs
     from pflow.interface import Interface, Item
     from pflow.stage.flags import Flags
     from pflow.stage.intake import Intake
@@ -65,9 +65,9 @@ class Stage:
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
-            failure.say(self.program, f"warning: {warning}, and stays as it is")
+            say(self.program, f"warning: {warning}, and stays as it is")
         if interface.fault:
-            failure.say(self.program, f"warning: any key and flag may pass: {interface.fault}")
+            say(self.program, f"warning: any key and flag may pass: {interface.fault}")
         intake = take_in(
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
@@ -116,8 +116,8 @@ class Stage:
 
             text = describe(self.name, node_class, interface)
         else:
-            from pflow.docs.of_node import usage_of_node
-            from pflow.docs.text import help_text
+            from pflow.help.node import usage_of_node
+            from pflow.help.text import help_text
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])
@@ -168,7 +168,7 @@ class Stage:
         except (PflowError, ClosedPipe, Interrupted):
             raise
         except BaseException as error:
-            raise failure.from_node(self.name, error) from error
+            raise node_error(self.name, error) from error
 
     def _stored(
         self, document: Document, interface: Interface, flags: Flags, inputs: Inputs, written: dict[str, Any]
@@ -193,7 +193,7 @@ class Stage:
 
     def _say_reads(self, inputs: Inputs) -> None:
         for name, origin in inputs.origins.items():
-            failure.say(self.program, f"reads {name} from {origin}")
+            say(self.program, f"reads {name} from {origin}")
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
@@ -205,12 +205,12 @@ class Stage:
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
-        failure.say_error(self.program, error, debug=self.debug)
+        say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
         add_step(document, {**self.entry, "exit": error.exit})
         self._trace("end", {"exit": error.exit})
         if not self.output.has_begun:
-            hand_on_failed(self.output, document, self.step, self.name, error)
+            self.output.write_error(document, self.step, self.name, error)
         return error.exit
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import shorten
 from pflow.common import COMMON, LETTERS
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
-"""Our own signs where the terminal has ASCII only, each as wide as it was."""
+"""Our own characters where the terminal has ASCII only, each as wide as it was."""
 
 _GAP = 2
 
@@ -39,13 +39,23 @@ def in_ascii(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text on one line, with the escape of each sign that a terminal would obey instead of show."""
+    """A text on one line, with the escape of each character that a terminal would obey instead of show."""
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() else " " if sign.isspace() else sign.encode("unicode_escape").decode()
-        for sign in text
+        char if char.isprintable() else " " if char.isspace() else char.encode("unicode_escape").decode()
+        for char in text
     )
+
+
+def encodable(text: str) -> str:
+    """A text with the escape of each lone surrogate, which names of files may have."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def duration(ms: float) -> str:
+    """Milliseconds as a person reads them: `350 ms`, `1.2 s`."""
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
 def cells(text: str) -> int:
@@ -55,7 +65,7 @@ def cells(text: str) -> int:
     import unicodedata
 
     return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
 
 
@@ -102,7 +112,7 @@ def table(
 ) -> list[str]:
     """Rows in columns, what does not fit wrapped within its column. Columns that are empty take no room.
 
-    `first` paints the first column, when its width is settled.
+    `first` paints the first column.
     """
     kept = [n for n in range(len(rows[0]) if rows else 0) if any(row[n] for row in rows)]
     widths = _fitted([[cells(row[n]) for row in rows] for n in kept], width - indent)

@@ -47,7 +47,7 @@ odd_node() {
     "$PYTHON" - functions "$odd_text" <<'PY'
 import os, sys
 from pflow.docs.completion.zsh import files
-from pflow.docs.usage import COMMON, DATA, DIRECTORY, FILE, MODEL, PARAMS, Flag, Usage
+from pflow.help.usage import COMMON, DATA, DIRECTORY, FILE, MODEL, PARAMS, Flag, Usage
 
 usage = Usage("pflow-odd", "be odd")
 usage.is_node = True

@@ -18,8 +18,7 @@ from pflow.conformance.samples import Samples, misfit_of, value_of
 from pflow.conformance.target import find_target
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
-from pflow.types import parse_type
-from pflow.values import fit
+from pflow.types import fit, parse_type
 
 TYPES = [
     *("str", "int", "float", "bool", "path", "bytes", "list", "dict", "a|b", "list[int]"),

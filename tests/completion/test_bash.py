@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import typed
-from pflow.docs import usage as kinds
 from pflow.docs.completion.bash import files, quote
-from pflow.docs.usage import Argument, Flag, Usage
+from pflow.help import usage as kinds
+from pflow.help.usage import Argument, Flag, Usage
 
 ODD = 'it\'s "odd" [a:b] (c) $HOME ${x} $(touch hit) `touch hit` \\n !! * ~ # é — 世'
 

@@ -9,7 +9,7 @@ import pytest
 
 from pflow.commands._usages import typed, usages
 from pflow.docs.completion.fish import files
-from pflow.docs.usage import CHOICE, COMMON, DATA, FILE, MODEL, PARAMS, RUN, Argument, Flag, Usage
+from pflow.help.usage import CHOICE, COMMON, DATA, FILE, MODEL, PARAMS, RUN, Argument, Flag, Usage
 
 pytestmark = pytest.mark.skipif(shutil.which("fish") is None and "CI" not in os.environ, reason="fish is not installed")
 

@@ -10,7 +10,7 @@ import pytest
 
 from pflow.commands._usages import typed
 from pflow.docs.completion.zsh import ENGINE, files
-from pflow.docs.usage import COMMON, DATA, FILE, OPTIONS, PARAMS, RUN, Argument, Flag, Usage
+from pflow.help.usage import COMMON, DATA, FILE, OPTIONS, PARAMS, RUN, Argument, Flag, Usage
 
 ENGINE_FILES = {f"_pflow_{name}" for name in ENGINE}
 

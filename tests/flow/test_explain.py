@@ -442,7 +442,10 @@ def test_a_flow_that_no_pipe_says_says_why(monkeypatch):
 
 def test_warnings_are_told_once_and_findings_are_in_the_document():
     found = chain(Step("a", "ask"), warnings=["mind the gap"])
-    findings = [Finding("PF10", "nodes[0]", "odd", is_warning=True), Finding("PF11", "nodes[0].type", "no such node")]
+    findings = [
+        Finding("PF10", ("nodes", 0), "odd", is_warning=True),
+        Finding("PF11", ("nodes", 0, "type"), "no such node"),
+    ]
     account = explain(found, findings)
     assert account["warnings"] == ["mind the gap", "nodes[0]: PF10: warning: odd"]
     assert [finding["rule"] for finding in account["findings"]] == ["PF10", "PF11"]

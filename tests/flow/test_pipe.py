@@ -253,7 +253,7 @@ def test_tries_and_mappings_are_the_steps():
 
 
 def test_steps_know_their_places():
-    assert [step.place for step in parse_pipe(["llm => judge"]).steps] == ["nodes[0]", "nodes[1]"]
+    assert [step.place for step in parse_pipe(["llm => judge"]).steps] == [("nodes", 0), ("nodes", 1)]
 
 
 def test_what_looks_like_a_reference_and_is_none_is_warned_of():

@@ -113,28 +113,28 @@ def test_a_flow_that_is_right_has_no_findings():
 
 def test_findings_are_in_the_order_of_the_file_wrong_shapes_first():
     places = [
-        "mappings.b.output_mappings.x",
-        "edges[10].to",
-        "edges[9].to",
-        "nodes[1].inputs.x",
-        "nodes[1].params.x",
-        "nodes[1].id",
-        "nodes[1]",
-        "nodes[0]/nodes[3].id",
-        "outputs.o",
-        "inputs.second",
-        "inputs.first.type",
+        ("inputs", "first", "type"),
+        ("inputs", "second"),
+        ("outputs", "o"),
+        ("nodes", 0, ("nodes", 3, "id")),
+        ("nodes", 1),
+        ("nodes", 1, "id"),
+        ("nodes", 1, "params", "x"),
+        ("nodes", 1, "inputs", "x"),
+        ("edges", 9, "to"),
+        ("edges", 10, "to"),
+        ("mappings", "b", "output_mappings", "x"),
     ]
-    shape = Finding(SHAPE, "nodes[7].x", "of another shape")
+    shape = Finding(SHAPE, ("nodes", 7, "x"), "of another shape")
     document = flow("a:ask", "b:ask", inputs={"first": {}, "second": {}}, outputs={"o": "a.answer"})
     loaded = load_text(json.dumps(document), "flow.json").flow
-    ordered = in_order(loaded, [*(Finding("PF99", place, "wrong") for place in places), shape])
-    assert [each.place for each in ordered] == ["nodes[7].x", *reversed(places)]
+    ordered = in_order(loaded, [*(Finding("PF99", place, "wrong") for place in reversed(places)), shape])
+    assert [each.place for each in ordered] == [shape.place, *places]
 
 
 def test_at_one_place_the_rules_decide_the_order_and_nothing_is_said_twice():
     loaded = load_text(json.dumps(flow("a:ask")), "flow.json").flow
-    several = [Finding(rule, "nodes[0]", "wrong") for rule in ("PF12", "PF03", "PF12")]
+    several = [Finding(rule, ("nodes", 0), "wrong") for rule in ("PF12", "PF03", "PF12")]
     assert [each.rule for each in in_order(loaded, several)] == ["PF03", "PF12"]
 
 
@@ -156,7 +156,7 @@ def test_the_params_of_a_subflow_are_those_of_its_steps():
     inner = {"inner.pflow.json": json.dumps(flow("a:ask"))}
     node = {"id": "b", "type": "inner.pflow.json", "inputs": {"prompt": "p"}}
     assert found(flow({**node, "params": {"a.model": "m"}}), inner) == []
-    assert found(flow({**node, "params": {"a.modle": "m"}}), inner) == ["PF13 nodes[0].params.a.modle"]
+    assert found(flow({**node, "params": {"a.modle": "m"}}), inner) == ['PF13 nodes[0].params["a.modle"]']
 
 
 def test_a_finding_about_a_flow_in_an_older_form_stands_where_that_has_it():

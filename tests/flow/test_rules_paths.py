@@ -153,6 +153,6 @@ def test_no_template_fills_what_is_taken_as_it_is():
         return check(wire(Flow([Step("run", "shell", input_mappings={"command": source})], [])))
 
     assert [(each.rule, each.place) for each in findings("template:echo ${x}")] == [
-        ("PF14", "mappings.run.input_mappings.command")
+        ("PF14", ("mappings", "run", "input_mappings", "command"))
     ]
     assert findings("script") == []

@@ -3,8 +3,7 @@
 import pytest
 
 from pflow.flow.rules.fits import MAYBE, NO, YES, fits, template_fits
-from pflow.types import parse_type
-from pflow.values import fit
+from pflow.types import fit, parse_type
 from tests.flow.checked import flow, found, only
 
 VALUES = {

@@ -85,7 +85,7 @@ def steps_called(id, number):
         Step,
         st.just(id),
         st.sampled_from(["llm", id, "flow:x", "./sub.pflow.json"]),
-        place=st.just(f"nodes[{number}]"),
+        place=st.just(("nodes", number)),
         version=st.sampled_from([None, "1", "1.2.3"]),
         params=params,
         inputs=params,

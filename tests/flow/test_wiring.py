@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.catalog.kinds import forget_kinds
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.wiring import wire

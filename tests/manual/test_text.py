@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.docs.man.pages import files
-from pflow.docs.of_node import usage_of_node
 from pflow.grammar import parse_interface
+from pflow.help.node import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
 # One column wide each, from ASCII to beyond the first plane: combining signs have no place of their own to be compared.

@@ -72,7 +72,7 @@ def test_what_holds_no_flow_is_a_finding(text, message):
     flow, (finding,) = read(text)
 
     assert flow is None
-    assert (finding.rule, finding.place) == ("PL00", "the answer")
+    assert (finding.rule, finding.place) == ("PL00", ("the answer",))
     assert finding.message.startswith(message)
     assert str(finding).isprintable()
     assert finding.remedy

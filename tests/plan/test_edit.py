@@ -12,6 +12,7 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_document
 from pflow.flow.unload import flow_to_ir
+from pflow.paths import write_path
 from pflow.plan.edit.edit import main_edit, split
 from pflow.plan.edit.plain import plain_edit
 
@@ -71,7 +72,7 @@ def plain(sentence, *nodes, **members):
     """The place that a sentence changes, and what stands there then; nothing where the words do not tell."""
     flow = load_document({"nodes": list(nodes), **members}, "flow").flow
     found = plain_edit(flow, sentence)
-    return "" if found is None else f"{found.place} {found.words}"
+    return "" if found is None else f"{write_path(found.place)} {found.words}"
 
 
 LLM = {**ASK, "params": {"temperature": 0.5}}

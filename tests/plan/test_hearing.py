@@ -24,7 +24,7 @@ class Counting(llm.Model):
 
 
 def faults(number):
-    return [Finding("PL00", "the answer", f"fault {each}", "mend it") for each in range(number)]
+    return [Finding("PL00", ("the answer",), f"fault {each}", "mend it") for each in range(number)]
 
 
 def again(findings):

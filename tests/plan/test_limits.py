@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
+from pflow.flow.findings import write_place
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
@@ -34,7 +35,7 @@ def errors(document, sentence="do it"):
     flow, findings = judge(document, sentence)
     found = [each for each in findings if not each.is_warning]
     assert (flow is None) == bool(found)
-    return [(each.rule, each.place) for each in found]
+    return [(each.rule, write_place(each.place)) for each in found]
 
 
 def ask(id="ask", **more):
@@ -299,4 +300,4 @@ def test_whom_a_saved_flow_asks_is_not_the_models_to_say_either(saved):
 
 def test_a_saved_flow_reads_no_schema_from_a_file_either(saved):
     step = {"id": "s", "type": "flow:sum", "params": {"ask.schema": "/etc/passwd"}}
-    assert errors({"nodes": [step]}) == [("PL06", "nodes[0].params.ask.schema")]
+    assert errors({"nodes": [step]}) == [("PL06", 'nodes[0].params["ask.schema"]')]

@@ -130,12 +130,12 @@ def test_warnings_are_in_it():
 
 
 def test_findings_are_a_line_each_with_place_and_rule():
-    found = [Finding("PF11", "nodes[0].type", "there is no node '\x1b[31m'", "leave it out")]
+    found = [Finding("PF11", ("nodes", 0, "type"), "there is no node '\x1b[31m'", "leave it out")]
     assert findings_text(found) == "  nodes[0].type: PF11: there is no node '\\x1b[31m'; leave it out\n"
 
 
 def test_a_draft_is_shown_as_it_was_written_and_cut_where_it_has_no_end():
-    found = [Finding("PF11", "nodes[0].type", "there is no node 'x'")]
+    found = [Finding("PF11", ("nodes", 0, "type"), "there is no node 'x'")]
     text = draft_text({"nodes": [{"id": "a", "type": "x\x1b"}]}, found)
     assert text.startswith("The best try\n")
     assert "\x1b" not in text

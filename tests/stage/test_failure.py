@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from pflow.errors import PflowError
+from pflow.errors import PflowError, bug_error, node_error
 from pflow.stage.document import Document, read_document
-from pflow.stage.failure import from_bug, from_node, mark_failed, say, say_error
+from pflow.stage.output import mark_failed
+from pflow.terminal.messages import say, say_error
 
 
 @pytest.mark.parametrize(
@@ -26,17 +27,17 @@ from pflow.stage.failure import from_bug, from_node, mark_failed, say, say_error
     ids=repr,
 )
 def test_what_a_node_raises_is_told_in_words_with_its_code(error, message, exit):
-    told = from_node("zap", error)
+    told = node_error("zap", error)
     assert (told.message, told.exit) == (f"cannot run zap: {message}", exit)
 
 
 def test_what_pflow_can_explain_is_left_as_it_is():
     error = PflowError("cannot ask", exit=75)
-    assert from_node("zap", error) is error
+    assert node_error("zap", error) is error
 
 
 def test_a_bug_says_that_it_is_one():
-    told = from_bug(IndexError("out of range"))
+    told = bug_error(IndexError("out of range"))
     assert (told.message, told.exit) == ("a bug in pflow: IndexError: out of range", 70)
 
 

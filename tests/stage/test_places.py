@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.binding.sources import Inputs
+from pflow.binding.stage_sources import Inputs
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.binding.sources import ABSENT, Sources, check_stdin
+from pflow.binding.stage_sources import ABSENT, Sources, check_stdin
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow.docs import usage as kinds
+from pflow.help import usage as kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pflow.docs.usage import Argument, Flag, Usage
+    from pflow.help.usage import Argument, Flag, Usage
 
 ENGINE = ("engine.bash", "line.bash", "values.bash", "answer.bash")
 """The engine, in parts: one file would be long."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from pflow.docs import usage as kinds
+from pflow.help import usage as kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pflow.docs.usage import Flag, Usage
+    from pflow.help.usage import Flag, Usage
 
 _ENGINE = os.path.join(os.path.dirname(__file__), "engine.fish")
 
@@ -58,8 +58,8 @@ def _driver(usages: list[Usage]) -> str:
 def _any_stage() -> Usage:
     """What a node takes of which no more is known."""
     from pflow.common import COMMON
-    from pflow.docs.of_node import common_flag
-    from pflow.docs.usage import Usage
+    from pflow.help.node import common_flag
+    from pflow.help.usage import Usage
 
     usage = Usage("any stage", "")
     usage.flags = [common_flag(name) for name in COMMON]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from pflow.docs.usage import SENTENCE
+from pflow.help.usage import SENTENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pflow.docs.usage import Argument, Flag, Usage
+    from pflow.help.usage import Argument, Flag, Usage
 
 ENGINE = ("words", "text", "step", "stage", "flags", "values", "names", "show")
 """The functions that every table is read by; each is a file beside this one."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pflow.docs.usage import MODEL
+from pflow.help.usage import MODEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pflow.docs.usage import Usage
+    from pflow.help.usage import Usage
 
 _FLOWS = ("run", "check", "explain", "export", "save", "show", "plan")
 _NODES = (*_FLOWS, "import", "nodes", "test-node", "setup", "mcp")

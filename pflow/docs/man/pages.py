@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pflow.docs import usage as kinds
 from pflow.docs.man import around, mdoc
 from pflow.docs.man.examples import folded
 from pflow.docs.man.prose import paragraphs
 from pflow.docs.man.synopsis import synopsis
 from pflow.errors import EXIT_CODES
+from pflow.help import usage as kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pflow.docs.usage import Flag, Usage
+    from pflow.help.usage import Flag, Usage
 
 DATE = "November 21, 2026"
 """Of every page: what does not change, changes no page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from pflow.binding.places import assign, has
-from pflow.binding.wired_sources import AlternativeSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, TemplateSource
 from pflow.errors import MISSING, PflowError
 from pflow.export.runtime.run import Run
 from pflow.export.runtime.step import Step
@@ -14,7 +14,7 @@ from pflow.flow.flow import MAX_VISITS
 from pflow.interface import fresh
 from pflow.node import interface_of, pocketflow
 from pflow.paths import parse_path
-from pflow.stage.failure import sayable
+from pflow.terminal.columns import encodable
 from pflow.types import parse_type
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.paths import Path
 
 _UNSET = object()
@@ -85,7 +85,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             except PflowError as error:
                 if "error" not in node.successors or not isinstance(node, Step):
                     raise
-                run.assign(shared, (node.id, "error"), {"exit": error.exit, "message": sayable(error.message)})
+                run.assign(shared, (node.id, "error"), {"exit": error.exit, "message": encodable(error.message)})
                 action = "error"
             node = self.get_next_node(node, action)
         return action

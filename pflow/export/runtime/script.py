@@ -8,9 +8,8 @@ import sys
 
 from pflow.binding.given import Given, as_written
 from pflow.binding.places import assign, has
-from pflow.errors import MISSING, USAGE, PflowError
+from pflow.errors import MISSING, USAGE, PflowError, node_error
 from pflow.jsontext import encode
-from pflow.stage.failure import from_node
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -56,7 +55,7 @@ def _run(flow: Flow, shared: dict[str, Any]) -> None:
     except PflowError:
         raise
     except Exception as error:
-        raise from_node("the flow", error) from error
+        raise node_error("the flow", error) from error
     finally:
         sys.stdout.flush()
         os.dup2(stdout, 1)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 
 from pflow.binding.given import settle
-from pflow.binding.wired_sources import AlternativeSource, Constant, PathSource, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, PathSource, TemplateSource
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.paths import parse_path, write_path
 from pflow.templates import references
-from pflow.types import Type
-from pflow.values import fit, from_text
+from pflow.types import Type, fit, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.binding.wired_sources import Source
+    from pflow.binding.sources import Source
     from pflow.interface import Interface, Item
 
 

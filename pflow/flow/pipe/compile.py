@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import shorten
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
 from pflow.flow.pipe.flags import as_mapping, is_liftable, lift_templates, path_text, renamed
 from pflow.flow.pipe.guess import guess_names

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow.binding.given import shorten
 from pflow.catalog.kinds import find_kind
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.pipe.names import free_id, full_type, split_name
 from pflow.flow.pipe.parse import parse_chains
@@ -106,7 +105,7 @@ class _Reader:
         taken = {draft.step.id for draft in self.drafts}
         for number, draft in enumerate(self.drafts):
             draft.step.id = draft.step.id or free_id(draft.step.type, taken)
-            draft.step.place = f"nodes[{number}]"
+            draft.step.place = ("nodes", number)
             taken.add(draft.step.id)
 
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import shorten
 from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.errors import shorten
 from pflow.flow.pipe.names import split_name
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.scan import fault

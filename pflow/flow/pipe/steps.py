@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import shorten
 from pflow.catalog.kinds import find_kind
 from pflow.common import COMMON
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import TEMPLATE, Step
 from pflow.flow.pipe.values import ir_value
 from pflow.interface import Interface

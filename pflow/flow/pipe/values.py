@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import Given, as_written, shorten
-from pflow.errors import USAGE, PflowError
+from pflow.binding.given import Given, as_written
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.templates import parse_template
 
 TYPE_CHECKING = False

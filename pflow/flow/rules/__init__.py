@@ -74,7 +74,7 @@ RULES = {
 def check(plan: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
     """Hold a plan to every rule: what is wrong with it, after the shape `findings` that its file had, by place.
 
-    The errors of its subflows are among them, at `nodes[1]/nodes[0].type`.
+    The errors of its subflows are among them, at ("nodes", 1, ("nodes", 0, "type")).
     """
     return _check(plan, findings, set())
 
@@ -99,7 +99,7 @@ def _by_rules(plan: WiredFlow) -> Iterator[Finding]:
     yield from _by_each_rule(view)
     for flow, places in hidden(meant or plan.flow):
         for each in _by_each_rule(View(wire(flow), doubled)):
-            if each.place.startswith(places):
+            if each.place[:2] in places and each.place[2:]:
                 yield each
 
 
@@ -120,4 +120,4 @@ def _in_subflow(wired: WiredStep, seen: set[str]) -> Iterator[Finding]:
     seen.add(kind.file)
     for each in _check(kind.plan, (), seen):
         if not each.is_warning:
-            yield Finding(each.rule, f"{wired.step.place}/{each.place}", each.message, each.remedy)
+            yield Finding(each.rule, (*wired.step.place, each.place), each.message, each.remedy)

@@ -22,10 +22,10 @@ def check_flags(view: View) -> Iterator[Finding]:
         if given.declared and name.replace("-", "_") in OF_RUNS:
             message = f"--{name.replace('_', '-')} is a flag of pflow run: it does not give this input"
             remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
-            yield Finding(PF02, f"inputs.{name}", message, remedy, is_warning=True)
+            yield Finding(PF02, ("inputs", name), message, remedy, is_warning=True)
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
             message = f"{given.flag} is the flag of '{other}' too: it gives neither"
-            yield Finding(PF02, f"inputs.{name}", message, "call one of them something else", is_warning=True)
+            yield Finding(PF02, ("inputs", name), message, "call one of them something else", is_warning=True)
 
 
 def check_injection(view: View) -> Iterator[Finding]:
@@ -42,5 +42,5 @@ def _check_input(view: View, name: str, given: FlowInput) -> Iterator[Finding]:
             is_below = len(target) > 1 and given.type.name not in ("dict", "any")
             if target[0] == name and (is_below or not is_taken):
                 message = f"'{wired.id}' writes '{write_path(target)}', where the input '{name}' stands"
-                yield Finding(PF07, f"inputs.{name}", message, "call the input something else, or leave it out")
+                yield Finding(PF07, ("inputs", name), message, "call the input something else, or leave it out")
                 return

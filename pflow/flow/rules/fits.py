@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import PflowError
-from pflow.types import Type
-from pflow.values import fit
+from pflow.types import Type, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

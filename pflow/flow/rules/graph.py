@@ -7,7 +7,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.graph import ERROR
 from pflow.flow.rules.names import guess, joined, listed, meant
 from pflow.flow.rules.view import is_known
-from pflow.paths import is_step_name
+from pflow.paths import is_step_name, write_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from pflow.flow.graph import Fork
     from pflow.flow.rules.view import View
     from pflow.flow.wired import WiredStep
+    from pflow.paths import Path
 
 PF12 = "PF12"
 
 
 def check_graph(view: View) -> Iterator[Finding]:
     if not view.flow.steps:
-        yield Finding(PF12, "nodes", "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
+        yield Finding(PF12, ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
     yield from _check_ids(view)
     yield from check_edges(view)
     for id in view.flow.stray_mappings:
-        yield Finding(PF12, f"mappings.{id}", f"no step is called '{id}'", guess(id, view.steps))
+        yield Finding(PF12, ("mappings", id), f"no step is called '{id}'", guess(id, view.steps))
     yield from _check_reach(view)
     yield from _check_loops(view)
     yield from _check_forks(view)
@@ -34,14 +35,14 @@ def check_graph(view: View) -> Iterator[Finding]:
 
 
 def _check_ids(view: View) -> Iterator[Finding]:
-    first: dict[str, str] = {}
+    first: dict[str, Path] = {}
     for step in view.flow.steps:
         if step.id in first:
-            remedy = f"rename one: {first[step.id]} is called so too"
-            yield Finding(PF12, f"{step.place}.id", f"two steps are called '{step.id}'", remedy)
+            remedy = f"rename one: {write_path(first[step.id])} is called so too"
+            yield Finding(PF12, (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
         elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
-            yield Finding(PF12, f"{step.place}.id", f"'{step.id}' is no name for a step", remedy)
+            yield Finding(PF12, (*step.place, "id"), f"'{step.id}' is no name for a step", remedy)
         first.setdefault(step.id, step.place)
 
 
@@ -50,7 +51,7 @@ def check_edges(view: View) -> Iterator[Finding]:
         for end, id in (("from", edge.source), ("to", edge.target)):
             if id in view.slips:
                 remedy = f"did you mean {view.slips[id]}?" if view.slips[id] else f"there is {listed(view.steps)}"
-                yield Finding(PF12, f"{edge.place}.{end}", f"no step is called '{id}'", remedy)
+                yield Finding(PF12, (*edge.place, end), f"no step is called '{id}'", remedy)
 
 
 def _check_reach(view: View) -> Iterator[Finding]:
@@ -117,7 +118,7 @@ def _check_actions(view: View) -> Iterator[Finding]:
         if wired and _has_actions(wired) and edge.action not in (*wired.interface.actions, ERROR):
             message = f"'{wired.id}' never returns '{edge.action}'"
             remedy = guess(edge.action, wired.interface.actions)
-            yield Finding(PF12, f"{edge.place}.action", message, remedy, is_warning=True)
+            yield Finding(PF12, (*edge.place, "action"), message, remedy, is_warning=True)
     for wired in view.steps.values():
         if _has_actions(wired) and wired.id not in view.doubled:
             yield from _check_ends(wired, view.graph.next[wired.id])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pflow.flow.rules.view import View
     from pflow.paths import Path
 
-    Places = Iterator[tuple[str, Path]]
+    Places = Iterator[tuple[Path, Path]]
 
 PF05, PF10 = "PF05", "PF10"
 
@@ -28,11 +28,11 @@ def check_reserved(view: View) -> Iterator[Finding]:
             yield Finding(PF05, place, f"'{root}' is reserved", "a key does not begin with $")
     for step in view.flow.steps:
         if step.id == "stdin":
-            yield Finding(PF05, f"{step.place}.id", "'stdin' is reserved", "call the step something else")
+            yield Finding(PF05, (*step.place, "id"), "'stdin' is reserved", "call the step something else")
     takers = [name for name, given in view.flow.inputs.items() if given.pipe]
     for name in takers[1:]:
         message = f"what comes through the pipe goes to '{takers[0]}' already"
-        yield Finding(PF05, f"inputs.{name}.pipe", message, 'one input is "pipe": true')
+        yield Finding(PF05, ("inputs", name, "pipe"), message, 'one input is "pipe": true')
 
 
 def check_words(view: View) -> Iterator[Finding]:
@@ -50,14 +50,14 @@ def _made_keys(view: View) -> Places:
     """Every place of a store that the flow itself names and makes: where, and the path."""
     for kind, names in (("inputs", view.flow.inputs), ("outputs", view.flow.outputs)):
         for name in names:
-            yield f"{kind}.{name}", (name,)
+            yield (kind, name), (name,)
     for wired in view.steps.values():
         step = wired.step
         if step.batch is not None:
-            yield f"{step.place}.batch.as", (step.batch.item,)
+            yield (*step.place, "batch", "as"), (step.batch.item,)
         for key, written in step.output_mappings.items():
             try:
-                yield f"mappings.{step.id}.output_mappings.{key}", parse_path(written)
+                yield ("mappings", step.id, "output_mappings", key), parse_path(written)
             except ValueError:
                 continue  # PF14 says so
     for reference in view.plan.references:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
     from pflow.flow.rules.view import View
     from pflow.flow.wired import WiredStep
+    from pflow.paths import Path
 
 PF09, PF11 = "PF09", "PF11"
 
@@ -24,7 +25,7 @@ def check_types(view: View) -> Iterator[Finding]:
     open_kinds: set[str] = set()
     names: list[str] = []
     for wired in view.steps.values():
-        place = f"{wired.step.place}.type"
+        place = (*wired.step.place, "type")
         if wired.fault:
             tells = f"pflow check {wired.step.type}" if is_flow_type(wired.step.type) else "mend the file"
             yield Finding(PF11, place, wired.fault, tells)
@@ -46,7 +47,7 @@ def _all_names() -> list[str]:
     return [*(f"flow:{name}" for name in saved_flows()), *(kind.name for kind in list_kinds())]
 
 
-def _unknown(type: str, place: str, names: list[str]) -> Finding:
+def _unknown(type: str, place: Path, names: list[str]) -> Finding:
     if is_flow_type(type) and not type.startswith("flow:"):
         return Finding(PF11, place, f"there is no file '{type}'", "the path of a flow begins where this file is")
     if fault := fault_of(type):
@@ -70,7 +71,7 @@ def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
     asked = wired.step.version
     if asked is None:
         return
-    place, there = f"{wired.step.place}.version", kind.version
+    place, there = (*wired.step.place, "version"), kind.version
     numbers, own = _numbers(asked), _numbers(there)
     if numbers is None:
         yield Finding(PF11, place, f"'{asked}' is no version", f'one is written "{there}"')
@@ -86,7 +87,7 @@ def _numbers(version: str) -> tuple[int, ...] | None:
     return tuple(int(part) for part in [*parts, "0", "0"][:3])
 
 
-def _warn_of_open(wired: WiredStep, kind: Kind, place: str) -> Iterator[Finding]:
+def _warn_of_open(wired: WiredStep, kind: Kind, place: Path) -> Iterator[Finding]:
     if kind.origin == PYTHON and _class_fault(kind.file):
         return  # PF09 says more
     why = f": {wired.interface.fault}" if wired.interface.fault else ""
@@ -102,7 +103,7 @@ def check_classes(view: View) -> Iterator[Finding]:
             checked.add(kind.file)
             fault = _class_fault(kind.file)
             if fault:
-                place = f"{wired.step.place}.type"
+                place = (*wired.step.place, "type")
                 yield Finding(PF09, place, f"'{kind.name}' is no node: {fault}", "class …(pocketflow.Node)")
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.flow import Flow
+    from pflow.paths import Path
 
 
 _GUESSED = 50
@@ -44,7 +45,7 @@ def doubled_ids(flow: Flow) -> set[str]:
     return {id for id in ids if ids.count(id) > 1} if len(set(ids)) < len(ids) else set()
 
 
-def hidden(flow: Flow) -> Iterator[tuple[Flow, tuple[str, ...]]]:
+def hidden(flow: Flow) -> Iterator[tuple[Flow, list[Path]]]:
     """For the steps that a later one of the same id hides: flows in which they stand in its place, and their places."""
     import copy
 
@@ -55,4 +56,4 @@ def hidden(flow: Flow) -> Iterator[tuple[Flow, tuple[str, ...]]]:
         left = [step for step in left if shown[step.id] is not step]
         variant = copy.copy(flow)
         variant.steps = [shown.get(id, step) for id, step in last.items()]
-        yield variant, tuple(f"{step.place}." for step in shown.values())
+        yield variant, [step.place for step in shown.values()]

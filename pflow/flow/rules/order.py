@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pflow.flow.findings import Finding
+    from pflow.flow.findings import Finding, Place
     from pflow.flow.flow import Flow
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
@@ -31,20 +31,10 @@ def in_order(flow: Flow, findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _key(place: str, names: dict[str, dict[str, int]]) -> tuple[int, int, int]:
+def _key(place: Place, names: dict[str, dict[str, int]]) -> tuple[int, int, int]:
     """Where a place stands: its section, the number of its part there, the number of the member of that."""
-    root, _, rest = place.partition(".")
-    section, _, number = root.partition("[")
+    section, part, member = (*place, "", "", "")[:3]
     at = _SECTIONS.index(section) if section in _SECTIONS else -1
-    if number:
-        digits = number.partition("]")[0]
-        return at, int(digits) if digits.isdecimal() else 0, _member(rest)
-    there = names.get(section, {})
-    name = rest if rest in there else next((each for each in there if rest.startswith(each + ".")), "")
-    return at, there.get(name, len(there)), _member(rest[len(name) + 1 :])
-
-
-def _member(rest: str) -> int:
-    """The number of a step's member, the step as a whole first."""
-    name = rest.partition(".")[0].partition("[")[0]
-    return _MEMBERS.index(name) + 1 if name in _MEMBERS else len(_MEMBERS) + 1 if name else 0
+    there = names.get(str(section), {})
+    number = part if isinstance(part, int) else there.get(str(part), len(there))
+    return at, number, _MEMBERS.index(member) + 1 if member in _MEMBERS else len(_MEMBERS) + 1 if member else 0

@@ -10,8 +10,7 @@ from pflow.flow.written import INPUT, PARAM
 from pflow.interface import Item
 from pflow.jsontext import text_of
 from pflow.templates import is_reference
-from pflow.types import Type
-from pflow.values import from_text
+from pflow.types import Type, from_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from pflow.flow.rules.view import View
     from pflow.flow.wired import WiredStep
     from pflow.flow.written import Part
+    from pflow.paths import Path
 
 PF13 = "PF13"
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
@@ -38,25 +38,25 @@ def check_params(view: View) -> Iterator[Finding]:
             item = Item("read", name, declared.type)
             if why := misfit(item, given.default):
                 message = f"the default of '{name}' does not fit: {why}"
-                yield Finding(PF13, f"inputs.{name}.default", message, _wanted(item, given.default))
+                yield Finding(PF13, ("inputs", name, "default"), message, _wanted(item, given.default))
 
 
 def _check_names(wired: WiredStep) -> Iterator[Finding]:
     step, interface = wired.step, wired.interface
     for key in unknown_params(wired):
         message = f"{step.type} has no param or read '{key}'"
-        yield Finding(PF13, f"{step.place}.params.{key}", message, guess(key, _params_and_reads(wired)))
+        yield Finding(PF13, (*step.place, "params", key), message, guess(key, _params_and_reads(wired)))
     for key in step.inputs:
         if key not in interface.reads:
             remedy = f'it is a param: "params": {{"{key}": …}}' if key in interface.params else ""
-            yield _no_key(f"{step.place}.inputs.{key}", wired, "read", key, remedy)
+            yield _no_key((*step.place, "inputs", key), wired, "read", key, remedy)
     for key in step.input_mappings:
         if key not in interface.reads and not _is_identity(wired, key):
             remedy = f'it is a param: "params": {{"{key}": "${{…}}"}}' if key in interface.params else ""
-            yield _no_key(f"mappings.{step.id}.input_mappings.{key}", wired, "read", key, remedy)
+            yield _no_key(("mappings", step.id, "input_mappings", key), wired, "read", key, remedy)
     for key in step.output_mappings:
         if key not in interface.writes and not _is_identity(wired, key):
-            yield _no_key(f"mappings.{step.id}.output_mappings.{key}", wired, "write", key, "")
+            yield _no_key(("mappings", step.id, "output_mappings", key), wired, "write", key, "")
 
 
 def _params_and_reads(wired: WiredStep) -> list[str]:
@@ -64,7 +64,7 @@ def _params_and_reads(wired: WiredStep) -> list[str]:
     return [*wired.interface.params, *wired.interface.reads]
 
 
-def _no_key(place: str, wired: WiredStep, kind: str, key: str, remedy: str) -> Finding:
+def _no_key(place: Path, wired: WiredStep, kind: str, key: str, remedy: str) -> Finding:
     there = wired.interface.reads if kind == "read" else wired.interface.writes
     return Finding(PF13, place, f"{wired.step.type} does not {kind} '{key}'", remedy or guess(key, there))
 
@@ -100,7 +100,7 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     ]
     for item in unset:
         message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
-        yield Finding(PF13, f"{step.place}.params", message, f'"{item.name}": …, or {item.flag}', is_warning=True)
+        yield Finding(PF13, (*step.place, "params"), message, f'"{item.name}": …, or {item.flag}', is_warning=True)
 
 
 def _check_values(view: View, wired: WiredStep) -> Iterator[Finding]:

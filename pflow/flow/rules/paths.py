@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import shorten
+from pflow.errors import shorten
 from pflow.flow.findings import Finding
 from pflow.flow.written import MAPPING
 from pflow.naming import nearest
@@ -67,7 +67,7 @@ def _texts(written: Any) -> Iterator[str]:
 def _check_targets(view: View) -> Iterator[Finding]:
     for wired in view.steps.values():
         for key, written in wired.step.output_mappings.items():
-            place = f"mappings.{wired.id}.output_mappings.{key}"
+            place = ("mappings", wired.id, "output_mappings", key)
             try:
                 path = parse_path(written)
             except ValueError as error:

@@ -24,4 +24,4 @@ class Put:
         self.is_main = main is None or main.name == key
         self.is_mapped = key in wired.targets
         is_written = key in wired.step.output_mappings
-        self.place = f"mappings.{wired.id}.output_mappings.{key}" if is_written else wired.step.place
+        self.place = ("mappings", wired.id, "output_mappings", key) if is_written else wired.step.place

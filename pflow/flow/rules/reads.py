@@ -7,6 +7,7 @@ from pflow.flow.rules.fits import YES, fits
 from pflow.flow.rules.params import slips
 from pflow.flow.rules.view import is_known
 from pflow.naming import nearest
+from pflow.paths import write_path
 from pflow.types import Type
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ def _remedy(view: View, wired: WiredStep, item: Item) -> str:
     if source:
         return f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": "{source}"}}}}}}'
     if is_explicit:
-        return f'"inputs": {{"{key}": …}} of {wired.step.place}'
+        return f'"inputs": {{"{key}": …}} of {write_path(wired.step.place)}'
     return f'"inputs": {{"{key}": {{"type": "{item.type}"}}}}'
 
 

@@ -44,7 +44,7 @@ def _check_declared(view: View) -> Iterator[Finding]:
         except ValueError as error:
             fault = str(error)
         if fault:
-            yield Finding(PF15, f"inputs.{name}.type", fault, "list[str], dict{title: str} and a|b are types too")
+            yield Finding(PF15, ("inputs", name, "type"), fault, "list[str], dict{title: str} and a|b are types too")
             continue
         there = view.plan.inputs[name].type
         for id, key in view.plan.inputs[name].readers:
@@ -52,7 +52,7 @@ def _check_declared(view: View) -> Iterator[Finding]:
             item = wired.interface.reads.get(key)
             if item and key == name and _is_by_name(wired, key, item) and fits(there, item.type) == NO:
                 message = f"'{id}' reads '{key}' as {named(item.type)}, and the input is {named(there)}"
-                yield Finding(PF15, f"inputs.{name}.type", message, f'"type": "{item.type}"')
+                yield Finding(PF15, ("inputs", name, "type"), message, f'"type": "{item.type}"')
 
 
 def _is_by_name(wired: WiredStep, key: str, item: Item) -> bool:

@@ -54,7 +54,7 @@ class View:
         """What a reference stands in."""
         return self._part_at[reference.place]
 
-    def type_at(self, place: str, path: Path) -> Type | None:
+    def type_at(self, place: Path, path: Path) -> Type | None:
         """The type of what a path at a place leads to; None where that is not known."""
         reference = self._reference_at.get((place, path))
         return None if reference is None or reference.trouble else self.plan.type_of(reference)

@@ -8,15 +8,15 @@ from pflow.library.names import check_name
 from pflow.plan.show.editing import Edited, read_edited, text_of
 from pflow.plan.show.settled import Settled
 from pflow.plan.show.view import explained, findings_text, plan_text, show
-from pflow.stage.failure import say
 from pflow.terminal.columns import clean
 from pflow.terminal.editor import edit
+from pflow.terminal.messages import say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pflow.terminal.answers import Terminal
+    from pflow.terminal.ask import Terminal
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "
@@ -42,7 +42,7 @@ class Dialogue:
         keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
         self._show()
         while True:
-            key = choose(self.terminal, _QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
+            key = self.terminal.choose(_QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
             if key in ("r", "n"):
                 return key == "r"
             keys.get(key, lambda: self.terminal.say(_HELP))()
@@ -61,7 +61,7 @@ class Dialogue:
         text = before
         while True:
             try:
-                text = edit(text, name, self.terminal.fd)
+                text = edit(text, name, self.terminal)
                 if text == before:
                     self.terminal.say("Nothing was changed.\n")
                     return
@@ -71,7 +71,7 @@ class Dialogue:
                 say_fault(error)
                 if error.exit not in (BAD_DATA, USAGE):  # no text that could be mended
                     return
-            if choose(self.terminal, _AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
+            if self.terminal.choose(_AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
                 return
 
     def _takes(self, edited: Edited) -> bool:
@@ -110,7 +110,7 @@ class Dialogue:
             kept = keep(name, self.settled.flow)
         except AlreadySaved as there:
             question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
-            if choose(self.terminal, question, {"y": "yes", "n": "no"}) != "y":
+            if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
             kept = keep(name, self.settled.flow, replace=True)
         old = f"; the one before is {clean(kept.old)}" if kept.old else ""
@@ -120,15 +120,6 @@ class Dialogue:
         return True
 
 
-def choose(terminal: Terminal, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
-    """The key that is said, by itself or as its word; `otherwise` at the end of the file, '?' for any other answer."""
-    answer = terminal.ask(question)
-    if answer is None:
-        return otherwise
-    answer = answer.lower()
-    return next((key for key, word in keys.items() if answer in (key, word)), "?")
-
-
 def say_fault(error: PflowError) -> None:
     """An error after which the dialogue goes on."""
-    say("pflow", f"{error.message}; {error.hint}" if error.hint else error.message, is_error=True)
+    say_error("pflow", error)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
+    from pflow.paths import Path
 
 WRONG, MISSING, INPUT, IDLE = "wrong", "missing", "input", "idle"
 """Why a read is a gap: what gives it is wrong; nothing gives it; only an input that nobody declared would; or it does
@@ -50,16 +51,16 @@ class Gap:
         return "explicit" in self.item.marks
 
     @property
-    def place(self) -> str:
+    def place(self) -> Path:
         return mapping_place(self.step, self.item.name)
 
     def __str__(self) -> str:
         return f"{self.step}.{self.item.name}"
 
 
-def mapping_place(step: str, key: str) -> str:
+def mapping_place(step: str, key: str) -> Path:
     """Where a mapping stands in a flow's file, as findings say it."""
-    return f"mappings.{step}.input_mappings.{key}"
+    return ("mappings", step, "input_mappings", key)
 
 
 def find_gaps(plan: WiredFlow, errors: Sequence[Finding]) -> tuple[View, list[Gap]]:

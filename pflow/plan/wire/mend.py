@@ -35,7 +35,7 @@ def mended(view: View, gap: Gap) -> Mapped | None:
     return _replaced(gap.written, meant, {each.path: each.path for each in view.plan.references})
 
 
-def _is_wrong(reference: Reference, gap: Gap, places: list[str]) -> bool:
+def _is_wrong(reference: Reference, gap: Gap, places: list[Path]) -> bool:
     """Whether a reference leads nowhere, or is the only one of a mapping that is wrong."""
     return bool(reference.trouble) or places.count(gap.place) == 1
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PL00, PL02, PL09 = "PL00", "PL02", "PL09"
 """PL09: only mappings are added, and only those that were asked for."""
-PLACE = "the answer"
+PLACE = ("the answer",)
 WHY = "the model says so"
 
 _REMEDY = 'answer with {"mappings": {"STEP": {"input_mappings": {"READ": "SOURCE"}}}}'
@@ -54,23 +54,23 @@ class Judge:
         """A finding for each member that is no mapping and not as the flow has it."""
         for name, value in document.items():
             if name != "mappings" and value != self.ir.get(name):
-                yield Finding(PL09, name, f"the answer changes the flow's {name}", _SAME)
+                yield Finding(PL09, (name,), f"the answer changes the flow's {name}", _SAME)
 
     def _misplaced(self, mappings: Any) -> Iterator[Finding]:
         """A finding for each mapping that nobody asked for, and is not there already."""
         if not isinstance(mappings, dict):
-            yield Finding(PL00, "mappings", "it is no object", _REMEDY)
+            yield Finding(PL00, ("mappings",), "it is no object", _REMEDY)
             return
         there = self.ir.get("mappings", {})
         for id, parts in mappings.items():
             for part, keys in parts.items() if isinstance(parts, dict) else [(id, parts)]:
                 if not isinstance(keys, dict):
-                    yield Finding(PL00, f"mappings.{id}", "it is no object", _REMEDY)
+                    yield Finding(PL00, ("mappings", id), "it is no object", _REMEDY)
                     continue
                 for key, source in keys.items():
                     is_asked = part == "input_mappings" and (id, key) in self.left
                     if not is_asked and there.get(id, {}).get(part, {}).get(key) != source:
-                        yield Finding(PL09, f"mappings.{id}.{part}.{key}", "nobody asked for it", "leave it out")
+                        yield Finding(PL09, ("mappings", id, part, key), "nobody asked for it", "leave it out")
 
     def _settled(self, mappings: Any) -> Iterator[Settled]:
         for (id, key), gap in self.left.items():
@@ -106,7 +106,7 @@ class Judge:
 
 def roots_of(source: Any) -> list[str] | None:
     """What the paths of a source begin with; None where it does not parse."""
-    from pflow.binding.wired_sources import parse_source
+    from pflow.binding.sources import parse_source
 
     is_list = isinstance(source, list) and bool(source) and all(isinstance(each, str) for each in source)
     if not is_list and not (isinstance(source, str) and source):

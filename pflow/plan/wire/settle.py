@@ -45,7 +45,7 @@ class Open:
         self.candidates = candidates
 
 
-def settle(view: View, gaps: list[Gap], refused: Collection[str] = ()) -> tuple[list[Settled], list[Open]]:
+def settle(view: View, gaps: list[Gap], refused: Collection[Path] = ()) -> tuple[list[Settled], list[Open]]:
     """What can be settled, apart from the places `refused`, and what is left: no optional read, no flow's input."""
     settled: list[Settled] = []
     left: list[Open] = []

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pflow.errors import PflowError
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
+    from pflow.paths import Path
     from pflow.plan.change.place import Place
     from pflow.plan.wire.settle import Open, Settled
 
@@ -31,7 +32,7 @@ class Wiring:
         self.old = old
         self.flow = old
         self.settled: list[Settled] = []
-        self.refused: set[str] = set()
+        self.refused: set[Path] = set()
         """The places of mappings that would break a rule."""
         self.left: list[Open] = []
         self.errors = errors_of(old)
@@ -138,7 +139,7 @@ def _stuck(wiring: Wiring) -> bool:
     """Whether the flow has errors that no mapping for what is left could put right."""
     steps = {wiring.flow.step(each.gap.step).place for each in wiring.left}
     places = {each.gap.place for each in wiring.left} | steps
-    reads = {f"inputs.{each.gap.item.name}.type" for each in wiring.left}
+    reads = {("inputs", each.gap.item.name, "type") for each in wiring.left}
     by_wiring = ("PF03", "PF08", "PF14", "PF15")
     return any(each.rule not in by_wiring or each.place not in places | reads for each in wiring.errors)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow.common import COMMON as COMMON_FLAGS
-from pflow.docs import usage as kinds
-from pflow.docs.usage import Flag, Usage
+from pflow.help import usage as kinds
+from pflow.help.usage import Flag, Usage
 from pflow.jsontext import encode
 
 TYPE_CHECKING = False

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from pflow.process import lock as held
-from pflow.process.lock import HeldSignals
+from pflow.process import signals
+from pflow.process.signals import HeldSignals
 
 
 class Stop(BaseException):
@@ -31,12 +31,12 @@ def present(handlers):
 
 
 def test_a_signal_is_heard_at_release(handlers):
-    signals = HeldSignals()
+    held = HeldSignals()
     os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(Stop):
-        signals.release()
+        held.release()
     assert present(handlers) == handlers
-    signals.release()
+    held.release()
 
 
 def test_a_handler_that_raises_while_the_signals_are_being_taken_leaves_every_handler_in_place(handlers, monkeypatch):
@@ -47,8 +47,8 @@ def test_a_handler_that_raises_while_the_signals_are_being_taken_leaves_every_ha
         return before
 
     others = signal.getsignal(signal.SIGINT)
-    take_over = held._signal.signal
-    monkeypatch.setattr(held._signal, "signal", take_over_and_be_struck)
+    take_over = signals._signal.signal
+    monkeypatch.setattr(signals._signal, "signal", take_over_and_be_struck)
     with pytest.raises(Stop):
         HeldSignals()
     assert present(handlers) == handlers

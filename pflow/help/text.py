@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.docs.usage import TITLES, Flag, Usage
 from pflow.errors import EXIT_CODES
+from pflow.help.usage import TITLES, Flag, Usage
 
 _COLUMN = 28
 

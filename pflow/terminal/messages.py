@@ -1,0 +1,56 @@
+"""Words for people on stderr: the one place that prints errors and warnings."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.terminal.colour import colour_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pflow.errors import PflowError
+
+
+def say(program: str, text: str) -> None:
+    """Print `program: text` as one line."""
+    _say(colour_of(2).heading(f"{program}:"), text)
+
+
+def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
+    """Print an error and its hint as one line; with `debug`, after the frames that led to it."""
+    if debug:
+        write_stderr(_frames(error))
+    _say(colour_of(2).fault(f"{program}:"), error_text(error))
+
+
+def error_text(error: PflowError) -> str:
+    """`cannot read 'x'; do this instead`, or after a question `is it so? yes, so`."""
+    if not error.hint:
+        return error.message
+    return f"{error.message}{' ' if error.message.endswith('?') else '; '}{error.hint}"
+
+
+def write_stderr(text: str) -> None:
+    """Write a text as it is. When nobody reads stderr, the exit code has to do."""
+    try:
+        os.write(2, text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
+
+
+def _say(program: str, text: str) -> None:
+    from pflow.terminal.columns import clean
+
+    write_stderr(f"{program} {clean(' '.join(text.split()))}\n")
+
+
+def _frames(error: BaseException) -> str:
+    """The frames of an error and of its causes, without their messages: those may hold secrets."""
+    import traceback
+
+    text = ""
+    link: BaseException | None = error
+    while link is not None:
+        text = "".join(traceback.format_tb(link.__traceback__)) + type(link).__name__ + "\n" + text
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return "Traceback (most recent call last):\n" + text
