@@ -115,10 +115,9 @@ def _text(plan: WiredFlow, findings: list[Finding], file: str, when: str) -> str
 
 def _with_defaults(plan: WiredFlow) -> tuple[str | None, str]:
     """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
-    from pflow.explain.account import without_secrets
-    from pflow.plan.paste.pasted import pipe_of
+    from pflow.explain.pipe_form import pipe_of
 
     try:
-        return pipe_of(without_secrets(plan), {}).rstrip("\n"), ""
+        return pipe_of(plan, is_masked=True).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)

@@ -30,12 +30,13 @@ def plan(text: str) -> dict[str, Any]:
 
 def told(flow: Flow) -> dict[str, Any]:
     """A flow as IR, and as pipe syntax where that can say it."""
+    from pflow.explain.pipe_form import pipe_of
     from pflow.flow.unload import flow_to_ir
-    from pflow.plan.paste.pasted import pipe_of
+    from pflow.flow.wiring import wire
 
     about: dict[str, Any] = {"ir": flow_to_ir(flow)}
     try:
-        about["pipe"] = pipe_of(flow, {})
+        about["pipe"] = pipe_of(wire(flow))
     except PflowError as error:
         about["no_pipe"] = error.message
     return about

@@ -13,6 +13,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, list_kinds
 from pflow.catalog.lines import lines
 from pflow.errors import PflowError
 from pflow.explain.account import MASK
+from pflow.flow.wired import WiredFlow
 from pflow.interface import UNDECLARED, Interface, Item
 from pflow.jsontext import text_of
 from pflow.library.library import Saved, list_saved
@@ -20,8 +21,8 @@ from pflow.library.nearest import About, nearest
 from pflow.models.capable import is_small
 from pflow.plan.limits import PERSONS
 from pflow.plan.secrets import hide_secrets, is_secret_name
-from pflow.stage.failure import say
 from pflow.terminal.columns import clean
+from pflow.terminal.messages import say
 
 if TYPE_CHECKING:
     from llm import Model
@@ -175,6 +176,12 @@ def interface_text(name: str, interface: Interface) -> str:
     if interface.effects:
         text.append(f"  effects {', '.join(interface.effects)}")
     return "\n".join(text)
+
+
+def interfaces_text(wired: WiredFlow) -> str:
+    """The interface of each kind of node in a flow, once."""
+    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
+    return "\n\n".join(interface_text(type, interface) for type, interface in kinds.items()) + "\n"
 
 
 def _is_choice(name: str, item: Item) -> bool:

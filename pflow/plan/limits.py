@@ -138,7 +138,7 @@ def _check_names(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
-    counts = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
+    counts: list[tuple[tuple[str | int, ...], int, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
     for step in wired.flow.steps:
         counts += [((*step.place, "retries"), step.retries or 0, MOST_RETRIES)]
         counts += [((*step.place, "max_visits"), step.max_visits or 0, MOST_VISITS)]

@@ -8,8 +8,8 @@ from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.judge import judge, short_name
-from pflow.plan.lift import lift
+from pflow.plan.declare_inputs import declare_inputs
+from pflow.plan.planner import judge, short_name
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def lifted(sentence, *nodes, mappings=None, inputs=None):
     document = {"nodes": list(nodes), "mappings": mappings, **({"inputs": inputs} if inputs else {})}
     flow = load_document(document, "the plan").usable()
     assert not [each for each in check(wire(flow)) if not each.is_warning]
-    lift(flow, sentence)
+    flow = declare_inputs(wire(flow), sentence).flow
     assert not [each for each in check(wire(flow)) if not each.is_warning]
     return flow_to_ir(flow)
 

@@ -14,7 +14,7 @@ from pflow.explain.effects import touches
 from pflow.explain.origins import Origins
 from pflow.explain.sayings import said
 from pflow.flow.wired import WiredFlow
-from pflow.plan.reach import Reach, Reached, Touch
+from pflow.plan.approval.reach import Reach, Reached, Touch
 from pflow.terminal.columns import clean, shorten
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"

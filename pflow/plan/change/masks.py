@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from pflow.explain.account import MASK
-from pflow.flow.flow import TEMPLATE, Flow
+from pflow.flow.flow import TEMPLATE
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 
@@ -66,7 +66,13 @@ def _at(ir: IR, place: Place) -> Any:
     for name in place:
         if isinstance(value, list):
             steps = [each for each in value if isinstance(each, dict)]
-            value = next((each for each in steps if (each.get("id") or each.get("type") or each.get("name")) == name), None)
+            value = next(
+                (each for each in steps if (each.get("id") or each.get("type") or each.get("name")) == name), None
+            )
         else:
             value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def _id(node: IR) -> Any:
+    return node.get("id") or node.get("type") or node.get("name")

@@ -6,9 +6,8 @@ import pytest
 
 from pflow.flow.load import load_document
 from pflow.flow.wiring import wire
-from pflow.plan.change.diff import diff_lines, painted
-from pflow.plan.change.effects import new_effects
-from pflow.terminal.colour import Colour
+from pflow.plan.change.change import diff_lines, new_effects, painted
+from pflow.terminal.colour import PLAIN, Colour
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -17,7 +16,7 @@ BATCH = {**ASK, "batch": {"over": "xs"}}
 
 
 def flow(*nodes, **members):
-    return load_document({"nodes": list(nodes), **members}, "flow").flow
+    return wire(load_document({"nodes": list(nodes), **members}, "flow").flow)
 
 
 def changes(old, new):
@@ -62,7 +61,7 @@ def test_what_changed_is_shown(old, new, expected):
 def test_what_a_terminal_would_obey_is_escaped():
     hostile = {**ASK, "inputs": {"prompt": "\x1b[2J\u202eevil"}}
     for one, other in ((flow(ASK), flow(hostile)), (flow(ASK), flow({**hostile, "batch": {"over": "xs"}}))):
-        text = painted(diff_lines(one, other, "a\x1b[2J\nb"))
+        text = painted(diff_lines(one, other, "a\x1b[2J\nb"), PLAIN)
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "evil" in text
@@ -110,5 +109,5 @@ RUN = {"id": "run", "type": "shell", "inputs": {"command": "ls"}}
         ),
     ],
 )  # fmt: skip
-def test_effects_that_the_old_flow_had_not_are_told(old, new, expected):
-    assert new_effects(wire(old), wire(new)) == expected
+def test_effects_that_are_new_are_named(old, new, expected):
+    assert new_effects(old, new) == expected

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
-from pflow.plan.catalogue import ROOM, catalogue, interface_text
+from pflow.plan.building_blocks import ROOM, building_blocks, interface_text
 
 NODE = '''from pflow import Node
 
@@ -76,7 +76,7 @@ def test_an_interface_is_said_exactly(home):
 def test_a_saved_flow_is_a_node_of_its_own(home):
     save(home, "show-it", "show\n a file\x1b[31m")
 
-    text = catalogue("show a file").text
+    text = building_blocks("show a file").text
 
     assert "flow:show-it: show  a file\\x1b[31m\n" in text
     assert "  read path: path = a.txt  # the file to read\n" in text
@@ -99,7 +99,7 @@ def test_no_secret_is_told(home, monkeypatch):
     save(home, "letter", "", json.dumps({"description": "post with $TOKEN, swordfish9", **flow}))
     monkeypatch.setenv("POST_TOKEN", "swordfish9")
 
-    text = catalogue("post a letter").text
+    text = building_blocks("post a letter").text
 
     assert "flow:letter: post with $TOKEN, ***\n" in text
     assert "post: Post with ***.\n" in text
@@ -111,7 +111,7 @@ def test_no_secret_is_told(home, monkeypatch):
 def test_a_library_that_cannot_be_read_is_said_once_and_left_out(home, capfd):
     (home / "pflow").write_text("a file")
 
-    assert [catalogue("anything").types for _ in range(2)] == [
+    assert [building_blocks("anything").types for _ in range(2)] == [
         ["list-files", "llm", "read-file", "shell", "write-file"]
     ] * 2
     assert capfd.readouterr().err.count("cannot list the saved flows") == 1
@@ -124,7 +124,7 @@ def test_what_is_broken_is_left_out(home):
     save(home, "torn", "", "{")
     save(home, "lost", "", json.dumps({"nodes": [{"id": "a", "type": "flow:lost"}]}))
 
-    types = catalogue("anything").types
+    types = building_blocks("anything").types
 
     assert types == ["list-files", "llm", "read-file", "shell", "write-file", "fine", "flow:sound"]
 
@@ -134,7 +134,7 @@ def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
         own(home, f"work_{number}", summary=f"Polish the brass of ship number {number}.", doc="polish " * 20)
     own(home, "translate", summary="Translate a text into Klingon.")
 
-    told = catalogue("translate notes.txt into Klingon")
+    told = building_blocks("translate notes.txt into Klingon")
 
     assert len(told.text) < ROOM + 200
     assert "\n\ntranslate: Translate a text into Klingon.\n" in told.text
@@ -148,7 +148,7 @@ def test_of_many_flows_those_that_matter_are_told(home):
         save(home, f"polish-{number}", f"polish the brass of ship number {number}")
     save(home, "translate-file", "translate a file into Klingon")
 
-    told = catalogue("translate notes.txt into Klingon")
+    told = building_blocks("translate notes.txt into Klingon")
 
     assert "flow:translate-file: translate a file into Klingon\n" in told.text
     assert told.text.count("flow:polish") <= 40
@@ -157,9 +157,9 @@ def test_of_many_flows_those_that_matter_are_told(home):
 def test_a_change_of_what_is_not_told_changes_the_digest_too(home):
     for number in range(100):
         save(home, f"polish-{number}", f"polish the brass of ship number {number}")
-    before = catalogue("translate")
+    before = building_blocks("translate")
     save(home, "polish-7", "scrub the deck")
-    after = catalogue("translate")
+    after = building_blocks("translate")
 
     assert before.text == after.text
     assert before.digest != after.digest

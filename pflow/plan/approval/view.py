@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
+from pflow.explain.pipe_form import pipe_of
 from pflow.explain.pipe_lines import pipe_lines
 from pflow.explain.sayings import said, value_text
 from pflow.explain.step_text import step_lines
+from pflow.explain.text import account_text
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
-from pflow.plan.change.masks import hidden
-from pflow.plan.paste.pasted import pipe_of
-from pflow.terminal.colour import colour_of
+from pflow.plan.approval.proposal import Proposal
+from pflow.plan.change.masks import masked
+from pflow.terminal.colour import Colour, colour_of
 from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
+from pflow.terminal.messages import write_stderr
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from pflow.plan.show.settled import Settled
-    from pflow.terminal.colour import Colour
-
-    Account = dict[str, Any]
+Account = dict[str, Any]
 
 _NAME, _VALUE, _DRAFT = 40, 4_000, 20_000
 _QUIET = ("default", "nothing")
@@ -33,41 +30,32 @@ _QUIET = ("default", "nothing")
 
 
 def show(text: str) -> None:
-    """Put a text on stderr, as far as anybody listens."""
-    from pflow.atomic import write_all
-
-    try:
-        write_all(2, (text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "backslashreplace"))
-    except OSError:
-        return
+    write_stderr(text if is_utf8(os.environ) else in_ascii(text))
 
 
-def plan_text(settled: Settled) -> str:
+def proposal_text(proposal: Proposal) -> str:
     """All that a person has to see before it runs."""
     width, colour = terminal_width(), colour_of(2)
-    account = explain(settled.plan, settled.findings)
+    account = explain(proposal.wired, proposal.findings)
     parts = [
         _title(account, width, colour),
-        _pipe(settled, width, colour),
+        _pipe(proposal, width, colour),
         [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
-        _section("Inputs", _inputs(settled, account), width, colour.heading, colour.name),
-        _section("It will touch", list(_touches(account, settled.values)), width, colour.heading, colour.warning),
+        _section("Inputs", _inputs(proposal.values, account), width, colour.heading, colour.name),
+        _section("It will touch", list(_touches(account, proposal.values)), width, colour.heading, colour.warning),
         _section("Mind", [("", clean(each)) for each in account["warnings"]], width, colour.warning, str),
     ]
     return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def explained(settled: Settled) -> str:
-    """What `pflow explain` tells of it."""
-    from pflow.explain.text import account_text
-
-    return "\n" + account_text(explain(settled.plan, settled.findings), terminal_width(), colour_of(2))
+def explained(proposal: Proposal) -> str:
+    """What `pflow explain` prints of it."""
+    return "\n" + account_text(explain(proposal.wired, proposal.findings), terminal_width(), colour_of(2))
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
     """A line a finding."""
-    colour = colour_of(2)
-    return "".join(f"  {_finding(each, colour)}\n" for each in findings)
+    return "".join(f"  {_finding(each, colour_of(2))}\n" for each in findings)
 
 
 def _finding(finding: Finding, colour: Colour) -> str:
@@ -92,13 +80,14 @@ def _title(account: Account, width: int, colour: Colour) -> list[str]:
     return list(map(colour.heading, wrap(title, width))) if title else []
 
 
-def _pipe(settled: Settled, width: int, colour: Colour) -> list[str]:
+def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
+    """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
     try:
-        lines = pipe_lines(pipe_of(settled.plan.flow, settled.values).rstrip("\n"), width - 2)
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"), width - 2)
     except PflowError as error:
-        ir = write_json(hidden(settled.plan.flow)).rstrip("\n").split("\n")
+        ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
-        return [*why, "", colour.heading("As JSON"), *_indented(ir)]  # what runs is seen whole
+        return [*why, "", colour.heading("As JSON"), *_indented(ir)]
     return [colour.heading("As a pipe"), *_indented(lines)]
 
 
@@ -107,7 +96,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _brief(step: Account) -> Account:
-    """What a step does, without what the account of all says elsewhere."""
+    """What a step does, without what the rest of the text says."""
     reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
     follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
     names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
@@ -120,12 +109,9 @@ def _section(
     return [head(title), *table(rows, width, first=first)] if rows else []
 
 
-def _inputs(settled: Settled, account: Account) -> list[tuple[str, ...]]:
+def _inputs(values: dict[str, Any], account: Account) -> list[tuple[str, ...]]:
     """The flow's inputs, with the value that each has."""
-    return [
-        (clean(need["flag"]), need["type"], _value(settled.values, need), clean(need["doc"]))
-        for need in account["needs"]
-    ]
+    return [(clean(need["flag"]), need["type"], _value(values, need), clean(need["doc"])) for need in account["needs"]]
 
 
 def _value(values: dict[str, Any], need: Account) -> str:
@@ -142,16 +128,16 @@ def _touches(account: Account, values: dict[str, Any]) -> Iterable[tuple[str, ..
     for touch in account["touches"]:
         effect = touch["effect"] if touch["effect"] != before else ""
         before = touch["effect"]
-        parts = [f"{clean(key)} {_origins(each, values)}" for key, each in touch["what"].items() if _tells(each)]
+        parts = [f"{clean(key)} {_origins(each, values)}" for key, each in touch["what"].items() if _is_set(each)]
         yield effect, shorten(clean(touch["step"]), _NAME), ", ".join(parts)
 
 
-def _tells(origins: list[Account]) -> bool:
+def _is_set(origins: list[Account]) -> bool:
     return bool(origins) and not (origins[0]["from"] == "default" and origins[0]["value"] in (None, []))
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Where a value comes from; the value itself stands before that, where the words would cut it."""
+    """Where a value comes from, after the value itself where the words would cut it."""
     first, words = origins[0], said(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return _whole(clean(first["value"]))

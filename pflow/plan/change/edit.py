@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,14 +20,14 @@ from pflow.flow.wiring import wire
 from pflow.models.capable import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
-from pflow.plan.building_blocks import building_blocks, interface_text, room_for
+from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
 from pflow.plan.cache import CachedPlan
-from pflow.plan.change import Change, Options, change_error, errors_of, say, say_findings
+from pflow.plan.change.change import Change, Options, change_error, errors_of, say, say_findings
+from pflow.plan.change.flow_file import flow_file_of
+from pflow.plan.change.masks import is_mask, masked, unmasked
 from pflow.plan.conversation import Request, converse
 from pflow.plan.declare_inputs import declare_inputs
-from pflow.plan.flow_file import flow_file_of
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
-from pflow.plan.masks import is_mask, masked, unmasked
 from pflow.plan.planner import checked_sentence
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, listed, plan_schema
 
@@ -49,7 +50,7 @@ leave it where it is.
 """
 
 
-def main_edit(words: Sequence[str], options: Options) -> int:
+def main(words: Sequence[str], options: Options) -> int:
     """Change the flow that the first words name as the sentence after them says; the exit code.
 
     Raises PflowError: 2 without a flow or a sentence, 65 where no try passes the rules, 78 where no model is capable,
@@ -70,7 +71,6 @@ def main_edit(words: Sequence[str], options: Options) -> int:
     cached = CachedPlan(f"{_FORM}: {judge.digest}: {sentence}", blocks.digest, model.model_id, VERSION)
     ir = None if options.fresh else cached.read()
     new, findings = judge.of_document(ir) if ir is not None else (None, [])
-    about = {"by": "model", "model": model.model_id}
     if new is not None and not findings:
         say("asked before: no model is asked")
     else:
@@ -86,7 +86,7 @@ def main_edit(words: Sequence[str], options: Options) -> int:
             raise change_error(message, outcome.findings, hint=hint)
         cached.write(judge.ir)
     say_findings(judge.warnings)
-    return Change(old, new, file, {"sentence": sentence, **about}).finish(options)
+    return Change(old, new, file, {"sentence": sentence, "model": model.model_id}).finish(options)
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], str]:
@@ -150,7 +150,7 @@ class _Judge:
         if errors:
             return (wire(flow) if flow.steps else None), errors
         drop_choices(flow, f"{self.sentence}\n{_choices(self.old.flow)}")
-        _keep_unsaid(self.old.flow, flow)
+        _keep_unsaid(self.old.flow, flow, self.sentence.lower())
         wired = wire(flow)
         findings = check(wired)
         broken = {each.place for each in findings if not each.is_warning}
@@ -165,16 +165,13 @@ class _Judge:
         return [each for each in findings if (each.rule, each.message) not in self.known]
 
 
-def interfaces_text(wired: WiredFlow) -> str:
-    """The interface of each kind of node in a flow, once."""
-    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
-    return "\n\n".join(interface_text(type, interface) for type, interface in kinds.items()) + "\n"
-
-
-def _keep_unsaid(old: Flow, new: Flow) -> None:
-    """Copy what models leave out, and what their schema has no room for."""
+def _keep_unsaid(old: Flow, new: Flow, sentence: str) -> None:
+    """Copy what models leave out or change unasked, and what their schema has no room for."""
     new.schema = old.schema
-    new.name, new.description = new.name or old.name, new.description or old.description
+    if not new.name or not re.search(r"\b(re)?nam|\bcall", sentence):
+        new.name = old.name
+    if not new.description or "descri" not in sentence:
+        new.description = old.description
     before = {(step.id, step.type): step for step in old.steps}
     for step in new.steps:
         same = before.get((step.id, step.type), step)

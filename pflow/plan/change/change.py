@@ -20,11 +20,11 @@ from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.plan.masks import masked
-from pflow.plan.flow_file import FlowFile
+from pflow.plan.change.flow_file import FlowFile
+from pflow.plan.change.masks import masked
 from pflow.process.stdout import write_pieces
-from pflow.stage import failure
-from pflow.terminal.answers import find_terminal
+from pflow.terminal import messages
+from pflow.terminal.ask import open_terminal
 from pflow.terminal.colour import AUTO, Colour, colour_of
 from pflow.terminal.columns import clean
 
@@ -99,9 +99,9 @@ class Change:
             say("nothing changed")
             return
         colour = colour_of(2, options.color)
-        failure.write_stderr(painted(self.diff, colour))
+        messages.write_stderr(painted(self.diff, colour))
         for line in self.effects:
-            failure.write_stderr(f"{colour.warning('new:')} {line}\n")
+            messages.write_stderr(f"{colour.warning('new:')} {line}\n")
         if self.old.flow.dialect in _FORMS and not options.as_pipe:
             say(f"the flow was in {_FORMS[self.old.flow.dialect]}; it is given as IR")
 
@@ -118,12 +118,7 @@ class Change:
             }
             _print(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         elif not options.write:
-            _print(flow_text(self.new, as_pipe=options.as_pipe))
-
-
-def flow_text(wired: WiredFlow, *, as_pipe: bool = False) -> str:
-    """The flow as IR, or in pipe syntax. Raises PflowError (65) where it has none."""
-    return pipe_of(wired).rstrip("\n") + "\n" if as_pipe else canonical_json(flow_to_ir(wired.flow))
+            _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow_to_ir(self.new.flow)))
 
 
 def _print(text: str) -> None:
@@ -131,7 +126,7 @@ def _print(text: str) -> None:
 
 
 def say(text: str) -> None:
-    failure.say("pflow", text)
+    messages.say("pflow", text)
 
 
 def errors_of(wired: WiredFlow) -> list[Finding]:
@@ -153,7 +148,7 @@ def _agree(place: FlowFile, options: Options) -> None:
     """Raise PflowError (77) unless a person, or `yes`, agrees to the change."""
     if options.yes:
         return
-    terminal = find_terminal()
+    terminal = open_terminal()
     if terminal is None:
         hint = "nothing was written; --yes writes it"
         raise PflowError(f"cannot ask whether to change '{place}': there is no terminal", hint=hint, exit=DENIED)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.library.keep import AlreadySaved, keep
 from pflow.library.names import check_name
-from pflow.plan.show.editing import Edited, read_edited, text_of
-from pflow.plan.show.settled import Settled
-from pflow.plan.show.view import explained, findings_text, plan_text, show
+from pflow.plan.approval.editing import editable_text, read_edited
+from pflow.plan.approval.proposal import Proposal
+from pflow.plan.approval.view import explained, findings_text, proposal_text, show
+from pflow.terminal.ask import Terminal
 from pflow.terminal.columns import clean
 from pflow.terminal.editor import edit
 from pflow.terminal.messages import say_error
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pflow.terminal.ask import Terminal
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "
@@ -30,15 +27,15 @@ _HELP = """\
 
 
 class Dialogue:
-    """One plan and one person. `settled` is the plan as it was edited last; `is_saved` that it was saved since."""
+    """One plan and one person. `proposal` is the plan as it was edited last; `is_saved` that it was saved since."""
 
-    def __init__(self, settled: Settled, terminal: Terminal) -> None:
-        self.settled = settled
+    def __init__(self, proposal: Proposal, terminal: Terminal) -> None:
+        self.proposal = proposal
         self.terminal = terminal
         self.is_saved = False
 
     def decide(self) -> bool:
-        """Show it, ask, and do what is said. Whether it is to run."""
+        """Show it, ask, and do what is answered. Whether it is to run."""
         keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
         self._show()
         while True:
@@ -49,15 +46,15 @@ class Dialogue:
 
     def _show(self) -> None:
         """Show the plan; what was typed before it could be seen answers nothing."""
-        show(plan_text(self.settled))
+        show(proposal_text(self.proposal))
         self.terminal.forget_typed()
 
     def _explain(self) -> None:
-        show(explained(self.settled) + "\n")
+        show(explained(self.proposal) + "\n")
 
     def _edit(self) -> None:
-        """Edit until it is right, or left as it was."""
-        before, name = text_of(self.settled)
+        """Edit until it passes the rules, or is left as it was."""
+        before, name = editable_text(self.proposal)
         text = before
         while True:
             try:
@@ -65,28 +62,29 @@ class Dialogue:
                 if text == before:
                     self.terminal.say("Nothing was changed.\n")
                     return
-                if self._takes(read_edited(text, self.settled)):
+                if self._accept(text):
                     return
             except PflowError as error:
-                say_fault(error)
-                if error.exit not in (BAD_DATA, USAGE):  # no text that could be mended
+                say_error("pflow", error)
+                if error.exit not in (BAD_DATA, USAGE):  # another try would end alike
                     return
             if self.terminal.choose(_AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
                 return
 
-    def _takes(self, edited: Edited) -> bool:
-        """Go on with what was edited, where it is right."""
-        if not edited.is_right or edited.flow is None:
-            show(findings_text(each for each in edited.findings if not each.is_warning))
+    def _accept(self, text: str) -> bool:
+        """Go on with what was edited, if it passes the rules."""
+        flow, errors = read_edited(text, self.proposal)
+        if errors:
+            show(findings_text(errors))
             return False
-        self.settled = self.settled.without_flags(edited.flow)
+        self.proposal = self.proposal.edited(flow)
         self.is_saved = False
         self._show()
         return True
 
     def _save(self) -> None:
-        """Ask for a name until the flow is kept under one."""
-        default = self.settled.flow.name
+        """Ask for a name until the flow is saved under one."""
+        default = self.proposal.flow.name
         while True:
             name = self.terminal.ask(f"Name [{clean(default)}]: " if default else "Name: ")
             name = name if name is None else name or default
@@ -95,31 +93,26 @@ class Dialogue:
             try:
                 check_name(name)
             except PflowError as error:
-                say_fault(error)
+                say_error("pflow", error)
                 continue
             try:
                 if self._keep(name):
                     return
             except PflowError as error:
-                say_fault(error)
+                say_error("pflow", error)
                 return
 
     def _keep(self, name: str) -> bool:
-        """Save it; a flow that has the name is asked about. Whether that is done."""
+        """Save it; to replace a flow that has the name is asked first. Whether that is done."""
         try:
-            kept = keep(name, self.settled.flow)
+            kept = keep(name, self.proposal.flow)
         except AlreadySaved as there:
             question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
-            kept = keep(name, self.settled.flow, replace=True)
+            kept = keep(name, self.proposal.flow, replace=True)
         old = f"; the one before is {clean(kept.old)}" if kept.old else ""
         lines = [f"Saved as {clean(kept.file)}{old}", *map(clean, kept.notes), f"Run it by: pflow {clean(kept.name)}"]
         self.terminal.say("\n".join(lines) + "\n")
         self.is_saved = True
         return True
-
-
-def say_fault(error: PflowError) -> None:
-    """An error after which the dialogue goes on."""
-    say_error("pflow", error)
