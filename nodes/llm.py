@@ -17,16 +17,17 @@ class Llm(Node):
     """Ask a language model, through the llm library: every provider that has a plugin for it works.
 
     The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. Without --model
-    and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small model that pip install
-    'pflow-shell[local]' embeds. Nothing is sent that was not set. With a schema the response is a value that was
-    checked against it. An answer that reached its token limit counts as one, and stderr says so.
+    and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small local model that
+    `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not
+    set. With a schema the response is a value that was checked against it. An answer that reached its token limit
+    counts as one, and stderr says so.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own]  # what to ask
     - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took, where known
-    - Params: model: str = null [env PFLOW_MODEL]  # which model: an id or alias that `llm models` lists
+    - Params: model: str = null [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
     - Params: system: str = null  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get

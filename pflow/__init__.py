@@ -1,7 +1,7 @@
 """pflow: LLM workflows out of small Unix programs. Each name is imported when it is asked for."""
 
 __version__ = "0.1.0"
-__all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe"]
+__all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "step"]
 
 _HOMES = {
     "Flow": "pflow.run.flow",
@@ -9,6 +9,8 @@ _HOMES = {
     "NodeAwareSharedStore": "pflow.binding.proxy",
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
+    "load_node": "pflow.run.flow",
+    "step": "pflow.run.flow",
 }
 
 

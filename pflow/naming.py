@@ -1,4 +1,4 @@
-"""Names that are near to one another: what a misspelt one was meant to be."""
+"""Names: which are near to one another, as a misspelt one is, and variables for what may be called anything."""
 
 from __future__ import annotations
 
@@ -34,3 +34,19 @@ def _distance(one: str, other: str) -> int:
             row.append(cost)
         before = above
     return row[-1]
+
+
+def variable(text: str, taken: set[str]) -> str:
+    """A variable's name in Python and in sh, lower case, free as `free` says."""
+    plain = "".join([each if each.isascii() and each.isalnum() else "_" for each in text]).strip("_").lower()
+    return free(plain if plain[:1].isalpha() else f"step_{plain}".strip("_"), taken)
+
+
+def free(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken or a word of Python's; then it is taken."""
+    from keyword import iskeyword
+
+    names = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 4)))
+    found = next(each for each in names if each not in taken and not iskeyword(each))
+    taken.add(found)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.errors import MISSING, PflowError
 from pflow.jsontext import decode
 from pflow.scanner import quote, scanstring
 
@@ -143,18 +143,6 @@ def kind_of(value: Any) -> str:
         return "null"
     names = {bool: "a bool", int: "an int", float: "a float", str: "a str", bytes: "bytes", list: "a list"}
     return names.get(type(value), "a dict")
-
-
-def put(container: dict[str, Any], steps: Path, value: Any, whole: Path) -> dict[str, Any]:
-    """A copy of an object with the place at `steps` set, objects made on the way; `whole` is the path for the error."""
-    step = str(steps[0])
-    if len(steps) == 1:
-        return {**container, step: value}
-    below = container.get(step, {})
-    if not isinstance(below, dict):
-        place = write_path(whole[: len(whole) - len(steps) + 1])
-        raise PflowError(f"cannot write '{write_path(whole)}': '{place}' is {kind_of(below)}", exit=BAD_DATA)
-    return {**container, step: put(below, steps[1:], value, whole)}
 
 
 def is_step_name(name: str) -> bool:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     """Text as it is, or the path of a reference."""
 
 
+TEMPLATE = "template:"
+"""What a mapping begins with that is a template, and no path."""
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _WORD = _LETTERS + "0123456789"
 

@@ -32,3 +32,13 @@ def recursion_limit():
     limit = sys.getrecursionlimit()
     yield
     sys.setrecursionlimit(limit)
+
+
+@pytest.fixture(scope="session")
+def local_models():
+    """XDG_DATA_HOME with the small local model in it, where `make test` has put it."""
+    directory = Path(__file__).parent.parent / ".venv" / "share"
+    if not (directory / "pflow" / "models" / "SmolLM2.gguf").exists():
+        assert not os.environ.get("CI"), "the small local model is missing: make test brings it"
+        pytest.skip("the small local model is not here; make test brings it")
+    return str(directory)

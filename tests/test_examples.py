@@ -20,7 +20,7 @@ from tests.peers.openai_server import OpenAIServer
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-OWN_NODE = re.search(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
@@ -29,7 +29,7 @@ def shell(tmp_path):
     """Runs a script with sh, in a directory with examples/, with a model that answers at once."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "count_words.py").write_text(OWN_NODE[1])
+    (tmp_path / "nodes" / "count_words.py").write_text(OWN_NODE)
     (tmp_path / "server").mkdir()
     with OpenAIServer(tmp_path / "server") as server:
         environment = {
@@ -93,6 +93,13 @@ def test_what_readme_shows_works(shell, block):
     for part, printed in PRINTED.items():
         if part in block:
             assert printed in ran.stdout, ran.stdout
+
+
+def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp_path):
+    (tmp_path / "nodes" / "flow.py").write_text(OWN_FLOW)
+    ran = shell(f"{sys.executable} nodes/flow.py -r; cat examples/notes.txt | pflow count-words --minimum=5 -r")
+    by_flow, by_node = ran.stdout.split()
+    assert by_flow == by_node, ran.stderr
 
 
 def test_each_block_that_prints_is_in_readme():

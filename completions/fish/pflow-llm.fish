@@ -7,7 +7,7 @@ function '__pflow_table_pflow-llm'
     set -g __pflow_flags \
         '--prompt='\t'[data] what to ask' \
         '--text='\t'[data] what it is about: text after the prompt, bytes as an attachment [from the pipe]' \
-        '--model='\t'[params] which model: an id or alias that `llm models` lists [or PFLOW_MODEL]' \
+        '--model='\t'[params] which model: an id, an alias or a GGUF file [or PFLOW_MODEL]' \
         '--system='\t'[params] the system prompt' \
         '--temperature='\t'[params] how freely the model chooses its words' \
         '--max-tokens='\t'[params] how long the answer may get' \

@@ -412,7 +412,7 @@ function '__pflow_table_pflow export'
         '-o'\t'[options] write it to FILE, whole or not at all; scripts become executable' \
         '-h'\t'[options] print this help'
     set -g __pflow_values \
-        '--to'\t'choice'\t'python'\t'sh'\t'pipe'\t'mermaid'\t'dot' \
+        '--to'\t'choice'\t'dot'\t'mermaid'\t'pipe'\t'python'\t'sh' \
         '-o'\t'file' \
         '--output'\t'file'
     set -g __pflow_words \
@@ -421,12 +421,12 @@ end
 
 function '__pflow_table_pflow find'
     set -g __pflow_flags \
-        '--most='\t'[options] how many are shown at most [default 5]' \
+        '--most='\t'[options] show so many at most; 5 without it' \
         '--by='\t'[options] words asks no model; meaning fails where the embedding model does' \
         '--json'\t'[options] print them as a JSON list' \
         '--color='\t'[options] print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set' \
         '--help'\t'[options] print this help' \
-        '-n'\t'[options] how many are shown at most [default 5]' \
+        '-n'\t'[options] show so many at most; 5 without it' \
         '-h'\t'[options] print this help'
     set -g __pflow_values \
         '-n'\t'text' \
@@ -470,6 +470,17 @@ function '__pflow_table_pflow mcp'
     set -g __pflow_words \
         'choice'\t'serve' \
         'node…'
+end
+
+function '__pflow_table_pflow models'
+    set -g __pflow_flags \
+        '--json'\t'[options] print a JSON list' \
+        '--help'\t'[options] print this help' \
+        '-h'\t'[options] print this help'
+    set -g __pflow_values
+    set -g __pflow_words \
+        'text' \
+        'text'
 end
 
 function '__pflow_table_pflow new-node'
@@ -658,7 +669,7 @@ function '__pflow_table_pflow SENTENCE'
         '--yes'\t'[options] run it without asking, as far as that is allowed' \
         '--allow='\t'[options] what --yes may do too: commands, paths (any), anything, or a directory, for the files below it' \
         '--model='\t'[options] the model that plans' \
-        '--fresh'\t'[options] ask the model anew, and offer no saved flow' \
+        '--fresh'\t'[options] ask the model anew' \
         '--timeout='\t'[options] end planning, and the run, after so many seconds each, with 124' \
         '--dry-run'\t'[options] show the flow and what it would do, and run nothing' \
         '--help'\t'[options] print this help' \
@@ -732,9 +743,10 @@ set -g __pflow_commands \
     'explain'\t'[command] Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.' \
     'export'\t'[command] Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.' \
     'find'\t'[command] Find the saved flows that are nearest to what the words say, best first.' \
-    'import'\t'[command] Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
+    'import'\t'[command] Write the Flow that NAME is in FILE.py as a flow of pflow\'s, as JSON.' \
     'list'\t'[command] List the saved flows: the name of each, the inputs that it declares, what it is for.' \
     'mcp'\t'[command] Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.' \
+    'models'\t'[command] Print the language models there are, by id and alias, with what each is; or get the small local one.' \
     'new-node'\t'[command] Write a node to start from.' \
     'nodes'\t'[command] List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.' \
     'plan'\t'[command] Plan a flow from a sentence and print it, in JSON. Nothing is run.' \

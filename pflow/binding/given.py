@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.jsontext import decode, text_of
 from pflow.templates import expand, is_reference, references
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from pflow.binding.sources import Source
     from pflow.paths import Path
 
 
@@ -48,6 +50,12 @@ class Given:
         if not self.references:
             return self.value
         return settle(self.flag, self.type, self.value, expand(self.value, look_up))
+
+    def source(self) -> Source:
+        """Where the value comes from: the references, or the flag itself."""
+        if self.references:
+            return TemplateSource(self.value, flag=self.flag)
+        return Constant(self.value, self.flag)
 
     def _convert(self, value: Any, exit: int) -> Any:
         return _convert_or_say(self.flag, self.type, value, exit)

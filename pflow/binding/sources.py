@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow.binding.places import find, has
-from pflow.flow.flow import TEMPLATE
 from pflow.paths import parse_path, write_path
-from pflow.templates import expand, references
+from pflow.templates import TEMPLATE, expand, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ class Source:
 
     paths: tuple[Path, ...] = ()
     origin = ""
+    flag = ""
+    """The flag that it was given by, where it was."""
     is_fixed = True
     """Whether it always looks at the same places."""
 
@@ -69,12 +70,14 @@ class AlternativeSource(Source):
 class TemplateSource(Source):
     """A text (or a list or an object with texts in it) whose references are replaced."""
 
-    def __init__(self, written: Any, sources: Mapping[Path, Source] | None = None) -> None:
+    def __init__(self, written: Any, sources: Mapping[Path, Source] | None = None, *, flag: str = "") -> None:
         self.written = written
+        self.flag = flag
         self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
         self.paths = tuple(dict.fromkeys(path for source in self.sources.values() for path in source.paths))
         self.is_fixed = all(source.is_fixed for source in self.sources.values())
-        self.origin = "template of " + ", ".join(map(write_path, self.paths)) if self.paths else "template"
+        of = ", ".join(map(write_path, self.paths))
+        self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         return expand(self.written, lambda path: self.sources[path].find(shared))

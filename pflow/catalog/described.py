@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.discovery import BUNDLED, find_node, node_at
-from pflow.catalog.kinds import FLOW, Kind, find_kind, interpreter_fault_of, no_such_kind
+from pflow.catalog.kinds import FLOW, Catalog, Kind, interpreter_fault_of, no_such_kind
 from pflow.catalog.lines import cannot_read
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.jsontext import decode
@@ -25,12 +25,12 @@ class _Stated:
         self.flow_safe = flow_safe
 
 
-def find(name: str) -> Kind:
+def find(name: str, catalog: Catalog) -> Kind:
     """The node whose file a path is, else the node of this name, else the saved flow.
 
     Raises PflowError (127) where there is none.
     """
-    kind = _at_path(name) or find_kind(name) or find_kind(f"flow:{name}")
+    kind = _at_path(name) or catalog.find(name) or catalog.find(f"flow:{name}")
     if kind is not None:
         return kind
     error = no_such_kind(name)
@@ -79,12 +79,9 @@ def _described(kind: Kind) -> dict[str, Any]:
 
 def _with_flags_of_flow(about: dict[str, Any], kind: Kind) -> dict[str, Any]:
     """A flow gives an input another flag than a node would, where a second one has that."""
-    from pflow.flow.subflow import FlowKind
-
-    assert isinstance(kind, FlowKind)
-    for name, given in kind.plan.inputs.items():
+    for name, flag in kind.flags().items():
         if "flag" in about["reads"][name]:
-            about["reads"][name]["flag"] = given.flag
+            about["reads"][name]["flag"] = flag
     return about
 
 
@@ -93,21 +90,21 @@ def is_known(entry: dict[str, Any]) -> bool:
     return "reads" in entry
 
 
-def entries(listed: list[Line]) -> list[dict[str, Any]]:
+def entries(listed: list[Line], catalog: Catalog) -> list[dict[str, Any]]:
     """The entry of each line; of one that another is before, `shadowed_by`, and of that other what it `shadows`."""
     hidden: dict[str, list[str]] = {}
     for line in listed:
         if line.behind:
             hidden.setdefault(line.behind, []).append(line.file)
-    return [_entry(line, hidden.get(line.file, [])) for line in listed]
+    return [_entry(line, hidden.get(line.file, []), catalog) for line in listed]
 
 
-def _entry(line: Line, hidden: list[str]) -> dict[str, Any]:
+def _entry(line: Line, hidden: list[str], catalog: Catalog) -> dict[str, Any]:
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:
         return {**where, "shadowed_by": line.behind}
     if line.fault and not line.version:
         return {**where, "fault": line.fault}
-    kind = find_kind(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
+    kind = catalog.find(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
     about = entry(kind) if kind else where
     return {**about, "shadows": hidden} if hidden else about

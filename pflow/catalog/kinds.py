@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
 from pflow.errors import BAD_DATA, PflowError, exit_code
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.interface import Interface
 
-__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Kind", "find_kind", "forget_kinds", "list_kinds"]
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Catalog", "Kind", "find_kind", "forget_kinds", "list_kinds"]
 
 FLOW = "flow"
 
@@ -64,6 +66,10 @@ class Kind:
                 self._version = self.interface.version or "1.0.0"
         return self._version
 
+    def flags(self) -> dict[str, str]:
+        """The flag of each read."""
+        return {name: item.flag for name, item in self.interface.reads.items()}
+
     def node_class(self) -> Any:
         """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
         if self._class is None:
@@ -98,33 +104,47 @@ def read_python(file: str) -> Interface:
         return interface
 
 
+class Catalog:
+    """Finds the kind of node that a step's type names: nodes only; pflow.flow.subflow has one that finds flows too.
+
+    `directory` is where the relative paths of files begin.
+    """
+
+    def __init__(self, directory: str = ".") -> None:
+        self.directory = directory
+
+    def at(self, directory: str) -> Catalog:
+        """The same catalog for a flow in another directory."""
+        return Catalog(directory)
+
+    def find(self, type: str) -> Kind | None:
+        """The kind that a type names; None where there is none."""
+        return find_kind(type)
+
+
 _found: dict[str, Kind | None] = {}
 
 
-def find_kind(type: str, directory: str = ".") -> Kind | None:
-    """The kind of node that a type names, by the node's name or its class's name; None where there is none.
-
-    `flow:NAME` and a path (`directory` is where a relative one begins) name a flow.
-    """
-    if is_flow_type(type):
-        from pflow.flow.subflow import find_flow
-
-        return find_flow(type, directory)
+def find_kind(type: str) -> Kind | None:
+    """The node that a name, or its class's name, means; None where there is none."""
     if type not in _found:
         _found[type] = _find(type)
     return _found[type]
 
 
-def is_flow_type(type: str) -> bool:
-    return type.startswith("flow:") or "/" in type or type.endswith(".pflow.json")
-
-
 def forget_kinds() -> None:
-    """Look for every kind anew: the environment, or a file, has changed."""
-    from pflow.flow.subflow import forget_plans
-
+    """Look for every node anew: the environment, or a file, has changed."""
     _found.clear()
-    forget_plans()
+
+
+def add_class(name: str, node: Any) -> None:
+    """Let a name stand for a class of this process, whatever else has it."""
+    from pflow.node import interface_of, version_of
+
+    kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
+    kind._class, kind._interface, kind._version = node, interface_of(node), version_of(node)
+    kind._interface.flow_safe = bool(getattr(node, "flow_safe", False))
+    _found[name] = kind
 
 
 def _find(type: str) -> Kind | None:

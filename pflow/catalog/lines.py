@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
+from pflow.catalog.flows import saved_flows
 from pflow.catalog.header import interpreter_fault, program_interface
-from pflow.catalog.kinds import FLOW, Kind, find_kind, read_python
+from pflow.catalog.kinds import FLOW, Catalog, Kind, read_python
 from pflow.catalog.offered import FLOWS, NODES, offer
 from pflow.catalog.remembered import Remembered, stamp
 from pflow.catalog.source import in_words
@@ -40,14 +41,12 @@ class Line:
         return not self.fault and not self.behind
 
 
-def lines() -> list[Line]:
+def lines(catalog: Catalog) -> list[Line]:
     """Every node, also what another keeps from being one, or a fault; then every saved flow."""
     remembered = Remembered(len(_Read.__slots__))
     listed = [_line(found, remembered) for found in list_nodes()]
     remembered.save()
-    from pflow.flow.subflow import saved_flows
-
-    flows = (find_kind(f"flow:{name}") for name in saved_flows())
+    flows = (catalog.find(f"flow:{name}") for name in saved_flows())
     return [*listed, *(_line_of_flow(kind) for kind in flows if kind is not None)]
 
 

@@ -93,7 +93,7 @@ class _Sentence:
         for fd in self.closed:
             os.close(fd)
         # the inputs are pinned as they were shown: a store that comes in might have others
-        return Driver().run_flow(decided.flow, decided.words, decided.values)
+        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
 
     def _ask(self, proposal: Proposal) -> Proposal | None:
         """What a person wants to run; None where it was saved instead. Raises PflowError (77) for a no."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 
 from pflow.catalog.discovery import fault_of
+from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import list_kinds
 from pflow.catalog.registry import names_in, tool_names
 from pflow.commands._sentence import step_hint
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.flow.subflow import saved_flows
 
 
 def not_found(words: list[str]) -> PflowError:

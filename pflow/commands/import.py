@@ -1,43 +1,46 @@
 # ruff: noqa: N999 - a command is called as its file is, and this one after a word of Python's
-"""pflow import: a pocketflow Flow in a Python file as a flow of pflow's."""
+"""pflow import: a Flow in a Python file as a flow of pflow's."""
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import Any
+
 import click
 
+from pflow.catalog.registry import load_module
+from pflow.catalog.source import in_words
 from pflow.commands._output import put
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.node import pocketflow
+from pflow.terminal.messages import say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE.py:NAME")
 def command(source: str, output: str | None) -> int:
-    """Write the pocketflow Flow that NAME is in FILE.py as a flow of pflow's, as JSON.
+    """Write the Flow that NAME is in FILE.py as a flow of pflow's, as JSON.
 
-    NAME is a Flow, or a function without arguments that makes one. FILE.py is run, as Python runs a file that it
-    imports; the flow is not. A flow inside the flow becomes part of it: in pocketflow, both work on one store.
+    NAME is a Flow of pflow's or of pocketflow's, or a function without arguments that makes one. FILE.py is run, as
+    Python runs a file that it imports; the flow is not. A flow inside the flow becomes part of it: in pocketflow, both
+    work on one store.
 
     Each node goes by the name that pflow finds its class by. Where there is none, stderr says what to do: a class in
     NAME.py in a directory on PFLOW_NODES is a node.
 
     \b
     pflow export --to=python -o report.py examples/report.pflow.json
-    pflow import report.py:create_flow -o again.pflow.json
+    pflow import report.py:flow -o again.pflow.json
     """
-    from pflow.errors import USAGE, PflowError
-    from pflow.flow.from_pocketflow import flow_from
-    from pflow.flow.unload import canonical_json, flow_to_ir
-    from pflow.terminal.messages import say
-
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
         raise PflowError(f"cannot import '{source}': no NAME in it", hint="FILE.py:NAME", exit=USAGE)
     module = _run_file(file)
-    flow = flow_from(_flow_in(module, name, file), variables=vars(module))
+    flow = flow_from(_flow_in(module, name, file), vars(module))
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
     put(output, canonical_json(flow_to_ir(flow)).encode())
@@ -49,12 +52,6 @@ def _run_file(file: str) -> Any:
 
     Raises PflowError: 66 where there is no file, 78 where it imports what is missing, 65 where it does not run.
     """
-    import os
-    import sys
-
-    from pflow.catalog.registry import load_module
-    from pflow.errors import PflowError, exit_code
-
     try:
         open(file, "rb").close()
     except OSError as error:
@@ -66,10 +63,6 @@ def _run_file(file: str) -> Any:
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
     """The Flow that a name stands for. Raises PflowError: 66 where there is no such name, 65 where it is no Flow."""
-    from pflow.catalog.source import in_words
-    from pflow.errors import BAD_DATA, MISSING, PflowError
-    from pflow.node import pocketflow
-
     if not hasattr(module, name):
         there = [each for each, value in vars(module).items() if _may_be_flow(value, module)]
         hint = f"there is {', '.join(there)}" if there else "there is no Flow in it, and no function"
@@ -88,7 +81,5 @@ def _flow_in(module: Any, name: str, file: str) -> Any:
 
 
 def _may_be_flow(value: Any, module: Any) -> bool:
-    from pflow.node import pocketflow
-
     is_function = type(value).__name__ == "function" and value.__module__ == module.__name__
     return isinstance(value, pocketflow.Flow) or is_function

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
 from pflow.commands._color import color_option
+from pflow.commands._json import print_json
+from pflow.jsontext import text_of
+from pflow.library.saved import Saved, list_saved
+from pflow.process.stdout import write_pieces
+from pflow.terminal.colour import colour_of
+from pflow.terminal.columns import clean, in_ascii, is_utf8, shorten, table, terminal_width
+from pflow.terminal.messages import say
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.library.library import Saved
-
-_ONE_LINE = 1 << 30
 _LONGEST = 24
 """Columns that the default of an input takes at most."""
 
@@ -23,21 +26,17 @@ _LONGEST = 24
 def command(as_json: bool, when: str) -> int:
     """List the saved flows: the name of each, the inputs that it declares, what it is for.
 
-    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets need not be given;
-    after its = stands what it is then. pflow show NAME tells more of one.
+    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets is optional; its
+    default follows the =. pflow show NAME shows more of one.
 
-    A flow is read from its file alone: nothing is checked or run. A file that is none is named on stderr, with the
-    reason; in JSON it has a fault. The exit code is 0 then too, and where nothing is saved.
+    A flow is read from its file alone: nothing is checked or run. A file that holds no flow is named on stderr, with
+    the reason; in JSON it has a fault. The exit code is 0 then too, and where nothing is saved.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
     pflow list
     pflow list --json
     """
-    from pflow.commands._json import print_json
-    from pflow.library.library import list_saved
-    from pflow.terminal.messages import say
-
     saved = list_saved()
     if as_json:
         print_json([_entry(each) for each in saved])
@@ -45,41 +44,25 @@ def command(as_json: bool, when: str) -> int:
     for each in saved:
         if each.fault:
             say("pflow list", each.fault)
-    flows = [each for each in saved if not each.fault]
     if not saved:
         say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
-    return _print(flows, when)
-
-
-def _print(flows: list[Saved], when: str) -> int:
-    import os
-
-    from pflow.process.stdout import write_pieces
-    from pflow.terminal.colour import colour_of
-    from pflow.terminal.columns import in_ascii, is_utf8, table, terminal_width
-
-    width = terminal_width(otherwise=_ONE_LINE)
-    lines = table([_row(each) for each in flows], width, indent=0, first=colour_of(1, when).name)
+    rows = [_row(each) for each in saved if not each.fault]
+    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
     text = "".join(f"{line}\n" for line in lines)
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return 0
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:
-    from pflow.terminal.columns import clean
-
-    inputs = " ".join(_short(name, given) for name, given in saved.inputs.items())
+    inputs = " ".join(_input(name, declared) for name, declared in saved.inputs.items())
     return clean(saved.name), clean(inputs), clean(saved.description)
 
 
-def _short(name: str, given: dict[str, Any]) -> str:
+def _input(name: str, declared: dict[str, Any]) -> str:
     """An input in short: `path`, `[tone=dry]`, `[note]`."""
-    if "default" not in given:
-        return name if given.get("required", True) is not False else f"[{name}]"
-    from pflow.jsontext import text_of
-    from pflow.terminal.columns import shorten
-
-    return f"[{name}={shorten(text_of(given['default']), _LONGEST)}]"
+    if "default" not in declared:
+        return name if declared.get("required", True) is not False else f"[{name}]"
+    return f"[{name}={shorten(text_of(declared['default']), _LONGEST)}]"
 
 
 def _entry(saved: Saved) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _is_file(fd: int) -> bool:
 
 
 def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
-    from pflow.flow.subflow import saved_flow
+    from pflow.catalog.flows import saved_flow
 
     for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
         if saved_flow(name) is not None:

@@ -92,8 +92,9 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 def _lines() -> list[Line]:
     """Everything there is; shells that complete names learn of it too."""
     from pflow.catalog.lines import lines, offer_lines
+    from pflow.flow.subflow import FlowCatalog
 
-    listed = lines()
+    listed = lines(FlowCatalog())
     offer_lines(listed)
     return listed
 
@@ -101,8 +102,9 @@ def _lines() -> list[Line]:
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
         from pflow.catalog.described import entries
+        from pflow.flow.subflow import FlowCatalog
 
-        return _print_json(entries(listed))
+        return _print_json(entries(listed, FlowCatalog()))
     from pflow.catalog.text import list_text
     from pflow.terminal.columns import terminal_width
 
@@ -111,8 +113,10 @@ def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = Fal
 
 def _print_interfaces(names: list[str]) -> int:
     from pflow.catalog.described import entry, find
+    from pflow.flow.subflow import FlowCatalog
 
-    return _print_json([entry(find(name)) for name in names])
+    catalog = FlowCatalog()
+    return _print_json([entry(find(name, catalog)) for name in names])
 
 
 def _print_json(entries: list[dict[str, object]]) -> int:
@@ -125,10 +129,12 @@ def _print_json(entries: list[dict[str, object]]) -> int:
 def _details(names: list[str], when: str) -> str:
     from pflow.catalog.described import entry, find, is_known
     from pflow.catalog.text import detail_text
+    from pflow.flow.subflow import FlowCatalog
     from pflow.terminal.columns import terminal_width
 
     texts = []
-    for kind in map(find, names):
+    catalog = FlowCatalog()
+    for kind in [find(name, catalog) for name in names]:
         about = entry(kind)
         is_read = is_known(about)
         description = kind.interface.description if is_read else ""

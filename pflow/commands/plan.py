@@ -20,6 +20,7 @@ from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.redirection import is_rest
 from pflow.flow.pipe.scan import is_sign
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import find_file, take_flow
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -127,7 +128,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
         raise PflowError(f"cannot plan '{words[0]}': it is a flow, or a file, and no sentence", hint=hint, exit=USAGE)
     if is_pipe(words) or _is_step(words):
-        return _checked(parse_pipe(words))
+        return _checked(parse_pipe(words, FlowCatalog()))
     sentence = " ".join(words)
     if not is_sentence(sentence):
         return _checked(take_flow([sentence]).usable())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import click
 
 from pflow.commands._color import color_option
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.run.runs import Run
-    from pflow.terminal.colour import Colour
+from pflow.commands._json import print_json
+from pflow.process.stdout import write_pieces
+from pflow.run.runs import DONE, RUNNING, Run, list_runs
+from pflow.terminal.colour import Colour, colour_of
+from pflow.terminal.columns import clean, duration
+from pflow.terminal.messages import say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,12 +30,6 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
     pflow runs -n 5
     pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
     """
-    from pflow.commands._json import print_json
-    from pflow.process.stdout import write_pieces
-    from pflow.run.runs import list_runs
-    from pflow.terminal.colour import colour_of
-    from pflow.terminal.messages import say
-
     runs = list_runs(limit)
     if as_json:
         print_json([_members(run) for run in runs])
@@ -51,15 +47,9 @@ def _members(run: Run) -> dict[str, Any]:
 
 
 def _line(run: Run, colour: Colour) -> str:
-    import time
-
-    from pflow.run.runs import DONE, RUNNING
-    from pflow.run.trace.store import plain
-    from pflow.run.trace.text import seconds
-
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
-    took = seconds((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
-    how = f"{run.status} {run.exit}" if run.exit else run.status
-    line = f"{run.id}  {when}  {took:>9}  {how:<10}  {plain(run.name)}".rstrip()
+    took = duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
+    status = f"{run.status} {run.exit}" if run.exit else run.status
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
-    return colour.name(run.id) + line.removeprefix(run.id).replace(f"  {how}", f"  {paint(how)}", 1) + "\n"
+    gap = " " * (10 - len(status))
+    return f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {clean(run.name)}".rstrip() + "\n"

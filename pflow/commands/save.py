@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import click
 
+from pflow.catalog.discovery import find_node
 from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
+from pflow.flow.flow import Flow
+from pflow.flow.load import Loaded
+from pflow.flow.pipe import is_pipe
+from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.redirection import is_rest
 from pflow.flow.pipe.scan import is_sign
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pflow.flow.flow import Flow
-    from pflow.flow.load import Loaded
-    from pflow.library.keep import Kept
+from pflow.flow.rules import check
+from pflow.flow.take import take_flow
+from pflow.flow.wiring import wire
+from pflow.library.command import check_command, is_on_path, make_command
+from pflow.library.save import AlreadySaved, Outcome, save_flow
+from pflow.library.saved import broken_users_of, check_name, file_for, name_of, read_saved
+from pflow.process.stdout import write_pieces
+from pflow.terminal.ask import confirm
+from pflow.terminal.columns import clean, shorten
+from pflow.terminal.messages import say
 
 
 class _Command(FlowCommand):
@@ -60,28 +70,22 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     pflow save words --force 'shell --command="wc -w"'
     pflow show words --old --json | pflow save words --force -
     """
-    from pflow.library.names import check_name
-
     check_name(name)
-    loaded = _take(name, flow)
+    loaded = _load(name, flow)
     _check(name, loaded)
     if description is not None:
         loaded.flow.description = description
     if with_command:
-        _check_command(name)
-    kept = _keep(name, loaded.flow, force=force)
-    _tell(name, kept)
+        check_command(name_of(file_for(name)), file_for(name))
+    saved = _save(name, loaded.flow, force=force)
+    _report(name, saved)
     if with_command:
-        _make_command(kept)
+        _make_command(saved)
     return 0
 
 
-def _take(name: str, words: Sequence[str]) -> Loaded:
-    """The flow. Raises PflowError (2) where nothing names one and nobody pipes one."""
-    import os
-
-    from pflow.flow.take import take_flow
-
+def _load(name: str, words: Sequence[str]) -> Loaded:
+    """The flow. Raises PflowError (2) where no words name one and stdin is a terminal."""
     if not words and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
@@ -97,110 +101,61 @@ def _take(name: str, words: Sequence[str]) -> Loaded:
 
 
 def _is_sentence(words: Sequence[str]) -> bool:
-    """Whether who typed this may have meant a sentence: several words in one, the first of which is no node."""
-    from pflow.flow.pipe import is_pipe
-    from pflow.flow.pipe.recognize import names_node
-
+    """Whether this may be meant as a sentence: one argument of several words, the first of which names no node."""
     parts = words[0].split() if len(words) == 1 else []
     return len(parts) > 1 and not is_pipe(words) and not names_node(parts[0])
 
 
 def _check(name: str, loaded: Loaded) -> None:
-    """Say every finding. Raises PflowError (65) where one is an error."""
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-    from pflow.terminal.messages import say
-
+    """Print every finding. Raises PflowError (65) where one is an error."""
     findings = check(wire(loaded.flow), loaded.findings)
-    for warning in loaded.flow.warnings:
-        say("pflow save", f"warning: {warning}")
-    for finding in findings:
-        say("pflow save", str(finding))
-    errors = [finding for finding in findings if not finding.is_warning]
+    for line in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
+        say("pflow save", line)
+    errors = sum(not finding.is_warning for finding in findings)
     if errors:
-        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+        count = "1 error" if errors == 1 else f"{errors} errors"
         raise PflowError(f"cannot save '{name}': {count}", hint="nothing is saved", exit=BAD_DATA)
 
 
-def _check_command(name: str) -> None:
-    """Raise PflowError (73) before anything is saved where no command can be made."""
-    from pflow.flow.subflow import flow_name, saved_flow
-    from pflow.library.command import check_command
-    from pflow.library.names import file_of
-
-    file = saved_flow(name) or file_of(name)
-    check_command(flow_name(file.rpartition("/")[2]), file)
-
-
-def _keep(name: str, flow: Flow, *, force: bool) -> Kept:
-    """Save it; where another has its name, ask. Raises PflowError: 73 where nobody can be asked, 1 for no."""
-    from pflow.library.keep import AlreadySaved, keep
-    from pflow.terminal.ask import confirm
-
+def _save(name: str, flow: Flow, *, force: bool) -> Outcome:
+    """Save it; where another flow has the name, ask. Raises PflowError: 73 without a terminal, 1 for the answer no."""
     try:
-        return keep(name, flow, replace=force)
+        return save_flow(name, flow, replace=force)
     except AlreadySaved as there:
         answer = confirm(_question(name))
         if answer is None:
             raise
         if not answer:
             raise PflowError(f"'{there.name}' is left as it was", exit=FAILED) from None
-    return keep(name, flow, replace=True)
+    return save_flow(name, flow, replace=True)
 
 
 def _question(name: str) -> str:
-    from pflow.library.library import read_saved
-    from pflow.terminal.columns import clean, shorten
-
     there = read_saved(name)
     about = f" ({shorten(clean(there.description), 60)})" if there.description else ""
     return f"Another flow is saved as {there.name}{about}. Replace it, and keep it as an older one?"
 
 
-def _tell(name: str, kept: Kept) -> None:
-    import os
-
-    from pflow.process.stdout import write_pieces
-    from pflow.terminal.messages import say
-
-    for note in kept.notes:
-        say("pflow save", note)
-    if not kept.is_changed:
-        say("pflow save", f"'{kept.name}' is this very flow already")
-    elif kept.name != name:
-        say("pflow save", f"saved as '{kept.name}', which is the same name")
-    if kept.old is not None:
-        say("pflow save", f"what '{kept.name}' was is kept in {kept.old}")
-    for warning in [*_shadows(kept.name), *_broken(kept)]:
-        say("pflow save", warning)
-    write_pieces(1, [os.fsencode(kept.file) + b"\n"])
+def _report(name: str, saved: Outcome) -> None:
+    lines = list(saved.notes)
+    if not saved.is_changed:
+        lines.append(f"'{saved.name}' is this very flow already")
+    elif saved.name != name:
+        lines.append(f"saved as '{saved.name}', which is the same name")
+    if saved.old is not None:
+        lines.append(f"what '{saved.name}' was is kept in {saved.old}")
+    if found := find_node(saved.name):
+        lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
+    users = broken_users_of(saved.name) if saved.old is not None else []
+    lines += [f"warning: the saved flow '{user}' uses it, and breaks a rule now: {fault}" for user, fault in users]
+    for line in lines:
+        say("pflow save", line)
+    write_pieces(1, [os.fsencode(saved.file) + b"\n"])
 
 
-def _shadows(name: str) -> list[str]:
-    """What `pflow NAME` runs instead of the flow."""
-    from pflow.catalog.discovery import find_node
-
-    found = find_node(name)
-    what = f"warning: pflow {name} is the node '{found.file}'; the flow is flow:{name}" if found else ""
-    return [what] if what else []
-
-
-def _broken(kept: Kept) -> list[str]:
-    """The saved flows that cannot run any more with what is here now."""
-    from pflow.library.users import broken_users_of
-
-    users = broken_users_of(kept.name) if kept.old is not None else []
-    return [f"warning: the saved flow '{user}' uses it, and breaks a rule now: {fault}" for user, fault in users]
-
-
-def _make_command(kept: Kept) -> None:
-    """Make pflow-NAME, and say where; warn where the shell will not find it there."""
-    import os
-
-    from pflow.library.command import is_on_path, put_command
-    from pflow.terminal.messages import say
-
-    file = put_command(kept.name, kept.file)
+def _make_command(saved: Outcome) -> None:
+    """Make pflow-NAME, and say where; warn where the shell will not find it."""
+    file = make_command(saved.name, saved.file)
     say("pflow save", f"the command is {file}")
     folder = os.path.dirname(file)
     if not is_on_path(folder):

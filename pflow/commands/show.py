@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from pflow.catalog.flows import saved_flow
 from pflow.commands._color import color_option
-from pflow.errors import BAD_DATA, MISSING, OK, PflowError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.flow.findings import Finding
-    from pflow.flow.wired import WiredFlow
+from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
+from pflow.explain.account import explain
+from pflow.explain.pipe_form import pipe_of
+from pflow.explain.text import brief_text
+from pflow.flow.findings import Finding
+from pflow.flow.load import load_text, read_text
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.take import no_saved_flow
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.library.command import commands_of
+from pflow.library.old import olds_of
+from pflow.library.saved import library_folder, name_of
+from pflow.process.stdout import write_pieces
+from pflow.terminal.colour import colour_of
+from pflow.terminal.columns import clean, in_ascii, is_utf8, terminal_width
+from pflow.terminal.messages import say
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 
@@ -35,20 +50,19 @@ def command(flow: str, as_json: bool, is_old: bool, when: str) -> int:
     pflow remove count
     pflow show count --old --json | pflow save count
     """
-    file = _file(flow.removeprefix("flow:"), is_old=is_old)
-    return _print_file(file) if as_json else _print_text(file, flow.removeprefix("flow:"), when)
+    name = flow.removeprefix("flow:")
+    file = _file(name, is_old=is_old)
+    if as_json:
+        write_pieces(1, [_content(file)])
+        return OK
+    return _print_text(file, name, when)
 
 
 def _file(name: str, *, is_old: bool) -> str:
-    """The flow's file. Raises PflowError (127, 66) where there is none."""
-    from pflow.library.old import olds_of
-
+    """The flow's file. Raises PflowError: 127 for an unknown name, 66 where there is no older version."""
     olds = olds_of(name)
     if is_old and olds:
         return olds[-1]
-    from pflow.flow.subflow import saved_flow
-    from pflow.flow.take import no_saved_flow
-
     file = saved_flow(name)
     if file is None:
         error = no_saved_flow(name)
@@ -59,65 +73,41 @@ def _file(name: str, *, is_old: bool) -> str:
     return file
 
 
-def _print_file(file: str) -> int:
-    from pflow.errors import exit_code
-    from pflow.process.stdout import write_pieces
-
+def _content(file: str) -> bytes:
     try:
         with open(file, "rb") as opened:
-            data = opened.read()
+            return opened.read()
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
-    write_pieces(1, [data])
-    return OK
 
 
 def _print_text(file: str, name: str, when: str) -> int:
-    """What can be told of it; what is wrong with it goes to stderr."""
-    import os
-
-    from pflow.flow.load import load_text, read_text
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-    from pflow.library.names import library_folder
-    from pflow.process.stdout import write_pieces
-    from pflow.terminal.columns import in_ascii, is_utf8
-    from pflow.terminal.messages import say
-
-    loaded = load_text(read_text(file, f"the flow '{file}'"), file, library_folder())  # an older one was there too
+    """Print the account of a flow, and its errors on stderr; the exit code."""
+    catalog = FlowCatalog(library_folder())  # an older version was there too
+    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
     loaded.flow.name = loaded.flow.name or name
-    plan = wire(loaded.flow)
-    findings = check(plan, loaded.findings)
+    wired = wire(loaded.flow)
+    findings = check(wired, loaded.findings)
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
         say("pflow show", str(error))
-    text = _text(plan, findings, file, when)
+    text = _text(wired, findings, file, when)
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return BAD_DATA if errors else OK
 
 
-def _text(plan: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
-    from pflow.explain.account import explain
-    from pflow.explain.text import brief_text
-    from pflow.flow.subflow import flow_name
-    from pflow.library.command import commands_of
-    from pflow.terminal.colour import colour_of
-    from pflow.terminal.columns import clean, terminal_width
-
-    name = flow_name(file.rpartition("/")[2])
-    about = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name, file))]
-    account = explain(plan, findings)
-    if account["pipe"] is None and plan.flow.inputs:
-        account["pipe"], account["pipe_fault"] = _with_defaults(plan)
-    return brief_text(account, about, terminal_width(), colour_of(1, when))
+def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
+    commands = [f"Command  {clean(each)}" for each in commands_of(name_of(file), file)]
+    account = explain(wired, findings)
+    if account["pipe"] is None and wired.flow.inputs:
+        account["pipe"], account["pipe_fault"] = _with_defaults(wired)
+    return brief_text(account, [f"From     {clean(file)}", *commands], terminal_width(), colour_of(1, when))
 
 
-def _with_defaults(plan: WiredFlow) -> tuple[str | None, str]:
+def _with_defaults(wired: WiredFlow) -> tuple[str | None, str]:
     """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
-    from pflow.explain.pipe_form import pipe_of
-
     try:
-        return pipe_of(plan, is_masked=True).rstrip("\n"), ""
+        return pipe_of(wired, is_masked=True).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)

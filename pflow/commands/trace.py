@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from importlib import import_module
 
 import click
 
 from pflow.commands._color import color_option
+from pflow.commands._json import shown
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.plumbing._tool import take_store
+from pflow.process.stdin import is_readable
+from pflow.process.stdout import write_pieces
+from pflow.run.runs import find_run
+from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
 from pflow.terminal.colour import colour_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.run.trace.trace import Trace
+from pflow.terminal.messages import say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,44 +40,30 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
     pflow trace last --chrome >timeline.json
     """
-    from pflow.commands._json import shown
-    from pflow.errors import USAGE, PflowError
-    from pflow.process.stdin import is_readable
-    from pflow.process.stdout import write_pieces
-
     if store and form in ("chrome", "otlp"):
         raise PflowError(f"cannot put the store into --{form}", hint="--json has room for it", exit=USAGE)
     if run is None and is_readable():
-        found, code = _from_stdin(store)
+        trace, code = _from_stdin(store)
     else:
-        found, code = _from_run(run or "last"), 0
-    module = f"pflow.run.trace.{form or 'text'}"
-    __import__(module)
+        trace, code = _from_run(run or "last"), 0
+    write = import_module(f"pflow.run.trace.{form or 'text'}").write
     colour = {} if form else {"colour": colour_of(1, when)}
-    written: bytes = sys.modules[module].write(found, now=time.time(), with_store=store, **colour)
+    written: bytes = write(trace, now=time.time(), with_store=store, **colour)
     write_pieces(1, [shown(str(written, "utf-8")).encode() if form else written])
     return code
 
 
 def _from_stdin(store: bool) -> tuple[Trace, int]:
-    from pflow.errors import BAD_DATA, PflowError
-    from pflow.plumbing._tool import take_store
-    from pflow.run.trace.document import trace_of_document
-
     intake = take_store()
     if intake.kind == "raw":
         raise PflowError("cannot trace stdin: it is no store", hint="-j makes a last stage print one", exit=BAD_DATA)
-    found = trace_of_document(intake.document, with_store=store)
-    return found, found.exit or 0
+    trace = trace_of_document(intake.document, with_store=store)
+    return trace, trace.exit or 0
 
 
 def _from_run(word: str) -> Trace:
-    from pflow.run.runs import find_run
-    from pflow.run.trace.read import trace_of_run
-    from pflow.terminal.messages import say
-
     run = find_run(word)
-    events = run.events()
-    for warning in events.warnings:
+    events, warnings = run.events()
+    for warning in warnings:
         say("pflow trace", f"warning: {warning}")
     return trace_of_run(run, events)

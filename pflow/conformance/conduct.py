@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from pflow.conformance.check import Failed
-from pflow.conformance.checks import CHECKS
-from pflow.conformance.place import remove
-from pflow.conformance.trial import Skipped, Trial
+from pflow.conformance import answers, declared, inputs, refusals  # noqa: F401 - they enter their checks
+from pflow.conformance.node import TestedNode
+from pflow.conformance.sandbox import remove
+from pflow.conformance.trial import CHECKS, Check, Failed, Run, Skipped, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from pflow.conformance.check import Check
-    from pflow.conformance.target import Target
-    from pflow.conformance.trial import Run
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 
 
+@dataclass
 class Verdict:
-    """What came of a check: OK, FAILED (and how) or SKIPPED (and why); `runs` are those that were made for it."""
+    """What came of a check: OK, FAILED (how) or SKIPPED (why), and the runs that were made for it."""
 
-    def __init__(
-        self, check: Check, result: str, runs: list[Run], *, why: str = "", failed: Failed | None = None
-    ) -> None:
-        self.check = check
-        self.result = result
-        self.runs = runs
-        self.why = why
-        self.failed = failed
+    check: Check
+    result: str
+    runs: list[Run]
+    why: str = ""
+    failed: Failed | None = None
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
-    """The checks that have one of these ids, or hold one in theirs; all without any. Raises PflowError (2)."""
-    chosen = []
+    """The checks with one of these ids, or with an id that contains one; all without any. Raises PflowError (2)."""
+    chosen: list[Check] = []
     for text in wanted:
         found = [check for check in CHECKS if check.id == text] or [check for check in CHECKS if text in check.id]
         if not found:
             raise PflowError(f"cannot find the check '{text}'", hint="--list shows them", exit=USAGE)
         chosen += found
-    return [check for check in CHECKS if check in chosen] if wanted else list(CHECKS)
+    return [check for check in CHECKS if check in chosen or not wanted]
 
 
-def conduct(target: Target, given: list[str], checks: Sequence[Check], timeout: float) -> Generator[Verdict]:
-    """Hold a node to the checks, one after the other. `given` are words that the runs get which must succeed.
+def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout: float) -> Generator[Verdict]:
+    """Hold a node to the checks, one after the other. `given` are the user's words for runs that must succeed.
 
-    Everything happens in a new directory that is removed at the end, however that comes. Raises PflowError: 2 where the
-    words are none of the node's, 73 where there is no room for a directory.
+    Everything happens in a new directory, which is removed at the end. Raises PflowError: 2 where the words do not fit
+    the node, 73 where the directory cannot be made.
     """
     try:
-        place = tempfile.mkdtemp(prefix="pflow-test-node-")
+        place = Path(tempfile.mkdtemp(prefix="pflow-test-node-"))
     except OSError as error:
         raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
     try:
-        trial = Trial(target, given, place, timeout)
-        trial.take_words()
+        trial = Trial(node, given, place, timeout)
         for check in checks:
             yield _judge(trial, check)
     finally:
@@ -66,10 +58,12 @@ def conduct(target: Target, given: list[str], checks: Sequence[Check], timeout: 
 
 def _judge(trial: Trial, check: Check) -> Verdict:
     before = len(trial.begun)
+    verdict = Verdict(check, OK, [])
     try:
         check.function(trial)
     except Skipped as skipped:
-        return Verdict(check, SKIPPED, trial.begun[before:], why=str(skipped))
+        verdict = Verdict(check, SKIPPED, [], why=str(skipped))
     except Failed as failed:
-        return Verdict(check, FAILED, trial.begun[before:], failed=failed)
-    return Verdict(check, OK, trial.begun[before:])
+        verdict = Verdict(check, FAILED, [], failed=failed)
+    verdict.runs = trial.begun[before:]
+    return verdict

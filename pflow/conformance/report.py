@@ -5,120 +5,103 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Sequence
+from typing import Any
 
-from pflow.conformance.conduct import FAILED, OK, SKIPPED
-from pflow.conformance.process import EARLY, GONE
+from pflow.conformance.conduct import FAILED, OK, SKIPPED, Verdict
+from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import FILES
-from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS
+from pflow.conformance.sandbox import ALL, EARLY, GONE
+from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS, Check, Run
+from pflow.terminal.colour import Colour
 from pflow.terminal.columns import clean, encodable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from pflow.conformance.check import Check, Failed
-    from pflow.conformance.conduct import Verdict
-    from pflow.conformance.target import Target
-    from pflow.conformance.trial import Run
-    from pflow.terminal.colour import Colour
 
 _WIDTH = 16
 _LONGEST = 400
 _WAITING = (NO_INTERFACE, UNTIL_IT_RUNS, NEVER_ENDS)
-_WORDS = {OK: "ok", FAILED: "FAILED", SKIPPED: "skipped"}
+_READERS = {ALL: "", GONE: " | true", EARLY: " | head -c 1"}
 
 
 def list_lines(checks: Sequence[Check]) -> str:
     return "".join(f"{check.id:{_WIDTH}}{check.demand}\n" for check in checks)
 
 
-def verdict_lines(verdict: Verdict, target: Target, colour: Colour, *, verbose: bool) -> str:
-    """A line that says what came of a check, and under it what went wrong, and with `verbose` what was run."""
-    check = verdict.check
+def verdict_lines(verdict: Verdict, node: TestedNode, colour: Colour, *, verbose: bool) -> str:
+    """What came of a check, and below it what went wrong, and with `verbose` what was run."""
     if verdict.why in _WAITING and not verbose:
         return ""
-    paint = {OK: colour.good, FAILED: colour.fault, SKIPPED: colour.dim}[verdict.result]
-    first = f"{check.id:{_WIDTH}}{clean(verdict.why or check.demand)}"
-    more = [f"$ {command_of(run, target)}" for run in verdict.runs] if verbose else []
-    more += _failure(verdict.failed, target) if verdict.failed else []
-    return "".join(
-        [f"{paint(f'{_WORDS[verdict.result]:9}')}{first}\n", *(f"         {clean(line)}\n" for line in more)]
-    )
+    word, paint = {
+        OK: ("ok", colour.good),
+        FAILED: ("FAILED", colour.fault),
+        SKIPPED: ("skipped", colour.dim),
+    }[verdict.result]
+    first = f"{verdict.check.id:{_WIDTH}}{clean(verdict.why or verdict.check.demand)}"
+    more = [f"$ {command_of(run, node)}" for run in verdict.runs] if verbose else []
+    names = ("beside", "sent", "came", "expected", "change")
+    account = _account(verdict, node)
+    more += [f"{name:10}{account[name]}" for name in names if account.get(name)]
+    return "".join([f"{paint(f'{word:9}')}{first}\n", *(f"         {clean(line)}\n" for line in more)])
 
 
-def _failure(failed: Failed, target: Target) -> list[str]:
-    rows = [("beside", _beside(failed.run)), ("sent", command_of(failed.run, target))] if failed.run else []
-    rows += [("came", _cut(failed.came)), ("expected", failed.expected), ("change", failed.change)]
-    return [f"{name:10}{text}" for name, text in rows if text]
+def _account(verdict: Verdict, node: TestedNode) -> dict[str, str]:
+    """How a check failed: what was sent and stood beside it, what came, what was expected, what to change."""
+    failed = verdict.failed
+    if failed is None:
+        return {}
+    came = failed.came if len(failed.came) <= _LONGEST else f"{failed.came[:_LONGEST]}…"
+    account = {"came": came, "expected": failed.expected, "change": failed.change, "beside": "", "sent": ""}
+    if failed.run:
+        account |= {"beside": _beside(failed.run), "sent": command_of(failed.run, node)}
+    return account
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def summary(target: Target, verdicts: Sequence[Verdict]) -> str:
-    counts = {result: sum(each.result == result for each in verdicts) for result in _WORDS}
+def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
+    counts = {result: sum(each.result == result for each in verdicts) for result in (OK, FAILED, SKIPPED)}
     waiting = sum(each.why in _WAITING for each in verdicts)
-    skipped = f"{counts[SKIPPED]} skipped" + (f", {waiting} of them until that is mended" if waiting else "")
-    text = f"{clean(target.name)}: {counts[OK]} ok, {counts[FAILED]} failed, {skipped}\n"
-    return text + (_guard_hint(target) if counts[FAILED] else "")
+    skipped = f"{counts[SKIPPED]} skipped" + (f", {waiting} of them until that is fixed" if waiting else "")
+    text = f"{clean(node.name)}: {counts[OK]} ok, {counts[FAILED]} failed, {skipped}\n"
+    if counts[FAILED] and node.is_plain_script:
+        line = f'[ "${{PFLOW_NODE-}}" = {shlex.quote(node.name)} ] || exec pflow "$0" "$@"'
+        text += f"A shell script whose first line of code is this leaves the rest to pflow:\n  {clean(line)}\n"
+    return text
 
 
-def _guard_hint(target: Target) -> str:
-    """What makes most of a plain program's failures go away."""
-    if not target.is_program or target.has_guard or not _is_script(target.file):
-        return ""
-    line = f'[ "${{PFLOW_NODE-}}" = {shlex.quote(target.name)} ] || exec pflow "$0" "$@"'
-    return f"A shell script whose first line of code is this leaves the rest to pflow:\n  {clean(line)}\n"
-
-
-def _is_script(file: str) -> bool:
-    with open(file, "rb") as source:
-        first = source.readline()
-    return first.startswith(b"#!") and first.strip().endswith(b"sh")
-
-
-def as_json(target: Target, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The report for other programs."""
     return {
-        "node": encodable(target.name),
-        "file": encodable(target.file),
+        "node": encodable(node.name),
+        "file": encodable(node.file),
         "ok": not any(each.result == FAILED for each in verdicts),
-        "checks": [_entry(each, target) for each in verdicts],
+        "checks": [_entry(each, node) for each in verdicts],
     }
 
 
-def _entry(verdict: Verdict, target: Target) -> dict[str, Any]:
-    entry: dict[str, Any] = {"id": verdict.check.id, "demand": verdict.check.demand, "result": verdict.result}
-    if verdict.why:
-        entry["why"] = verdict.why
-    if verdict.failed:
-        failed = verdict.failed
-        entry |= {"came": encodable(_cut(failed.came)), "expected": encodable(failed.expected), "change": failed.change}
-        entry |= {"beside": "", "sent": ""}
-        if failed.run:
-            entry |= {"beside": _beside(failed.run), "sent": command_of(failed.run, target)}
-    return {**entry, "runs": [command_of(run, target) for run in verdict.runs]}
+def _entry(verdict: Verdict, node: TestedNode) -> dict[str, Any]:
+    return {
+        "id": verdict.check.id,
+        "demand": verdict.check.demand,
+        "result": verdict.result,
+        **({"why": verdict.why} if verdict.why else {}),
+        **{name: encodable(text) for name, text in _account(verdict, node).items()},
+        "runs": [command_of(run, node) for run in verdict.runs],
+    }
 
 
-def command_of(run: Run, target: Target) -> str:
+def command_of(run: Run, node: TestedNode) -> str:
     """A line that a person can type to repeat a run, in a directory with the files that `_beside` makes."""
-    names = {**target.environment, **run.sent.environment}
-    settings = [f"{name}={shlex.quote(value)}" for name, value in names.items()]
-    words = " ".join([*settings, *map(_word, [*target.argv, *run.sent.words])])
-    after = {GONE: " | true", EARLY: " | head -c 1"}
-    return _fed(run.sent.stdin, words) + ("" if run.sent.reader is None else after[run.sent.reader])
+    settings = [f"{name}={shlex.quote(value)}" for name, value in run.sent.environment.items()]
+    words = " ".join([*settings, *map(_word, [*node.argv, *run.sent.words])])
+    return _feeding(run.sent.stdin, words) + _READERS[run.sent.reader]
 
 
 def _word(word: str) -> str:
     """A word for a shell, on one line."""
     if word.isprintable():
         return shlex.quote(word)
-    return "$'" + "".join("\\'" if sign == "'" else _sign(sign) for sign in word).replace("%%", "%") + "'"
+    return "$'" + "".join("\\'" if char == "'" else _escaped(char) for char in word).replace("%%", "%") + "'"
 
 
-def _fed(stdin: bytes | None, words: str) -> str:
+def _feeding(stdin: bytes | None, words: str) -> str:
     if stdin is None:
         return f"{words} </dev/null"
     if not stdin:
@@ -132,22 +115,23 @@ def _fed(stdin: bytes | None, words: str) -> str:
 
 
 def _beside(run: Run) -> str:
-    """What makes the files that a run may look at, where its words or its store name one."""
+    """A command that makes the files that a run may look at: those that its words or its store name."""
     named = " ".join(run.sent.words).encode() + (run.sent.stdin or b"")
-    files = {name: text for name, text in FILES.items() if name.split("/")[0].encode() in named} | {**run.sent.files}
-    folders = sorted({os.path.dirname(name) for name in files} - {""})
-    made = [f"mkdir -p {folder}" for folder in folders]
-    return "; ".join([*made, *(f"printf {_format(text.encode())} >{name}" for name, text in files.items())])
+    there = {
+        name: text for name, text in run.sent.files.items() if name not in FILES or name.split("/")[0].encode() in named
+    }
+    folders = sorted({os.path.dirname(name) for name in there} - {""})
+    made = [f"printf {_format(text.encode())} >{name}" for name, text in there.items()]
+    return "; ".join([*(f"mkdir -p {folder}" for folder in folders), *made])
 
 
 def _format(data: bytes) -> str:
     """Bytes as a word for printf(1), on one line."""
-    text = data.decode("utf-8", "surrogateescape")
-    return shlex.quote("".join(map(_sign, text)))
+    return shlex.quote("".join(map(_escaped, data.decode("utf-8", "surrogateescape"))))
 
 
-def _sign(sign: str) -> str:
-    special = {"\n": "\\n", "\\": "\\\\", "%": "%%"}.get(sign)
-    if special or sign.isprintable():
-        return special or sign
-    return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
+def _escaped(char: str) -> str:
+    special = {"\n": "\\n", "\\": "\\\\", "%": "%%"}.get(char)
+    if special or char.isprintable():
+        return special or char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

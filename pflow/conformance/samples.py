@@ -1,46 +1,48 @@
-"""Values that a node's reads and params take, made from their types or given by the user."""
+"""What a node is sent: values of its types, flags, store documents; and the document that it answers, taken apart."""
 
 from __future__ import annotations
 
-from pflow.interface import fresh
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pflow.errors import PflowError
+from pflow.interface import Interface, Item, fresh
 from pflow.jsontext import text_of
-from pflow.stage.flags import parse_flags
-from pflow.stage.words import take_words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.interface import Interface, Item
-    from pflow.types import Type
+from pflow.scanner import scan_loosely
+from pflow.stage.document import Document, read_document
+from pflow.stage.flags import parse_flags, take_words
+from pflow.types import Type
 
 FILE, FOLDER, COMMAND = "sample.txt", "folder", "cat"
 TEXT = "Hello, world: one two\n"
 FILES = {FILE: TEXT, f"{FOLDER}/other.txt": "another\n"}
-"""What stands in the directory that a node runs in."""
+"""The files in the directory that a node runs in."""
+
+RUN = "01JD0000000000000000000000"
+STEPS = [{"id": "before", "node": "before", "writes": {}}]
 
 _VALUES: dict[str, Any] = {
     "str": TEXT,
     "any": TEXT,
+    "bytes": TEXT.encode(),
+    "path": FILE,
     "int": 3,
     "float": 1.5,
     "bool": True,
-    "path": FILE,
-    "bytes": TEXT.encode(),
     "list": ["a", "b"],
     "dict": {"a": 1},
 }
-_FOLDERS = ("directory", "dir", "folder")
 _MISFITS: dict[str, Any] = {
     "str": None,
     "int": "seven",
     "float": "much",
     "bool": "yes",
+    "choice": "no such choice",
     "path": 7,
     "bytes": 7,
     "list": {"a": 1},
     "dict": [1],
-    "choice": "no such choice",
 }
 
 
@@ -56,15 +58,15 @@ def value_of(type: Type) -> Any:
 
 
 def misfit_of(type: Type) -> Any:
-    """A value that is none of a type; None where every value is one (`any`), and for str, which takes all but null."""
+    """A value that is not of a type; null for str, and for any, which every value fits."""
     return _MISFITS.get(type.name)
 
 
 class Samples:
-    """What a node gets when it is to succeed: members of the document, and words after its name.
+    """What a node needs to succeed: members of the document, and words after its name.
 
-    A read that is [explicit] has a flag; any other that is required, or that the pipe fills, is a member. `given` are
-    the words that the user wrote for it: data is sent as the others are, params and common flags as they stand.
+    An [explicit] read has a flag; any other that is required, or that the pipe fills, is a member. `given` are the
+    user's words for the node: its data is sent like the rest, params and common flags stay words.
     """
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
@@ -95,7 +97,7 @@ class Samples:
     def _value(self, item: Item) -> Any:
         if "verbatim" in item.marks and "runs commands" in self.interface.effects:
             return COMMAND
-        if item.type.name == "path" and item.name in _FOLDERS:
+        if item.type.name == "path" and item.name in ("directory", "dir", "folder"):
             return FOLDER
         return value_of(item.type)
 
@@ -109,7 +111,7 @@ class Samples:
         return [word for name, words in self.words.items() if name not in names for word in words]
 
     def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str] | None:
-        """Every value as a flag, none in the document; None where one has no flag (a secret)."""
+        """Every value as a flag; None where one has no flag (a secret)."""
         words = self.words_without()
         for name, value in self.members.items():
             item = self.interface.reads[name]
@@ -122,21 +124,87 @@ class Samples:
 
 
 def flag_words(item: Item, value: Any, *, apart: bool = False) -> list[str]:
-    """A value as the words of a flag; `apart` puts the value into a word of its own."""
-    flag = "--" + item.name.replace("_", "-")
+    """A value as the words of a flag; `apart` makes the value a word of its own."""
     if isinstance(value, bool):
-        return [flag if value else f"--no-{flag[2:]}"]
-    text = _text(value, verbatim="verbatim" in item.marks)
+        return [_word(item.name, value)]
+    text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
+    text = text if "verbatim" in item.marks else text.replace("$", "$$")
+    flag = "--" + item.name.replace("_", "-")
     return [flag, text] if apart else [f"{flag}={text}"]
 
 
-def _text(value: Any, *, verbatim: bool) -> str:
-    text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
-    return text if verbatim else text.replace("$", "$$")
+def _word(name: str, value: str | bool) -> str:
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    return f"--{flag}={value}"
 
 
-def _word(name: str, text: str | bool) -> str:
-    flag = "--" + name.replace("_", "-")
-    if isinstance(text, bool):
-        return flag if text else f"--no-{flag[2:]}"
-    return f"{flag}={text}"
+def document(members: Mapping[str, Any], last: str | None = None, **header: Any) -> bytes:
+    """A store document in pflow's own layout; `last` is what the pipe carries."""
+    about: dict[str, Any] = {"v": 1, "run": RUN, **({} if last is None else {"last": last}), "steps": STEPS, **header}
+    made = Document(about)
+    for key, value in members.items():
+        made.set(key, value)
+    return b"".join(map(bytes, made.pieces()))
+
+
+def laid_out_otherwise(data: bytes) -> bytes:
+    """The same document as another JSON tool might write it: indented, its header last."""
+    members = json.loads(data)
+    header = members.pop("$pflow")
+    del header["members"]  # it counts the lines of our own layout
+    return json.dumps({**members, "$pflow": header}, indent=3).encode() + b"\n\n"
+
+
+class Answer:
+    """A document that a node wrote: its header, its members by key, and what stood around it on stdout (`noise`)."""
+
+    def __init__(self, document: Document, noise: bytes) -> None:
+        self.header = document.header
+        self.noise = noise
+        self.members: dict[str, Any] = document.decoded()
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        error = self.header.get("error")
+        return error if isinstance(error, dict) else None
+
+    @property
+    def action(self) -> str:
+        """The action that it returned, as the driver would read it."""
+        steps = self.header.get("steps", [])
+        last = steps[-1] if steps and isinstance(steps[-1], dict) else {}
+        own = last if last.get("id") != STEPS[-1]["id"] else {}
+        return str(own.get("action") or self.header.get("action") or "default")
+
+
+def read_answer(stdout: bytes) -> Answer | str:
+    """The document on stdout, or why there is none."""
+    whole = _read(stdout, b"")
+    begin = stdout.find(b'{"$pflow"')
+    if isinstance(whole, Answer) or begin < 0:
+        return whole
+    text = str(stdout[begin:], "utf-8", "replace")
+    try:
+        _, end = scan_loosely(text)
+    except ValueError:
+        return whole
+    return _read(text[:end].encode(), stdout[:begin] + text[end:].strip().encode())
+
+
+def _read(data: bytes, noise: bytes) -> Answer | str:
+    try:
+        found = read_document([data.strip()] if data else [])
+        return Answer(found, noise) if found else "no document" if data.strip() else "nothing"
+    except PflowError as error:
+        return error.message.removeprefix("cannot read the document on stdin: ")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, as jq writes them; 1 and true are not."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

@@ -10,7 +10,7 @@ from pflow.explain.layout import layout
 from pflow.explain.needs import gives, needs, piped
 from pflow.explain.origins import Origins
 from pflow.explain.steps import steps
-from pflow.flow.flow import TEMPLATE
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

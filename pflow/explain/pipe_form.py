@@ -8,7 +8,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import without_secrets
 from pflow.explain.origins import Origins
-from pflow.flow.flow import TEMPLATE, Flow, Step
+from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
 from pflow.flow.pipe.compile import _Compiler
 from pflow.flow.pipe.steps import Draft, interface_of_type
@@ -17,7 +17,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
-from pflow.templates import expand, parse_template
+from pflow.templates import TEMPLATE, expand, parse_template
 
 Path = tuple[str | int, ...]
 
@@ -57,7 +57,7 @@ def _compiled(flow: Flow) -> Flow:
     for step in compiled.steps:
         step.inputs, step.params, step.input_mappings = {**step.inputs}, {**step.params}, {**step.input_mappings}
         step.output_mappings = {**step.output_mappings}
-        drafts.append(Draft(step, interface_of_type(step.type, flow.directory)[0], is_known=True))
+        drafts.append(Draft(step, interface_of_type(step.type, flow.catalog)[0], is_known=True))
     _Compiler(compiled, drafts).compile()
     return compiled
 

@@ -1,24 +1,20 @@
-"""A flow written for somebody else: as Python, as a shell script, as pipe syntax, as a picture.
+"""Exporters: each file here that has no _ before its name writes a wired flow as something else, by `export`.
 
-EXPORTERS gives for each target a function from a plan to its text, imported when it is asked for. It raises PflowError
-(65) where the target cannot say what the flow says.
+`export(wired)` gives the text, or raises PflowError (65) where the target cannot say what the flow says. The first line
+of the file is its line in the help; IS_PROGRAM says that its text is a program.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pflow.flow.wired import WiredFlow
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
 
-def _exporter(target: str) -> Callable[[WiredFlow], str]:
-    def export(plan: WiredFlow) -> str:
-        module = __import__(f"pflow.export.{target}", fromlist=["export"])
-        return str(module.export(plan))
-
-    return export
+def targets() -> list[str]:
+    return sorted(each.name for each in iter_modules(__path__) if not each.name.startswith("_"))
 
 
-EXPORTERS = {target: _exporter(target) for target in ("python", "sh", "pipe", "mermaid", "dot")}
+def exporter(target: str) -> Any:
+    """The module of a target."""
+    return import_module(f"pflow.export.{target}")

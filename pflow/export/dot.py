@@ -1,40 +1,31 @@
-"""A flow as a graph in Graphviz's language: `pflow export --to=dot … | dot -Tsvg`."""
+"""A graph for Graphviz: `pflow export --to=dot FLOW | dot -Tsvg`."""
 
 from __future__ import annotations
 
-from pflow.export.drawing import edges_of, escaped, is_flow, label_of, label_of_edge, names_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.flow.flow import Edge
-    from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.export._drawing import Arrow, Box, drawn, escaped
+from pflow.flow.wired import WiredFlow
 
 # In a label a backslash begins an escape, and an ampersand an entity of HTML.
-_SIGNS = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
 
 
-def export(plan: WiredFlow) -> str:
-    names = names_of(plan)
-    lines = ["digraph {"]
-    if plan.flow.name:
-        lines.append(f"    label={_quoted(plan.flow.name)}; labelloc=t;")
-    lines.append('    node [shape=box, style=rounded, fontname="sans-serif"];')
-    lines.append('    edge [fontname="sans-serif"];')
-    lines += [f"    {names[id]} [{_step(wired)}];" for id, wired in plan.steps.items()]
-    lines += [f"    {names[edge.source]} -> {names[edge.target]}{_edge(edge)};" for edge in edges_of(plan)]
-    return "\n".join(lines) + "\n}\n"
+def export(wired: WiredFlow) -> str:
+    boxes, arrows = drawn(wired)
+    title = [f"    label={_quoted(wired.flow.name)}; labelloc=t;"] if wired.flow.name else []
+    fonts = [f'    {each}fontname="sans-serif"];' for each in ("node [shape=box, style=rounded, ", "edge [")]
+    return "\n".join(["digraph {", *title, *fonts, *map(_node, boxes), *map(_edge, arrows), "}"]) + "\n"
 
 
-def _step(wired: WiredStep) -> str:
-    shape = ", shape=box3d" if is_flow(wired) else ""
-    return f"label={_quoted(*label_of(wired))}{shape}"
+def _node(box: Box) -> str:
+    shape = ", shape=box3d" if box.is_flow else ""
+    return f"    {box.name} [label={_quoted(*box.label)}{shape}];"
 
 
-def _edge(edge: Edge) -> str:
-    action = label_of_edge(edge)
-    style = ", style=dashed" if edge.action == "error" else ""
-    return f" [label={_quoted(action)}{style}]" if action else ""
+def _edge(arrow: Arrow) -> str:
+    style = ", style=dashed" if arrow.action == "error" else ""
+    label = f" [label={_quoted(arrow.action)}{style}]" if arrow.action else ""
+    return f"    {arrow.source} -> {arrow.target}{label};"
 
 
 def _quoted(*lines: str) -> str:
-    return '"' + "\\n".join([escaped(line, _SIGNS) for line in lines]) + '"'
+    return '"' + "\\n".join([escaped(line, _ESCAPES) for line in lines]) + '"'

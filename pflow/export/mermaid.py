@@ -1,36 +1,27 @@
-"""A flow as a Mermaid flowchart, which Markdown on many sites shows as a picture."""
+"""A flowchart for Markdown, in Mermaid."""
 
 from __future__ import annotations
 
-from pflow.export.drawing import edges_of, escaped, is_flow, label_of, label_of_edge, names_of
+from pflow.export._drawing import Arrow, Box, drawn, escaped
+from pflow.flow.wired import WiredFlow
 from pflow.scanner import quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.flow.flow import Edge
-    from pflow.flow.wired import WiredFlow, WiredStep
-
-# Signs that mean something in a label, as its entity codes: `#35;` is a #, and must come first.
-_SIGNS = {"#": "#35;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
+# Entity codes for what means something in a label.
+_ESCAPES = {"#": "#35;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
 
 
-def export(plan: WiredFlow) -> str:
-    names = names_of(plan)
-    lines = ["flowchart TD"]
-    if plan.flow.name:
-        lines[:0] = ["---", f"title: {quote(plan.flow.name)}", "---"]
-    lines += [f"    {names[id]}{_box(wired)}" for id, wired in plan.steps.items()]
-    lines += [f"    {names[edge.source]} {_arrow(edge)} {names[edge.target]}" for edge in edges_of(plan)]
-    return "\n".join(lines) + "\n"
+def export(wired: WiredFlow) -> str:
+    boxes, arrows = drawn(wired)
+    title = ["---", f"title: {quote(wired.flow.name)}", "---"] if wired.flow.name else []
+    return "\n".join([*title, "flowchart TD", *map(_node, boxes), *map(_edge, arrows)]) + "\n"
 
 
-def _box(wired: WiredStep) -> str:
-    label = "<br/>".join([escaped(line, _SIGNS) for line in label_of(wired)])
-    return f'[["{label}"]]' if is_flow(wired) else f'["{label}"]'
+def _node(box: Box) -> str:
+    label = "<br/>".join([escaped(line, _ESCAPES) for line in box.label])
+    return f'    {box.name}[["{label}"]]' if box.is_flow else f'    {box.name}["{label}"]'
 
 
-def _arrow(edge: Edge) -> str:
-    action = escaped(label_of_edge(edge), _SIGNS)
-    if edge.action == "error":
-        return f'-. "{action}" .->'
-    return f'-- "{action}" -->' if action else "-->"
+def _edge(arrow: Arrow) -> str:
+    action = escaped(arrow.action, _ESCAPES)
+    line = f'-. "{action}" .->' if action == "error" else f'-- "{action}" -->' if action else "-->"
+    return f"    {arrow.source} {line} {arrow.target}"

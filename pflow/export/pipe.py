@@ -1,14 +1,11 @@
-"""A flow as pipe syntax, where that can say it."""
+"""Pipe syntax, one step a line, where it can say the flow."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.flow.wired import WiredFlow
+from pflow.flow.pipe import write_pipe
+from pflow.flow.wired import WiredFlow
 
 
-def export(plan: WiredFlow) -> str:
-    """One step a line. Raises PflowError (65) that says what pipe syntax cannot."""
-    from pflow.flow.pipe import write_pipe
-
-    return write_pipe(plan.flow).rstrip("\n") + "\n"
+def export(wired: WiredFlow) -> str:
+    """Raises PflowError (65) that says what pipe syntax cannot."""
+    return write_pipe(wired.flow).rstrip("\n") + "\n"

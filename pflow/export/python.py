@@ -1,144 +1,159 @@
-"""A flow as one Python file that runs with pocketflow alone: its steps on top, the sources of its nodes below."""
+"""A Python file of its steps, for people to read and change; it needs pflow-shell."""
 
 from __future__ import annotations
 
+import json
+import os
+from typing import Any
+
 from pflow import __version__
-from pflow.catalog.kinds import FLOW
-from pflow.export.code import Names
-from pflow.export.embed import LOADER, closure, literal, packages_of
-from pflow.export.python_steps import FlowCode, in_docstring, is_bare
+from pflow.catalog.kinds import BUNDLED, PYTHON
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.naming import free, variable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+IS_PROGRAM = True
 
-    from pflow.flow.wired import WiredFlow
-
-_HEAD = '''\
+_WIDTH = 110
+_OF_FLOW = ("name", "description", "inputs", "outputs", "max_visits")
+_FILE = '''\
 #!/usr/bin/env python3
 """{about}
 
-Made with `pflow export --to=python` (pflow-shell {version}). It runs without pflow, once this is installed:
-
-    pip install {packages}
-
-{name}() makes the flow; run as a program, this file prints the store that the flow ends with, as JSON.
+Made with `pflow export --to=python` (pflow-shell {version}); --help lists its flags.
 """
 
 {imports}
-'''
 
-_KEEPS_PARAMS = '''
+{steps}
 
-class Flow(pocketflow.Flow):
-    """pocketflow's Flow, in which each node keeps its own params: 0.0.3 gives every node the flow's."""
-
-    def _orch(self, shared, params=None):
-        node, action = self.start_node, None
-        while node:
-            action = copy.copy(node)._run(shared)
-            node = self.get_next_node(node, action)
-        return action
-'''
-
-_PLAIN_MAIN = '''
-
-def main():
-    """Run the flow on what the flags give (--key=value), and print its store."""
-    given = [word.removeprefix("--").partition("=") for word in sys.argv[1:]]
-    shared = {key.replace("-", "_"): value for key, _, value in given}
-    with contextlib.redirect_stdout(sys.stderr):
-        create_flow().run(shared)
-    print(json.dumps(shared, ensure_ascii=False))
-'''
-
-_MAIN = '''
-
-def main():
-    """Run the flow on what the flags give (--help lists them), and print its store."""
-    from pflow.export.runtime import run_script
-
-    run_script(create_flow())
-'''
-
-_BELOW = """
-
-# Below is what the steps are made of: the sources of their nodes and of what those import, as they are in pflow.
-
-MODULES = {}
-"""
-
-_END = """
+{flow}
 
 if __name__ == "__main__":
-    main()
-"""
+    flow.main()
+'''
 
 
-def export(plan: WiredFlow) -> str:
-    """The text of the file. Raises PflowError (65, 78) where a node cannot be loaded."""
-    plans = list(_plans(plan))
-    is_plain = len(plans) == 1 and _is_plain(plan)
-    names = Names({"create_flow", "main"})
-    makers = {inner: names.name(f"create_{_stem(inner)}_flow") for inner in plans[1:]}
-    makers[plan] = "create_flow"
-    codes = [FlowCode(each, makers, is_plain=is_plain, is_root=each is plan) for each in plans]
-    own = {name: source for code in codes for name, source in code.sources.items()}
-    modules = [name for code in codes for name in code.modules]
-    sources = closure(modules if is_plain else ["pflow.export.runtime", *modules], own)
-    parts = [_head(plan, sources, is_plain), _KEEPS_PARAMS if is_plain else ""]
-    parts += [*(code.text() for code in codes), _PLAIN_MAIN if is_plain else _MAIN, _BELOW]
-    parts += [f'\nMODULES["{name}"] = {literal(source)}\n' for name, source in sources.items()]
-    return "".join([*parts, LOADER, _END])
+def export(wired: WiredFlow) -> str:
+    """Raises PflowError (65, 78) where a user's own node cannot be loaded."""
+    return _Script(wired).text()
 
 
-def _plans(plan: WiredFlow) -> Iterator[WiredFlow]:
-    """The plan, and each that a step in it runs, once."""
-    seen: set[int] = set()
-    todo = [plan]
-    for each in todo:
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            kinds = [wired.kind for wired in each.steps.values()]
-            todo += [kind.plan for kind in kinds if kind and kind.origin == FLOW]  # type: ignore[attr-defined]
+class Code(str):
+    """Text that is code already."""
+
+    __slots__ = ()
 
 
-def _is_plain(plan: WiredFlow) -> bool:
-    """Whether a flow is no more than a user's own nodes and the ways between them."""
-    has_more = plan.flow.inputs or plan.flow.outputs or plan.graph.loops()
-    return not has_more and all(is_bare(plan, wired) for wired in plan.steps.values())
+class _Script:
+    """The parts of the file. `names` gives each step its variable, `classes` each class's file its name here."""
+
+    def __init__(self, wired: WiredFlow) -> None:
+        self.wired = wired
+        self.ir = flow_to_ir(wired.flow)
+        self.taken = {"Flow", "flow", "load_node", "step"}
+        self.classes: dict[str, str] = {}
+        self.imports: list[str] = []
+        self.loads: list[str] = []
+        self.nodes = {id: self._node(step) for id, step in wired.steps.items()}
+        self.names = {id: variable(id, self.taken) for id in wired.steps}
+
+    def text(self) -> str:
+        flow = self.wired.flow
+        pflow = ["Flow", *(["load_node"] if self.loads else []), "step"]
+        imports = [f"from pflow import {', '.join(pflow)}", *sorted(self.imports)]
+        steps = [self._step(node) for node in self.ir["nodes"]]
+        groups = [self.loads, steps, list(self._edges())]
+        return _FILE.format(
+            about=_in_docstring(": ".join(filter(None, [flow.name, flow.description])) or "A flow"),
+            version=__version__,
+            imports="\n".join(imports),
+            steps="\n\n".join("\n".join(group) for group in groups if group),
+            flow=self._flow(),
+        )
+
+    def _node(self, wired: WiredStep) -> Any:
+        """What the step is made of: a class, or the name of anything else."""
+        kind = wired.kind
+        if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
+            return wired.step.type
+        if kind.file not in self.classes:
+            node = kind.node_class()
+            name = self.classes[kind.file] = free(node.__name__, self.taken)
+            if kind.origin == PYTHON:
+                self.loads.append(f"{name} = load_node({_flat(os.path.abspath(kind.file))})")
+            else:
+                self.imports.append(f"from {node.__module__} import {node.__name__}")
+        return Code(self.classes[kind.file])
+
+    def _step(self, node: dict[str, Any]) -> str:
+        id = node["id"]
+        more = {key: value for key, value in node.items() if key not in ("id", "type")}
+        mappings = self.ir.get("mappings", {}).get(id, {})
+        return self._assign(self.names[id], "step", [self.nodes[id], id], {**more, **mappings})
+
+    def _edges(self) -> list[str]:
+        """Chains of default edges on one line each, then a line for each other edge."""
+        lines: list[str] = []
+        last = ""
+        for edge in self.wired.flow.edges:
+            source, target = self.names[edge.source], self.names[edge.target]
+            if edge.action != "default":
+                lines.append(f"{source} - {_flat(edge.action)} >> {target}")
+                last = ""
+            elif source == last and len(lines[-1]) + len(target) < _WIDTH - 4:
+                lines[-1] += f" >> {target}"
+                last = target
+            else:
+                lines.append(f"{source} >> {target}")
+                last = target
+        return lines
+
+    def _flow(self) -> str:
+        flow = self.wired.flow
+        said: dict[str, Any] = {"start": Code(self.names[flow.steps[0].id])}
+        said |= {key: value for key, value in self.ir.items() if key in _OF_FLOW}
+        if any("/" in step.type or step.type.endswith(".json") for step in flow.steps):
+            said["directory"] = os.path.abspath(flow.directory)
+        return self._assign("flow", "Flow", [], said)
+
+    def _assign(self, name: str, function: str, words: list[Any], named: dict[str, Any]) -> str:
+        """A variable and the call that it is: on one line, or one argument a line."""
+        parts = [_flat(word) for word in words]
+        line = f"{name} = {function}({', '.join(parts + [f'{key}={_flat(each)}' for key, each in named.items()])})"
+        if len(line) <= _WIDTH:
+            return line
+        lines = [*parts, *(f"{key}={code(each, 4, len(key) + 2)}" for key, each in named.items())]
+        return f"{name} = {function}(\n" + "".join([f"    {each},\n" for each in lines]) + ")"
 
 
-def _stem(plan: WiredFlow) -> str:
-    return plan.flow.name or "inner"
+def code(value: Any, indent: int = 0, used: int = 0) -> str:
+    """The code of a value. `indent` is where its line begins, `used` is how much of that line is taken."""
+    flat = _flat(value)
+    if indent + used + len(flat) <= _WIDTH or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = " " * (indent + 4)
+    if isinstance(value, list):
+        items = [inner + code(item, indent + 4) for item in value]
+        return "[\n" + ",\n".join(items) + ",\n" + " " * indent + "]"
+    items = [f"{inner}{_flat(key)}: {code(item, indent + 4, len(_flat(key)) + 3)}" for key, item in value.items()]
+    return "{\n" + ",\n".join(items) + ",\n" + " " * indent + "}"
 
 
-def _head(plan: WiredFlow, sources: dict[str, str], is_plain: bool) -> str:
-    about = ": ".join(filter(None, [plan.flow.name, plan.flow.description])) or "A flow"
-    modules = ["importlib.util", "sys"]
-    if is_plain:
-        modules += ["contextlib", "copy", "json"]
-    imports = "\n".join(f"import {name}" for name in sorted(modules))
-    return _HEAD.format(
-        about=in_docstring(about),
-        version=__version__,
-        packages=" ".join(["pocketflow", *_packages(sources)]),
-        name="create_flow",
-        imports=imports + ("\n\nimport pocketflow" if is_plain else ""),
-    )
+def _flat(value: Any) -> str:
+    if isinstance(value, Code):
+        return str(value)
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+        return text if text.isprintable() and ('"' not in value or "'" in value) else repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_flat(key)}: {_flat(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flat, value)) + "]"
+    return repr(value)
 
 
-def _packages(sources: dict[str, str]) -> list[str]:
-    """What the nodes need beside pocketflow. Of what pflow's own modules may import, only what pflow always needs."""
-    from importlib.metadata import PackageNotFoundError, requires
-
-    try:
-        needed = requires("pflow-shell") or []
-    except PackageNotFoundError:
-        needed = []
-    always = {text.partition(">")[0].strip() for text in needed if "extra ==" not in text}
-    own = {name: source for name, source in sources.items() if name.partition(".")[0] == "pflow"}
-    theirs = [source for name, source in sources.items() if name not in own]
-    found = {*packages_of(theirs), *(always & set(packages_of(own.values())))}
-    return sorted(found - {"pocketflow", "orjson"})  # for large documents only, and not needed for them
+def _in_docstring(text: str) -> str:
+    """A text as one sentence of a docstring."""
+    sentence = text if text.endswith((".", "!", "?")) else text + "."
+    return " ".join(sentence.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import Catalog
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
     Mapped = str | list[str]
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
 
-TEMPLATE = "template:"
 MAX_VISITS = 100
 
 
@@ -93,7 +94,7 @@ class Flow:
     """A flow as it is written. `steps` are in the order of the file; the first one starts it.
 
     `dialect` names the form that it was read from: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax).
-    `directory` is where the relative paths of its subflows begin.
+    `catalog` finds the kinds of its steps.
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
@@ -107,10 +108,15 @@ class Flow:
         self.edges = edges
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
-        self.directory = "."
+        self.catalog = Catalog()
         self.warnings: list[str] = []
         self.stray_mappings: dict[str, Any] = {}
         """What stands in `mappings` under ids that no step has."""
+
+    @property
+    def directory(self) -> str:
+        """Where the relative paths of its subflows begin."""
+        return self.catalog.directory
 
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)

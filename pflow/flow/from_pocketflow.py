@@ -1,40 +1,82 @@
-"""A pocketflow Flow read back into a Flow: a walk along `start_node` and `successors`."""
+"""A Flow made in Python read as a flow of pflow's: a walk along `start_node` and `successors`."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
-from pflow.binding.sources import TemplateSource
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
-from pflow.flow.flow import TEMPLATE, Batch, Edge, Flow, Input, Step
+from pflow.flow.load import load_document
 from pflow.flow.rewrite import escaped
+from pflow.flow.subflow import FlowCatalog
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
-from pflow.paths import write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
-    from pflow.binding.sources import Source
+    from pflow.flow.flow import Flow
 
-_STEP = "pflow.export.runtime.step"
-_FLOW = "pflow.export.runtime.flow"
-_SUBFLOW = "pflow.export.runtime.subflow"
-_PROGRAM = "pflow.export.runtime.program"
+_LOADED = ("pflow.nodes.", "pflow_node_")
+"""How the name of a module begins that is called after its node."""
+
+_MAPPINGS = ("input_mappings", "output_mappings")
+_numbers = count(1)
 
 
-def flow_from(root: Any, name: str = "", variables: Mapping[str, Any] | None = None) -> Flow:
-    """The steps and edges of a pocketflow Flow. `variables` may name its nodes.
+class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """A step of which somebody said what a flow's file would say, as `ir`. Two edges for one action make a fork.
+
+    `node` is a class, an instance of one, or the name of a node. `number` counts the steps in the order of making.
+    """
+
+    def __init__(self, node: Any, ir: dict[str, Any]) -> None:
+        super().__init__()
+        self.node = node
+        self.ir = ir
+        self.number = next(_numbers)
+        self.edges: list[tuple[str, Any]] = []
+
+    def next(self, node: Any, action: str = "default") -> Any:
+        self.edges.append((action, node))
+        self.successors.setdefault(action, node)
+        return node
+
+
+def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> Flow:
+    """The flow of a pocketflow Flow. `variables` may name its nodes, as far as `pflow.step` does not.
 
     A Flow inside it works on the same store, so its steps become steps of this one: where it ends, they go on as it
-    does. Raises PflowError (65) for what a flow of pflow's cannot say; what has to be done by hand is in `warnings`.
+    does. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
+    process. Raises PflowError (65) for what a flow of pflow's cannot say.
     """
-    return _Walk(root, name, variables or {}).flow
+    walk = _Walk(root, variables or {}, is_run_here=is_run_here)
+    name, directory = type(root).__name__, getattr(root, "directory", ".")
+    flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
+    flow.warnings += list(dict.fromkeys(walk.warnings))
+    return flow
+
+
+def has_steps(start: Any) -> bool:
+    """Whether a node, or one that it leads to, was made by `pflow.step`."""
+    seen = {id(start): start}
+    todo = [start]
+    for node in todo:
+        more = [target for _, target in _edges_of(node) if id(target) not in seen]
+        seen.update((id(each), each) for each in more)
+        todo += more
+    return any(isinstance(node, WrittenStep) for node in todo)
+
+
+def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """The actions of a node and where they lead; several of one action fork, which only a step of `pflow.step` can."""
+    edges = node.edges if isinstance(node, WrittenStep) else node.successors.items()
+    return ((action, target) for action, target in edges if target is not None)
 
 
 class _Around:
@@ -46,26 +88,41 @@ class _Around:
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any) -> dict[str, tuple[Any, _Around]]:
+    def after(self, node: Any) -> list[tuple[str, Any, _Around]]:
         """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does."""
-        ways = self.outer.after(self.flow) if self.outer else {}
-        return {**ways, **{action: (target, self) for action, target in node.successors.items() if target is not None}}
+        own = [(action, target, self) for action, target in _edges_of(node)]
+        actions = {action for action, _, _ in own}
+        outer = self.outer.after(self.flow) if self.outer else []
+        return own + [each for each in outer if each[0] not in actions]
 
 
 class _Walk:
     """One walk. A node is one step however often it is reached; one that stands in two flows is a step in each."""
 
-    def __init__(self, root: Any, name: str, variables: Mapping[str, Any]) -> None:
+    def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
+        self.root = root
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
+        self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
+        self.taken: set[str] = set()
         self.todo: list[tuple[Any, _Around]] = []
-        self.flow = Flow([], [])
-        self.flow.name = name
+        self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
+        self.edges: dict[tuple[str, str, str], None] = {}
+        self.classes: dict[str, type] = {}
+        self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
-            self._add_edges(node, around)
-        _take_ends(self.flow, root)
-        self.flow.warnings = list(dict.fromkeys(self.flow.warnings))
+            source = self.ids[(*around.key, id(node))]
+            for action, target, where in around.after(node):
+                self.edges[source, self._enter(target, where), action] = None
+
+    def document(self) -> dict[str, Any]:
+        """The IR: the first step first, then the others in the order in which they were made."""
+        steps = self.steps[:1] + sorted(self.steps[1:], key=lambda step: step[0])
+        edges = [{"from": source, "to": target, "action": action} for source, target, action in self.edges]
+        mappings = {node["id"]: mapping for _, node, mapping in steps if mapping}
+        ir = {"pflow": 1, **getattr(self.root, "ir", {}), "nodes": [node for _, node, _ in steps], "edges": edges}
+        return {**ir, "mappings": mappings} if mappings else ir
 
     def _enter(self, node: Any, around: _Around | None) -> str:
         """The id of the step that a node begins with; of a flow, that of its first node."""
@@ -80,150 +137,98 @@ class _Walk:
             self.todo.append((node, around))
         return self.ids[key]
 
-    def _add_edges(self, node: Any, around: _Around) -> None:
-        source = self.ids[(*around.key, id(node))]
-        for action, (target, where) in around.after(node).items():
-            for each in target.branches if _is(target, _FLOW, "Fork") else [target]:
-                self.flow.edges.append(Edge(source, self._enter(each, where), action))
-
     def _add_step(self, node: Any, around: _Around) -> str:
-        written = node if _is(node, _STEP, "Step") else None
-        inner = node.node if written else node
-        if _is(inner, _SUBFLOW, "Subflow"):
-            raise PflowError(
-                f"cannot import '{node.id}': it is a flow with a store of its own",
-                hint="import the file that its flow was exported from",
-                exit=BAD_DATA,
-            )
-        wanted = written.id if written else self.names.get(id(node)) or _kebab(type(node).__name__)
-        id_ = numbered(wanted, set(self.ids.values()))
-        step = Step(id_, self._type_of(inner), place=("nodes", len(self.flow.steps)))
-        step.params = _plain(id_, self._params(node, inner, around), inner)
-        tries = getattr(inner, "max_retries", 1)
-        if tries > 1:
-            step.retries, step.wait = tries - 1, inner.wait or None
-        elif tries < 1:
-            self.flow.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
-        if written:
-            _take_step(step, written)
-        self.flow.steps.append(step)
+        """Add what `pflow.step` was told of a node, or what the node says itself."""
+        ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
+        kind = inner if isinstance(inner, str | type) else type(inner)
+        type_ = kind if isinstance(kind, str) else self._type_of(kind)
+        id_ = numbered(ir.pop("id", None) or self.names.get(id(node)) or type_, self.taken)
+        self.taken.add(id_)
+        own = {} if inner is kind else self._tries_of(inner, id_)
+        over = {**({} if inner is node else node.params), **around.params}
+        params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}
+        mapping = {key: ir.pop(key) for key in list(ir) if key in _MAPPINGS}
+        step = {"id": id_, "type": type_, **own, **({"params": params} if params else {}), **ir}
+        for key, value in [*step.items(), *mapping.items()]:
+            _json(id_, key, value)
+        self.steps.append((getattr(node, "number", 0), step, mapping))
         return id_
 
-    def _params(self, node: Any, inner: Any, around: _Around) -> dict[str, Any]:
-        """A node's own params and those that its flows hand down, without what its interface has by default."""
-        params = {**node.params, **around.params}
-        defaults = interface_of(type(inner)).defaults()
-        return {key: value for key, value in params.items() if key not in defaults or defaults[key] != value}
+    def _tries_of(self, node: Any, id_: str) -> dict[str, Any]:
+        """The further tries that a node makes by itself."""
+        tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
+        if tries < 1:
+            self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
+        return {"retries": tries - 1, **({"wait": wait} if wait else {})} if tries > 1 else {}
 
-    def _type_of(self, node: Any) -> str:
-        """The node's name where it is one that pflow finds, else its class's name."""
-        if _is(node, _PROGRAM, "Program"):
-            return str(node.name)
-        kind = type(node)
-        name = kind.__name__
-        found = find_kind(name)
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        if found is None:
-            where = f"{_kebab(name).replace('-', '_')}.py in a directory on PFLOW_NODES"
-            self.flow.warnings.append(f"no node is called '{name}': put the class into {where}")
-            return name
-        if file is not None and os.path.realpath(file) != os.path.realpath(found.file):
-            self.flow.warnings.append(f"'{name}' of '{file}' becomes the node {found.name} of '{found.file}'")
-        return found.name
-
-
-def _is(value: Any, module: str, name: str) -> bool:
-    """Whether something was made by the code that exported Python carries, in whichever copy of it."""
-    return type(value).__module__ == module and type(value).__name__ == name
-
-
-def _check(flow: Any, around: _Around | None) -> None:
-    """Refuse a flow that does more than to walk from node to node."""
-    name = type(flow).__name__
-    if flow.start_node is None:
-        raise PflowError(f"cannot import {name}: it has no start node", exit=BAD_DATA)
-    while around is not None:
-        if around.flow is flow:
-            raise PflowError(f"cannot import {name}: it stands inside itself", exit=BAD_DATA)
-        around = around.outer
-    if why := _more_than_a_walk(flow):
-        raise PflowError(f"cannot import {name}: {why}", hint="put that into a node", exit=BAD_DATA)
+    def _type_of(self, node: type) -> str:
+        """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
+        module = node.__module__
+        stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
+        name = stem.replace("_", "-") or _kebab(node.__name__)
+        found = find_kind(name) or find_kind(node.__name__)
+        file = getattr(sys.modules.get(module), "__file__", None) or ""
+        is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
+        if found is not None and (is_found or not self.is_run_here):
+            name = found.name
+        if self.is_run_here:
+            while self.classes.setdefault(name, node) is not node:
+                name = numbered(name, set(self.classes))
+            if not module.startswith("pflow.nodes."):
+                add_class(name, node)
+        elif found is None:
+            where = f"{name.replace('-', '_')}.py in a directory on PFLOW_NODES"
+            self.warnings.append(f"no node is called '{node.__name__}': put the class into {where}")
+        elif not is_found:
+            self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")
+        return name
 
 
-def _more_than_a_walk(flow: Any) -> str:
-    """What a flow's class does besides walking; "" where that is nothing."""
-    if isinstance(flow, pocketflow.BatchFlow):
-        return "it runs its nodes once for each of a batch"
-    for base in type(flow).__mro__:
-        own = [each for each in ("prep", "post", "prep_async", "post_async") if each in vars(base)]
-        if own and base.__module__ != "pocketflow":
-            return f"it has a {own[0]} of its own"
-    return ""
+def _set_on(node: Any) -> dict[str, Any]:
+    """The params of a node that are not its defaults; a class or a name has none."""
+    if isinstance(node, str | type):
+        return {}
+    defaults = interface_of(type(node)).defaults()
+    return {key: value for key, value in node.params.items() if key not in defaults or defaults[key] != value}
 
 
-def _plain(id: str, values: Mapping[str, Any], node: Any) -> dict[str, Any]:
-    """Values as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
-    interface = interface_of(type(node))
-    items = {**interface.params, **interface.reads}
+def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
+    """Params as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
+    items = {} if isinstance(kind, str) else interface_of(kind).params
     found = {}
-    for key, value in values.items():
-        if isinstance(value, TemplateSource):
-            found[key] = value.written
-            continue
-        try:
-            plain = decode(encode(value))
-        except PflowError as error:
-            raise error.within(f"cannot import '{id}' with its '{key}'") from None
+    for key, value in params.items():
+        plain = _json(id_, key, value)
         found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
     return found
 
 
-def _take_step(step: Step, written: Any) -> None:
-    """What a step of exported Python says itself. What the wiring finds again by name is left out."""
-    step.params = _plain(step.id, written.params, written.node)
-    step.inputs = _plain(step.id, written.inputs, written.node)
-    mappings = {key: each for key, each in written.input_mappings.items() if key not in written.optional}
-    step.input_mappings = {key: _mapping(each) for key, each in mappings.items()}
-    step.output_mappings = dict(written.output_mappings)
-    step.retries, step.wait, step.max_visits = written.retries, written.wait, written.max_visits
-    if written.batch is not None:
-        over = [write_path(path) for path in written.batch.over.paths]
-        step.batch = Batch(over[0], written.batch.item, None, written.batch.on_error)
+def _json(id_: str, key: str, value: Any) -> Any:
+    """A value as JSON holds it. Raises PflowError (65) where it cannot."""
+    try:
+        return decode(encode(value))
+    except PflowError as error:
+        raise error.within(f"cannot use '{id_}' with its '{key}'") from None
 
 
-def _mapping(source: Any) -> Any:
-    return TEMPLATE + source.written if isinstance(source, TemplateSource) else source
-
-
-def _take_ends(flow: Flow, root: Any) -> None:
-    """What a flow of exported Python starts with and gives."""
-    if not _is(root, _FLOW, "Flow"):
-        return
-    flow.max_visits = root.max_visits
-    flow.outputs = {name: _path(source) for name, source in root.outputs.items()}
-    for name, given in root.declared.items():
-        flow.inputs[name] = Input(
-            name, type=str(given.type), description=given.doc, required=given.required, pipe=given.pipe,
-            default=given.default, has_default=given.has_default,
-        )  # fmt: skip
-
-
-def _path(source: Source) -> str:
-    return TEMPLATE + source.written if isinstance(source, TemplateSource) else write_path(source.paths[0])
+def _check(flow: Any, around: _Around | None) -> None:
+    """Raise PflowError (65) for a flow that does more than to walk from node to node."""
+    why, hint = "", ""
+    for base in type(flow).__mro__:
+        own = [each for each in ("prep", "post", "prep_async", "post_async") if each in vars(base)]
+        if own and base.__module__ != "pocketflow":
+            why, hint = f"it has a {own[0]} of its own", "put that into a node"
+    if isinstance(flow, pocketflow.BatchFlow):
+        why, hint = "it runs its nodes once for each of a batch", "put that into a node"
+    if flow.start_node is None:
+        why, hint = "it has no start node", ""
+    while around is not None and not why:
+        why = "it stands inside itself" if around.flow is flow else ""
+        around = around.outer
+    if why:
+        raise PflowError(f"cannot use {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
 
 
 def _kebab(name: str) -> str:
     """`YTTranscript` as `yt-transcript`."""
-    return "".join(_hyphened(name)).strip("-").lower()
-
-
-def _hyphened(name: str) -> Iterator[str]:
-    for at, sign in enumerate(name):
-        before, after = name[at - 1 : at], name[at + 1 : at + 2]
-        if (
-            sign.isupper()
-            and before
-            and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
-        ):
-            yield "-"
-        yield "-" if sign == "_" else sign
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return parted.replace("_", "-").strip("-").lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 
 TYPE_CHECKING = False
@@ -29,12 +30,14 @@ class Loaded:
         return self.flow
 
 
-def load_file(file: str) -> Loaded:
-    """The flow in a file, JSON or pipe syntax.
+def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
+    """The flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
 
     Raises PflowError: 66 where there is none or it is empty, 77 where it may not be read, 65 where it does not parse.
     """
-    return load_text(read_text(file, f"the flow '{file}'"), file, os.path.dirname(file) or ".")
+    return load_text(
+        read_text(file, f"the flow '{file}'"), file, (catalog or Catalog()).at(os.path.dirname(file) or ".")
+    )
 
 
 def read_text(file: str | int, what: str) -> str:
@@ -49,8 +52,8 @@ def read_text(file: str | int, what: str) -> str:
         raise PflowError(f"cannot read {what}: {why}", exit=exit_code(error)) from None
 
 
-def load_text(text: str, name: str, directory: str = ".") -> Loaded:
-    """The flow in a text, JSON or pipe syntax. `name` is for errors, `directory` where its subflows' paths begin.
+def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
+    """The flow in a text, JSON or pipe syntax. `name` is for errors; without a `catalog` its steps are nodes only.
 
     Raises PflowError (65) with line and column where JSON does not parse; 66 where there is nothing.
     """
@@ -59,12 +62,10 @@ def load_text(text: str, name: str, directory: str = ".") -> Loaded:
     if _is_json(text, name):
         from pflow.flow.jsonfile import parse_json
 
-        return load_document(parse_json(text, name), name, directory)
+        return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe import parse_pipe
 
-    flow = parse_pipe([text], directory=directory)
-    flow.directory = directory
-    return Loaded(flow, [])
+    return Loaded(parse_pipe([text], catalog), [])
 
 
 def _is_json(text: str, name: str) -> bool:
@@ -72,7 +73,7 @@ def _is_json(text: str, name: str) -> bool:
     return name.endswith(".json") or text.lstrip()[0] in '{["\ufeff'
 
 
-def load_document(document: Any, name: str, directory: str = ".") -> Loaded:
+def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:
     """The flow in what JSON was read as. Raises PflowError (65) where that is no object."""
     if not isinstance(document, dict):
         from pflow.paths import kind_of
@@ -84,5 +85,5 @@ def load_document(document: Any, name: str, directory: str = ".") -> Loaded:
 
     document, findings = check_shape(document)
     flow = build_flow(document)
-    flow.directory = directory
+    flow.catalog = catalog or flow.catalog
     return Loaded(flow, findings)

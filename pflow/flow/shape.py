@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.jsontext import text_of
 from pflow.paths import look_up
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

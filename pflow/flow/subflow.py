@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow.catalog.kinds import FLOW, Kind
-from pflow.catalog.registry import data_directory
-from pflow.catalog.source import plain
+from pflow.catalog.flows import flow_file, is_flow_type
+from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.wired import Write
 from pflow.interface import Interface, Item
@@ -22,104 +21,82 @@ if TYPE_CHECKING:
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
 
-SUFFIX = ".pflow.json"
-"""What the name of a saved flow's file ends in."""
 
-_being_loaded: list[str] = []
-_plans: dict[str, WiredFlow] = {}
-_where = {"paths": True}
-"""Whether a path names a flow."""
+class FlowCatalog(Catalog):
+    """Finds nodes, saved flows (`flow:NAME`) and flows' files, each of which is loaded once, when it is asked for.
+
+    `loading` are the files of the flows that are being loaded around this one.
+    """
+
+    opens_files = True
+    """Whether a path names a flow. Where a stranger's text is read it does in saved flows only."""
+
+    def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
+        super().__init__(directory)
+        self.loading = loading
+        self.kinds: dict[tuple[str, str], FlowKind] = {}
+
+    def at(self, directory: str) -> FlowCatalog:
+        return self._within(directory, self.loading)
+
+    def _within(self, directory: str, loading: tuple[str, ...]) -> FlowCatalog:
+        catalog = FlowCatalog(directory, loading)
+        catalog.kinds = self.kinds
+        return catalog
+
+    def find(self, type: str) -> Kind | None:
+        if not is_flow_type(type):
+            return find_kind(type)
+        may_be_file = self.opens_files or bool(self.loading)
+        file = flow_file(type, self.directory) if type.startswith("flow:") or may_be_file else None
+        if file is None:
+            return None
+        if file in self.loading:
+            return FlowKind(type, file, self)
+        if (type, file) not in self.kinds:
+            self.kinds[type, file] = FlowKind(type, file, self)
+        return self.kinds[type, file]
+
+    def load(self, file: str) -> WiredFlow:
+        """The flow in a file, wired. Raises PflowError (65) where it holds no flow, or one that holds itself."""
+        from pflow.flow.load import load_file
+        from pflow.flow.wiring import wire
+
+        if file in self.loading:
+            way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
+            raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
+        inner = self._within(os.path.dirname(file), (*self.loading, file))
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(inner.loading)))
+        flow = wire(load_file(file, inner).usable())
+        for wired in flow.steps.values():
+            if wired.fault:
+                raise PflowError(f"cannot load the flow '{file}': {wired.id}: {wired.fault}", exit=BAD_DATA)
+        return flow
 
 
 class FlowKind(Kind):
     """A flow in a file, as a kind of node. `plan` is loaded and wired when it is asked for."""
 
+    def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
+        super().__init__(type, FLOW, file)
+        self._catalog = catalog
+        self._plan: WiredFlow | None = None
+
     @property
     def plan(self) -> WiredFlow:
         """Raises PflowError (65) where the file holds no flow, or one that holds itself."""
-        if self.file not in _plans:
-            _plans[self.file] = _load(self.file)
-        return _plans[self.file]
+        if self._plan is None:
+            self._plan = self._catalog.load(self.file)
+        return self._plan
 
     def _read_interface(self) -> Interface:
         return interface_of_plan(self.plan)
 
+    def flags(self) -> dict[str, str]:
+        return {name: given.flag for name, given in self.plan.inputs.items()}
+
     def node_class(self) -> Any:
         raise PflowError(f"cannot use the flow '{self.file}' as a class", exit=BAD_DATA)
-
-
-def forget_plans() -> None:
-    """Load every flow anew when it is asked for: files may have changed."""
-    _plans.clear()
-
-
-def take_no_paths() -> None:
-    """From now on a path names no flow, but in a saved one: what this process reads is a stranger's text."""
-    _where["paths"] = False
-
-
-def find_flow(type: str, directory: str) -> FlowKind | None:
-    """The flow that a step's type names: a saved one, `flow:NAME`, or a file, from `directory` where it is relative."""
-    if type.startswith("flow:"):
-        file = saved_flow(type.removeprefix("flow:"))
-    elif not _where["paths"] and not _being_loaded:
-        return None
-    else:
-        file = os.path.normpath(os.path.join(directory, type))
-    return FlowKind(type, FLOW, os.path.abspath(file)) if file and os.path.isfile(file) else None
-
-
-def saved_flow(name: str) -> str | None:
-    """The file of a saved flow; None where there is none of that name. Case, `-` and `_` make no other name."""
-    folder = data_directory("flows")
-    if folder is None or "/" in name or not name or name.startswith("."):
-        return None
-    file = os.path.join(folder, name + SUFFIX)
-    if os.path.isfile(file):
-        return file
-    wanted = plain(name)
-    near = next((each for each in saved_flows() if plain(each) == wanted), None) if wanted else None
-    return os.path.join(folder, near + SUFFIX) if near is not None else None
-
-
-def saved_flows() -> list[str]:
-    """The names of all saved flows."""
-    try:
-        with os.scandir(data_directory("flows") or "/dev/null") as files:
-            return sorted(flow_name(file.name) for file in files if flow_name(file.name) and _is_file(file))
-    except OSError:
-        return []
-
-
-def flow_name(file: str) -> str:
-    """The name of the saved flow whose file is called so; empty where no flow's file is."""
-    return file.removesuffix(SUFFIX) if file.endswith(SUFFIX) and not file.startswith(".") else ""
-
-
-def _is_file(file: os.DirEntry[str]) -> bool:
-    try:
-        return file.is_file()
-    except OSError:  # a link to itself
-        return False
-
-
-def _load(file: str) -> WiredFlow:
-    from pflow.flow.load import load_file
-    from pflow.flow.wiring import wire
-
-    if file in _being_loaded:
-        way = " → ".join(os.path.basename(each) for each in [*_being_loaded[_being_loaded.index(file) :], file])
-        raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
-    _being_loaded.append(file)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(_being_loaded)))
-    try:
-        plan = wire(load_file(file).usable())
-    finally:
-        _being_loaded.pop()
-    for wired in plan.steps.values():
-        if wired.fault:
-            raise PflowError(f"cannot load the flow '{file}': {wired.id}: {wired.fault}", exit=BAD_DATA)
-    return plan
 
 
 def interface_of_plan(plan: WiredFlow) -> Interface:

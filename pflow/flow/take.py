@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.kinds import find_kind
 from pflow.errors import MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.load import Loaded, load_file, load_text, read_text
+from pflow.flow.subflow import FlowCatalog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +26,12 @@ def take_flow(words: Sequence[str]) -> Loaded:
         raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
     if len(words) == 1 and word == "-":
-        return load_text(read_text(0, "the flow on stdin"), "stdin")
+        return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
     if len(words) == 1 and (file := find_file(word)):
-        return load_file(file)
+        return load_file(file, FlowCatalog())
     if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
-    return Loaded(parse_pipe(words), [])
+    return Loaded(parse_pipe(words, FlowCatalog()), [])
 
 
 def find_file(word: str) -> str | None:
@@ -37,8 +39,6 @@ def find_file(word: str) -> str | None:
 
     A name is never a file that happens to lie here: of a node's or saved flow's name, `./NAME` is the file.
     """
-    from pflow.flow.subflow import saved_flow
-
     if word.startswith("flow:") and not set(word) & set(" \t\n"):
         file = saved_flow(word.removeprefix("flow:"))
         if file is None:
@@ -54,8 +54,6 @@ def find_file(word: str) -> str | None:
 def no_saved_flow(name: str) -> PflowError:
     """The error (127), with the nearest names."""
     import difflib
-
-    from pflow.flow.subflow import saved_flows
 
     near = difflib.get_close_matches(name, saved_flows(), 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow list lists them"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
-from pflow.templates import is_reference
+from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
 TYPE_CHECKING = False

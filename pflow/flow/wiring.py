@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
-from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
@@ -20,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
     from pflow.flow.written import Part
     from pflow.interface import Item
@@ -36,7 +36,7 @@ class _Wiring:
         self.flow = flow
         self.plan = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
         for number, step in enumerate(flow.steps, 1):
-            self.plan.steps[step.id] = _wired(step, number, flow.directory)
+            self.plan.steps[step.id] = _wired(step, number, flow.catalog)
         self.parts = {id: list(parts_of_step(wired)) for id, wired in self.plan.steps.items()}
         self._set_targets()
         self.reaching = Reaching(self.plan)
@@ -207,9 +207,9 @@ class _Wiring:
             self.plan.inputs[read.name].pipe = True
 
 
-def _wired(step: Step, number: int, directory: str) -> WiredStep:
+def _wired(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
-        kind = find_kind(step.type, directory)
+        kind = catalog.find(step.type)
         return WiredStep(step, number, kind, kind.interface if kind else Interface())
     except PflowError as error:
         wired = WiredStep(step, number, None, Interface())

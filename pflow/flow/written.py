@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.paths import parse_path
-from pflow.templates import references
+from pflow.templates import TEMPLATE, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

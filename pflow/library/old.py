@@ -1,20 +1,26 @@
-"""Older versions of saved flows: what each was before it was replaced or removed, the last few of a name.
+"""Older versions of saved flows: what each was before it was replaced or removed, the last ten of a name.
 
-They lie in `old/` beside the flows, as NAME.N.pflow.json, the highest N the last. Nothing finds them as flows.
+They lie in `old/` beside the flows as NAME.N.pflow.json, where the highest N is the last. No flow is found there.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
+from pathlib import Path
 
+from pflow.atomic import replace
+from pflow.catalog.flows import SUFFIX
 from pflow.catalog.registry import data_directory
 from pflow.catalog.source import plain
-from pflow.flow.subflow import SUFFIX, flow_name
-from pflow.library.held import make_folder
-from pflow.library.names import library_folder
+from pflow.library.lock import make_folder
+from pflow.library.saved import library_folder
 
 MOST = 10
-"""How many are kept of a name."""
+"""How many versions of a name are kept."""
+
+_FILE = re.compile(rf"(?P<name>[^.].*)\.(?P<number>[0-9]{{1,9}}){re.escape(SUFFIX)}")
 
 
 def olds_of(name: str) -> list[str]:
@@ -25,65 +31,43 @@ def olds_of(name: str) -> list[str]:
         files = os.listdir(folder) if library else []
     except OSError:
         return []
-    numbered = [(_number(file), file) for file in files if _is_of(file, name)]
-    return [os.path.join(folder, file) for _, file in sorted(numbered)]
+    matches = [match for match in map(_FILE.fullmatch, files) if match and plain(match["name"]) == plain(name)]
+    return [os.path.join(folder, match[0]) for match in sorted(matches, key=lambda match: int(match["number"]))]
 
 
 def copy_old(name: str, data: bytes) -> str:
-    """Keep what a flow is, and give the file; the last one's where that is the same. Raises OSError."""
-    from pflow.atomic import replace
-
+    """Keep a flow's content, and return the file: the last version's where that is the same. Raises OSError."""
     before = olds_of(name)
-    if before and _holds(before[-1], data):
-        return before[-1]
+    with suppress(OSError):
+        if before and Path(before[-1]).read_bytes() == data:
+            return before[-1]
     file = _next(name, before)
     replace(file, data, mode=0o600, overwrite=False)
-    _forget(before)
+    _drop_oldest(before)
     return file
 
 
 def move_old(name: str, file: str) -> str:
-    """Make a flow's file its last older version, and give that file. Raises OSError."""
-    if os.path.islink(file):  # what it links to is somebody's
-        with open(file, "rb") as opened:
-            kept = copy_old(name, opened.read())
+    """Make a flow's file its last older version, and return the new file. Raises OSError."""
+    if os.path.islink(file):  # what it links to belongs to its user
+        kept = copy_old(name, Path(file).read_bytes())
         os.unlink(file)
         return kept
     before = olds_of(name)
     kept = _next(name, before)
     os.rename(file, kept)
-    _forget(before)
+    _drop_oldest(before)
     return kept
 
 
 def _next(name: str, before: list[str]) -> str:
     folder = os.path.join(library_folder(), "old")
     make_folder(folder)
-    number = _number(os.path.basename(before[-1])) + 1 if before else 1
-    return os.path.join(folder, f"{name}.{number}{SUFFIX}")
+    last = _FILE.fullmatch(os.path.basename(before[-1])) if before else None
+    return os.path.join(folder, f"{name}.{int(last['number']) + 1 if last else 1}{SUFFIX}")
 
 
-def _forget(before: list[str]) -> None:
-    """Remove the oldest of those that were there before one more came."""
+def _drop_oldest(before: list[str]) -> None:
     for file in before[: max(len(before) + 1 - MOST, 0)]:
-        try:
+        with suppress(OSError):
             os.unlink(file)
-        except OSError:
-            continue
-
-
-def _is_of(file: str, name: str) -> bool:
-    return plain(flow_name(file).rpartition(".")[0]) == plain(name) and _number(file) > 0
-
-
-def _number(file: str) -> int:
-    number = flow_name(file).rpartition(".")[2]
-    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
-
-
-def _holds(file: str, data: bytes) -> bool:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read() == data
-    except OSError:
-        return False

@@ -1,45 +1,40 @@
-"""A flow as it is saved: one that is the same wherever it is started, with no secret in it."""
+"""A flow as it is saved: independent of the directory it came from, and without secrets."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from copy import copy
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE
+from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind
-from pflow.library.names import saved_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pflow.flow.flow import Flow, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wiring import wire
+from pflow.library.saved import saved_name
+from pflow.templates import TEMPLATE, references
 
 
 def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
-    """The flow under its new name, the files of its subflows named in full; and what its user has to know of that.
+    """The flow under its new name, with absolute paths to its subflows, and notes for its user.
 
-    `file` is where it will be. Raises PflowError (65) for a secret in it, and where it would hold itself.
+    `file` is where it will be. Raises PflowError (65) for a secret in it, and where it would contain itself.
     """
-    from pflow.flow.wiring import wire
-
-    plan = wire(flow)
+    wired = wire(flow)
     act = f"cannot save '{name}'"
-    for place, remedy in _secrets(plan):
+    for place, remedy in _secrets(wired):
         raise PflowError(f"{act}: {place} is a secret and stands in the flow", hint=remedy, exit=BAD_DATA)
-    if os.path.realpath(file) in map(os.path.realpath, _files_in(plan)):
-        raise PflowError(f"{act}: it would hold itself", hint="choose another name", exit=BAD_DATA)
+    if os.path.realpath(file) in map(os.path.realpath, _subflow_files(wired)):
+        raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)
     saved.name = name
-    saved.steps = [_placed(step, flow.directory) for step in flow.steps]
-    return saved, [_word(step) for step in saved.steps if os.path.isabs(step.type)]
+    saved.steps = [_with_absolute_type(step, flow.directory) for step in flow.steps]
+    return saved, [_note(step) for step in saved.steps if os.path.isabs(step.type)]
 
 
-def _placed(step: Step, directory: str) -> Step:
-    """A step whose type does not depend on where its flow lies: of a saved flow its name, of another file its path."""
+def _with_absolute_type(step: Step, directory: str) -> Step:
+    """The step; where its type is a path, that becomes `flow:NAME` for a saved flow, else absolute."""
     if not is_flow_type(step.type) or step.type.startswith("flow:"):
         return step
     placed = copy(step)
@@ -48,40 +43,39 @@ def _placed(step: Step, directory: str) -> Step:
     return placed
 
 
-def _word(step: Step) -> str:
+def _note(step: Step) -> str:
     return f"'{step.id}' runs the flow in '{step.type}': save that too, as flow:NAME, if it may move"
 
 
-def _files_in(plan: WiredFlow) -> set[str]:
+def _subflow_files(flow: WiredFlow) -> set[str]:
     """The files of all flows within a flow."""
-    found: set[str] = set()
-    todo = [plan]
+    files: set[str] = set()
+    todo = [flow]
     while todo:
-        for wired in todo.pop().steps.values():
-            if isinstance(wired.kind, FlowKind) and wired.kind.file not in found:
-                found.add(wired.kind.file)
-                todo.append(wired.kind.plan)
-    return found
+        for step in todo.pop().steps.values():
+            if isinstance(step.kind, FlowKind) and step.kind.file not in files:
+                files.add(step.kind.file)
+                todo.append(step.kind.plan)
+    return files
 
 
-def _secrets(plan: WiredFlow) -> Iterator[tuple[str, str]]:
-    """Each place in the flow where a secret stands, and what to do: beside what PF13 finds."""
-    for name, given in plan.flow.inputs.items():
-        needed = plan.inputs.get(name)
-        if given.default is not None and needed is not None and needed.secret:
+def _secrets(flow: WiredFlow) -> Iterator[tuple[str, str]]:
+    """Each place where a secret stands in the flow, and the remedy; PF13 finds others."""
+    for name, declared in flow.flow.inputs.items():
+        used = flow.inputs.get(name)
+        if declared.default is not None and used is not None and used.secret:
             yield f"the default of the input '{name}'", "take it out: the store gives it, when it runs"
-    for wired in plan.steps.values():
-        yield from _secrets_of_step(wired)
+    for step in flow.steps.values():
+        yield from _secrets_of_step(step)
 
 
 def _secrets_of_step(wired: WiredStep) -> Iterator[tuple[str, str]]:
-    from pflow.templates import references
-
     step, items = wired.step, {**wired.interface.params, **wired.interface.reads}
+    mappings = step.input_mappings.items()
     texts = {
-        key: source.removeprefix(TEMPLATE)
-        for key, source in step.input_mappings.items()
-        if isinstance(source, str) and source.startswith(TEMPLATE)
+        key: text.removeprefix(TEMPLATE)
+        for key, text in mappings
+        if isinstance(text, str) and text.startswith(TEMPLATE)
     }
     for key, written in {**step.params, **step.inputs, **texts}.items():
         item = items.get(key)

@@ -146,6 +146,6 @@ def _relay(said: deque[str]) -> Callable[[bytes], Awaitable[None]]:
 def _hand_on_trace(line: bytes) -> None:
     """The trace that PFLOW_TRACE asked the server for: its children write theirs to us."""
     if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-        from pflow.stage.events import write_lines
+        from pflow.stage.trace import write_lines
 
         write_lines("pflow mcp serve", line + b"\n")

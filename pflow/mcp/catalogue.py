@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.discovery import own_places
-from pflow.catalog.kinds import Kind, find_kind, forget_kinds, list_kinds
+from pflow.catalog.flows import saved_flows
+from pflow.catalog.kinds import Kind, forget_kinds, list_kinds
 from pflow.catalog.registry import data_directory
 from pflow.catalog.source import in_words
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.flow.subflow import saved_flows
+from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.names import tool_name
 from pflow.mcp.offered import Offered, offer
 
@@ -107,8 +108,9 @@ class Catalogue:
 
 def _kinds() -> Iterator[Kind]:
     yield from list_kinds()
+    catalog = FlowCatalog()
     for name in saved_flows():
-        kind = find_kind(f"flow:{name}")
+        kind = catalog.find(f"flow:{name}")
         if kind is not None:
             yield kind
 
@@ -121,7 +123,7 @@ def _label(name: str) -> str:
         raise PflowError(
             f"cannot offer '{name}': it is a path", hint="the name of a node or saved flow", exit=NOT_FOUND
         )
-    return find(name).name
+    return find(name, FlowCatalog()).name
 
 
 def mark_of_files() -> Mark:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.catalog.kinds import is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def check(flow: Any) -> dict[str, Any]:
     """What is wrong with a flow: its IR, or a text that is IR or pipe syntax. Nothing is run, imported or opened.
 
-    A step that is a file of a flow is no step here (`take_no_paths`): it is found as a type that does not exist.
+    A step that is a path to a flow is found as a type that does not exist (`FlowCatalog.opens_files`).
     """
     from pflow.flow.findings import SHAPE
     from pflow.flow.findings import Finding as Found
@@ -39,9 +39,11 @@ def take(flow: Any) -> tuple[Flow, list[Finding]]:
     from pflow.flow.findings import Finding as Found
     from pflow.flow.load import load_document, load_text
     from pflow.flow.rules import check as check_rules
+    from pflow.flow.subflow import FlowCatalog
     from pflow.flow.wiring import wire
 
-    loaded = load_text(flow, "the flow") if isinstance(flow, str) else load_document(flow, "the flow")
+    catalog = FlowCatalog()
+    loaded = load_text(flow, "the flow", catalog) if isinstance(flow, str) else load_document(flow, "the flow", catalog)
     doubts = [Found("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
     found = check_rules(wire(loaded.flow), loaded.findings)
     return loaded.flow, [*doubts, *(_about_files(loaded.flow, each) for each in found)]

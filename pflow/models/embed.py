@@ -1,16 +1,14 @@
-"""Texts as vectors, by the embedding model that is configured for the llm library."""
+"""Texts as vectors, by the embedding model that is configured for llm, which is imported when one is asked."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
 
@@ -53,12 +51,12 @@ def embed(name: str, texts: Sequence[str], done: Callable[[list[list[float]]], N
 
 
 def _model(name: str) -> Any:
-    from pflow.models.choose import import_llm
+    import llm
+
     from pflow.models.errors import one_line
 
-    llm = import_llm()
     try:
-        return llm.get_embedding_model(name)
+        return llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
     except llm.UnknownModelError:
         raise PflowError(
             f"cannot find the embedding model '{name}'",
@@ -72,8 +70,6 @@ def _model(name: str) -> Any:
 
 def _in_time(model: Any, texts: Sequence[str]) -> list[Any]:
     """What the model answers. A request that takes too long is left alone: it ends with this process."""
-    import threading
-
     from pflow.models.errors import explain
 
     answers: list[list[Any]] = []

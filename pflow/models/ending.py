@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy
 from operator import attrgetter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+from typing import Any
 
 COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from llm import Model, NeedsKeyException
+
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from llm import Model
 
 LONGEST = 300
 """Characters of a provider's own words that are shown."""
@@ -48,8 +48,6 @@ _HINTS = {
 
 def explain(error: Exception, model: Model) -> PflowError:
     """The PflowError for what asking `model` raised."""
-    from llm import NeedsKeyException
-
     if isinstance(error, PflowError):
         return error
     if isinstance(error, NeedsKeyException):
@@ -115,7 +113,7 @@ def _words(error: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
@@ -133,12 +131,12 @@ def _secrets(model: Any) -> list[str]:
     except Exception:
         key = None
     headers = getattr(model, "headers", None)
-    values = [key, *(headers.values() if isinstance(headers, dict) else ())]
+    values = list(headers.values()) if isinstance(headers, dict) else []
     before, at, _ = str(getattr(model, "api_base", None) or "").partition("@")
     if at:
         values.append(before.partition("//")[2])
-    found = {word for value in values if value for word in (str(value), *str(value).split()) if len(word) >= 6}
-    return sorted(found, key=len, reverse=True)
+    found = {word for value in values if value for word in (str(value), *str(value).split()) if len(word) >= 4}
+    return sorted({*found, str(key)} if key else found, key=len, reverse=True)
 
 
 def _retry_after(error: Any) -> float | None:
@@ -155,9 +153,6 @@ def _retry_after(error: Any) -> float | None:
 
 
 def _seconds_until(date: str) -> float:
-    import time
-    from email.utils import parsedate_to_datetime
-
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
     except ValueError:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import (
+    Draft202012Validator,
+    SchemaError,  # type: ignore[import-untyped,unused-ignore]
+)
+from jsonschema.exceptions import best_match
+from jsonschema.validators import validator_for
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import EMPTY_REGISTRY
+
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import encode
+from pflow.models.errors import one_line
 from pflow.scanner import WHITESPACE, scan
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
@@ -30,8 +39,6 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str, name: str) -> Any:
-    import json
-
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -43,8 +50,6 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:
-    from jsonschema import SchemaError  # type: ignore[import-untyped,unused-ignore]
-
     if not isinstance(schema, dict):
         raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
     try:
@@ -70,9 +75,6 @@ def _check_ends(schema: dict[str, Any], name: str) -> None:
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
     """Each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import EMPTY_REGISTRY
-
     # With a registry of its own the validator fetches no $ref from the network.
     validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
     try:
@@ -82,15 +84,10 @@ def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 
 def _validator_class(schema: dict[str, Any]) -> Any:
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
-
     return validator_for(schema, default=Draft202012Validator)
 
 
 def _misfit(error: Any) -> str:
-    from pflow.models.errors import one_line
-
     return one_line(f"{error.json_path}: {error.message}")
 
 
@@ -107,8 +104,6 @@ def ask_for(prompt: str, schema: dict[str, Any]) -> str:
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """The value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
-    from jsonschema.exceptions import best_match
-
     value = _value(text, model_id)
     try:
         wrong = best_match(_misfits(schema, value))
@@ -140,8 +135,6 @@ def _without_fence(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    from pflow.models.errors import one_line
-
     return f"'{one_line(text[:60])}'" if text else "nothing"
 
 

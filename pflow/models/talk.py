@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import Any
+
+import llm
+from llm import Message, Model, Response
 
 from pflow.errors import TIMED_OUT, TRY_AGAIN, PflowError
 from pflow.models.ask import check_ending, parts_of
 from pflow.models.choose import has_key
 from pflow.models.ending import LIMIT, watch
 from pflow.models.errors import explain, no_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from llm import Message, Model, Response
 
 LONGEST = 1 << 20
 """Characters of an answer that are read; then the request ends."""
@@ -127,8 +125,6 @@ def _is_over(ends_at: float | None) -> bool:
 
 
 def _message(role: str, text: str) -> Message:
-    import llm
-
     made: Message = {"system": llm.system, "user": llm.user, "assistant": llm.assistant}[role](text)
     return made
 

@@ -9,16 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, list_kinds
+from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import lines
 from pflow.errors import PflowError
 from pflow.explain.account import MASK
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.interface import UNDECLARED, Interface, Item
 from pflow.jsontext import text_of
-from pflow.library.library import Saved, list_saved
 from pflow.library.nearest import About, nearest
-from pflow.models.capable import is_small
+from pflow.library.saved import Saved, list_saved
+from pflow.models.choose import is_small
 from pflow.plan.limits import PERSONS
 from pflow.plan.secrets import hide_secrets, is_secret_name
 from pflow.terminal.columns import clean
@@ -93,7 +94,7 @@ def _say_once(text: str) -> None:
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
     """The same error; its hint and `details` name the nearest saved flows and nodes."""
     flows = _near(sentence, [(each.name, each.description) for each in saved_flows() if each.name.isprintable()])
-    there = [line for line in lines() if line.is_there and line.origin != FLOW]
+    there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
     nodes = _near(sentence, [(line.name, f"{line.summary} {line.words}") for line in there])
     error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
     named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
@@ -121,9 +122,10 @@ def _about(sentence: str, saved: list[Saved]) -> list[Saved]:
 
 
 def _flows(saved: Iterable[Saved]) -> Iterable[_Block]:
+    catalog = FlowCatalog()
     for each in saved:
         try:
-            kind = find_kind(f"flow:{each.name}")
+            kind = catalog.find(f"flow:{each.name}")
             if kind is not None:
                 yield _Block(f"flow:{each.name}", interface_text(f"flow:{each.name}", kind.interface))
         except (PflowError, OSError, ValueError, RecursionError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
 from pflow.flow.findings import Finding
-from pflow.models.capable import is_small
+from pflow.models.choose import is_small
 from pflow.models.talk import OutOfTime, Said, Talk
 from pflow.plan.answer import refusal
 from pflow.plan.secrets import refuse_secrets

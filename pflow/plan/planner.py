@@ -12,9 +12,10 @@ from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.models.capable import NoCapableModel, choose_capable
+from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import Blocks, add_nearest, building_blocks, room_for
@@ -168,7 +169,7 @@ def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Fi
 
 
 def _judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
-    loaded = load_document(document, "the plan")
+    loaded = load_document(document, "the plan", FlowCatalog())
     flow = loaded.flow
     if found := check_document(flow):
         return None, [*loaded.findings, *found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import errors
+from pflow.binding.places import has
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import meet, parse_path
@@ -54,7 +55,7 @@ def _carry(document: Document, places: list[Path]) -> None:
         place = parse_path(carries)
     except ValueError:
         return
-    if any(meet(place, other) for other in places) and document.has(place):
+    if any(meet(place, other) for other in places) and has(document, place):
         document.header["last"] = carries
 
 

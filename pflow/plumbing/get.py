@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import errors
+from pflow.binding.places import find, has
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.paths import meet, parse_path, write_path
@@ -77,13 +78,13 @@ def _carried(document: Document) -> Path:
 
 
 def _value(document: Document, path: Path) -> Any:
-    return document.look_up(path) if document.has(path) else None
+    return find(document, path) if has(document, path) else None
 
 
 def _check_there(document: Document, path: Path) -> None:
     """Null is a value; what is missing is not."""
     try:
-        document.look_up(path)
+        find(document, path)
     except PflowError as error:
         error = error.within(f"cannot get '{write_path(path)}'")
         error.hint = "-e tests for it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.view import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.values import Values
+    from pflow.binding.resolve import Binding
     from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
     from pflow.run.workers import Take
@@ -35,8 +36,8 @@ class BatchStep(StepNode):
     index, item, exit and message of each.
     """
 
-    def __init__(self, wired: WiredStep, node: Any, values: Values, context: Context) -> None:
-        super().__init__(wired, node, values, context)
+    def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
+        super().__init__(wired, node, binding, context)
         assert wired.step.batch is not None
         assert wired.over is not None
         self.batch = wired.step.batch
@@ -96,8 +97,9 @@ class BatchStep(StepNode):
         """Run the node on a view of the store in which the item has its name."""
         work = Work()
         try:
-            store = self.run_once({**shared, self.batch.item: item}, work)
-            return {key: storable(key, value) for key, value in store.written.items()}, work.reads, None
+            changes, _ = self.run_once({**shared, self.batch.item: item}, work)
+            written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
+            return written, work.reads, None
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -109,9 +111,9 @@ class BatchStep(StepNode):
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store; not those that are made of the item."""
-        finders = [finder for finder in self.values.finders if finder.key in self.values.stored]
+        finders = [finder for finder in self.binding.finders if finder.key in self.binding.stored]
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
-        self._store_data(shared, {finder.key: finder.find(shared) for finder in fixed})
+        self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
     def _collect(self, shared: Any, names: list[str] | None, done: list[Done]) -> tuple[str, ...]:
         """Put each write of all items where it belongs, as one list or object. The writes."""

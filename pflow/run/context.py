@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.binding.places import assign
+from pflow.binding.places import assign, has, remove
+from pflow.binding.view import REMOVED
 from pflow.paths import meet
 
 TYPE_CHECKING = False
@@ -58,12 +59,29 @@ class Context:
             shared[path[0]][path[1]] = value
         else:
             assign(shared, path, value)
+        self._note(path, value)
+
+    def remove(self, shared: Any, path: Path) -> None:
+        """Remove what is at a place of the store, where something is."""
+        if has(shared, path):
+            self.touched.add(path[0])
+            remove(shared, path)
+            self._note(path, REMOVED)
+
+    def apply(self, shared: Any, path: Path, change: Any) -> None:
+        """Make a change that another process journaled."""
+        if change is REMOVED:
+            self.remove(shared, path)
+        else:
+            self.assign(shared, path, change)
+
+    def _note(self, path: Path, change: Any) -> None:
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock
         if self.journal is not None:
             self.journal.pop(path, None)
-            self.journal[path] = value
+            self.journal[path] = change
 
     def written_at(self, path: Path) -> int:
         """When a place was written, as a number that only grows; -1 where it was there before the run."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.process.exits import end_in_order
+from pflow.run.arguments import RunFlags, has_separator, own_items, split
 from pflow.run.failure import StepFailed
-from pflow.run.flags import INPUT, FlowFlags
-from pflow.run.words import RunFlags, has_separator, own_items, split
+from pflow.run.flags import FlowFlags
 from pflow.stage.document import Document
-from pflow.stage.output import Output
-from pflow.stage.step import add_step, step_id
+from pflow.stage.output import DOCUMENT, Output
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from pflow.flow.findings import Finding
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pflow.flow.load import Loaded
     from pflow.flow.wired import WiredFlow
     from pflow.run.flags import Target
-    from pflow.stage.intake import Intake
 
 PROGRAM = "pflow run"
 MOST_WARNINGS = 5
@@ -46,55 +46,68 @@ class Driver:
         self.debug = "--debug" in words
         return end_in_order(lambda: self._run(words), self._fail)
 
-    def run_flow(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None) -> int:
-        """As `run`, of a flow that is there already: its words are all flags.
+    def run_flow(
+        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None
+    ) -> int:  # fmt: skip
+        """As `run`, of the flow that `make` gives: its words are all flags.
 
         `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
         """
         self.output = Output(words)
         self.debug = "--debug" in words
-        return end_in_order(lambda: self._run_loaded(flow, words, pinned or {}), self._fail)
+        return end_in_order(lambda: self._run_made(make(), words, pinned or {}), self._fail)
+
+    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any]) -> int:
+        if asks_for_help(words):
+            from pflow.flow.wiring import wire
+            from pflow.run.help import help_of
+
+            return self._say_help(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+        return self._run_loaded(flow, words, pinned)
 
     def _run(self, words: list[str]) -> int:
+        flow_words, flag_words = split(words)
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            if self.output.is_closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-            self.output.write([run_help(split(words)[0]).encode()])
-            return 0
-        flow_words, flag_words = split(words)
-        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_taken=flow_words == ["-"])
+            return self._say_help(run_help(flow_words))
+        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_read=flow_words == ["-"])
+
+    def _say_help(self, text: str) -> int:
+        if self.output.is_closed:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        self.output.write([text.encode()])
+        return 0
 
     def _run_loaded(
-        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_taken: bool = False
+        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_read: bool = False
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
-        plan = checked(flow)
+        wired = checked(flow)
         self.entry = {"node": f"flow:{self.name}"}
-        if plan.carried is not None:
-            self.entry["carries"] = write_path(plan.carried)
-        flags, targets = parse(plan, flag_words)
-        targets += _pins(plan, targets, pinned)
-        if is_stdin_taken:
-            flags.values["no_stdin"] = True
+        if wired.carried is not None:
+            self.entry["carries"] = write_path(wired.carried)
+        flags, targets = parse(wired, flag_words, pinned)
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
-        from pflow.run.stdin import take_stdin
+        return self._work(wired, flags, targets, no_stdin=flags.no_stdin or is_stdin_read)
 
-        intake = take_stdin(flags)
+    def _work(
+        self, wired: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], *, no_stdin: bool
+    ) -> int:  # fmt: skip
+        from pflow.run.execution import Execution
+        from pflow.stage.intake import take_in
+
+        intake = take_in(no_stdin=no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
         self.document = document = intake.document
         if "error" in document.header:
-            return self._pass_on(intake)
+            if self.output.form == DOCUMENT:
+                self.output.write(list(intake.chunks))
+            return int(document.header["error"]["exit"])
         document.start()
-        return self._work(plan, flags, targets, intake)
-
-    def _work(self, plan: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], intake: Intake) -> int:
-        from pflow.run.execution import Execution
-
-        execution = Execution(plan, flags, intake, self.output)
+        execution = Execution(wired, flags, intake, self.output)
         execution.begin(targets)
         if execution.is_dry:
             execution.pretend()
@@ -102,11 +115,6 @@ class Driver:
         self.document = execution.run()
         execution.show(self.document)
         return 0
-
-    def _pass_on(self, intake: Intake) -> int:
-        if self.output.form == "document":
-            self.output.write(list(intake.chunks))
-        return int(intake.document.header["error"]["exit"])
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
@@ -129,7 +137,7 @@ def load(words: list[str]) -> Flow:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
-    loaded = _taken(words)
+    loaded = _loaded(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     refuse_errors(loaded.findings)
     return loaded.flow
@@ -141,7 +149,7 @@ def name_of(words: list[str]) -> str:
     return file.removesuffix(".json").removesuffix(".pflow")
 
 
-def _taken(words: list[str]) -> Loaded:
+def _loaded(words: list[str]) -> Loaded:
     """The flow. Signals wait while a file is loaded: raised inside of pydantic's import, they would be lost there."""
     from pflow.flow.take import find_file, take_flow
 
@@ -158,23 +166,19 @@ def _taken(words: list[str]) -> Loaded:
 
 
 def checked(flow: Flow) -> WiredFlow:
-    """The plan of a flow that breaks no rule. Raises PflowError (65) after saying each finding."""
+    """The flow wired, where it breaks no rule. Raises PflowError (65) after saying each finding."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
-    plan = wire(flow)
-    findings = check(plan)
+    wired = wire(flow)
+    findings = check(wired)
     refuse_errors(findings)
-    _say_warnings([*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)])
-    return plan
-
-
-def _say_warnings(warnings: list[str]) -> None:
-    """Say the first few: who runs a flow every day does not want to hear them all."""
+    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)]
     for warning in warnings[:MOST_WARNINGS]:
         say(PROGRAM, warning)
     if len(warnings) > MOST_WARNINGS:
         say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+    return wired
 
 
 def refuse_errors(findings: list[Finding], act: str = "run") -> None:
@@ -183,29 +187,22 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
     if not errors:
         return
     if len(errors) == 1:
-        raise PflowError(f"cannot {act}: {errors[0].fault}", hint=errors[0].remedy, exit=BAD_DATA)
+        error = errors[0]
+        what = f"cannot {act}: {error.fault}"
+        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
 
 
-def parse(plan: WiredFlow, words: list[str]) -> tuple[RunFlags, list[tuple[Target, Any]]]:
-    """The flags of the run, and what those of the flow set."""
-    from pflow.stage.words import take_words
+def parse(
+    wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
+) -> tuple[RunFlags, list[tuple[Target, Any]]]:
+    """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
+    from pflow.stage.flags import take_words
 
-    flow_flags = FlowFlags(plan)
+    flow_flags = FlowFlags(wired)
     texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
-    return RunFlags(texts), flow_flags.settle(texts)
-
-
-def _pins(
-    plan: WiredFlow, targets: list[tuple[Target, Any]], pinned: Mapping[str, Any]
-) -> list[tuple[Target, Any]]:  # fmt: skip
-    """What is pinned, as if by flags, for the inputs that no flag gives."""
-    if not pinned:
-        return []
-    by_name = {
-        target.key: target for targets in FlowFlags(plan).targets.values() for target in targets if target.kind == INPUT
-    }
-    given = {target.key for target, _ in targets if target.kind == INPUT}
-    return [(by_name[name], value) for name, value in pinned.items() if name in by_name and name not in given]
+    flags = RunFlags(texts)
+    targets = flow_flags.targets_of(texts)
+    return flags, targets + flow_flags.pins(pinned or {}, targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.binding.sources import Constant
 from pflow.paths import write_path
-from pflow.stage.step import add_step, step_id
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say
 
 TYPE_CHECKING = False
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
-    from pflow.run.given import Given
+    from pflow.run.inputs import RunInputs
     from pflow.stage.document import Document
 
 _TELLING = ("path", "directory", "command")
 """Reads whose values say what a step would touch."""
 
 
-def pretend(plan: WiredFlow, given: Given, document: Document, name: str) -> Document:
+def pretend(plan: WiredFlow, given: RunInputs, document: Document, name: str) -> Document:
     """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
     for id in plan.graph.order():
         say("pflow run", _would(plan, plan.steps[id], given, document))
@@ -34,7 +34,7 @@ def pretend(plan: WiredFlow, given: Given, document: Document, name: str) -> Doc
     return document
 
 
-def _places(plan: WiredFlow, given: Given) -> Iterator[Path]:
+def _places(plan: WiredFlow, given: RunInputs) -> Iterator[Path]:
     """Where the flow would put something: what it is given, and the data and the writes of each step."""
     for name in given.inputs:
         known = plan.inputs.get(name)
@@ -48,7 +48,7 @@ def _places(plan: WiredFlow, given: Given) -> Iterator[Path]:
             yield wired.place_of(key)
 
 
-def _would(plan: WiredFlow, wired: WiredStep, given: Given, document: Document) -> str:
+def _would(plan: WiredFlow, wired: WiredStep, given: RunInputs, document: Document) -> str:
     values = dict(_values(plan, wired, given))
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
@@ -63,7 +63,7 @@ def _would(plan: WiredFlow, wired: WiredStep, given: Given, document: Document) 
     return "; ".join(parts)
 
 
-def _values(plan: WiredFlow, wired: WiredStep, given: Given) -> Iterator[tuple[str, Any]]:
+def _values(plan: WiredFlow, wired: WiredStep, given: RunInputs) -> Iterator[tuple[str, Any]]:
     """What the flow and the flags give a step, as far as it is known before the steps run."""
     for key, source in wired.sources.items():
         if isinstance(source, Constant):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pflow.binding.sources import AlternativeSource, TemplateSource
-from pflow.binding.values import Values
+from pflow.binding.resolve import Binding
+from pflow.binding.sources import AlternativeSource, Constant, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
+from pflow.node import pocketflow
 from pflow.run.failure import StepFailed, failure_of
-from pflow.run.flow import Flow
 from pflow.run.plain import PlainStep
 from pflow.run.step import StepNode, is_direct
 from pflow.terminal.columns import encodable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """Values that go over those of the flow, by step and name."""
 
 
-class Engine(Flow):
+class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A plan made ready to run: `Engine(plan, context).run(shared)` works on a dict and returns the last action.
 
     Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
@@ -41,36 +41,36 @@ class Engine(Flow):
             context.keep_order()
         self.has_forks = bool(plan.graph.forks())
         self.nodes = {
-            id: self._make(wired, Values(wired, (params or {}).get(id), (data or {}).get(id)))
+            id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
             for id, wired in plan.steps.items()
         }
         self.limits = {id: wired.step.max_visits or plan.flow.max_visits for id, wired in plan.steps.items()}
         self._connect()
         self.start_node = self.nodes.get(plan.graph.first or "")
 
-    def _make(self, wired: WiredStep, values: Values) -> Any:
+    def _make(self, wired: WiredStep, binding: Binding) -> Any:
         if wired.kind is None:
             raise PflowError(f"cannot run '{wired.id}': no node '{wired.step.type}'", exit=BAD_DATA)
         try:
             node = make_node(wired, self.context)
-            node.set_params(values.params)
+            node.set_params(binding.params)
         except Exception as error:
             raise failure_of(wired.id, wired.kind.name, wired, error) from error
-        if self._is_plain(wired, values) and is_direct(wired, node):
+        if self._is_plain(wired, binding) and is_direct(wired, node):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
             from pflow.run.batch import BatchStep
 
-            return BatchStep(wired, node, values, self.context)
+            return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:
             from pflow.run.isolated import IsolatedStep
 
-            return IsolatedStep(wired, node, values, self.context)
-        return StepNode(wired, node, values, self.context)
+            return IsolatedStep(wired, node, binding, self.context)
+        return StepNode(wired, node, binding, self.context)
 
-    def _is_plain(self, wired: WiredStep, values: Values) -> bool:
+    def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:
         is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks
-        is_simple = values.is_plain and not wired.targets and wired.step.batch is None
+        is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
         assert wired.kind
         return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
 
@@ -153,6 +153,19 @@ class Engine(Flow):
             is_permanent=True,
         )
         return StepFailed(node.id, node.wired.step.type, error)
+
+
+def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
+    """Where each value of a step comes from; `params` and `data` go over what the flow says, each of its type."""
+    flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
+    return Binding(
+        wired.interface,
+        flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
+        mappings={key: source for key, source in wired.sources.items() if key not in flags},
+        params=wired.params,
+        soft=wired.soft,
+        overrides=params,
+    )
 
 
 def make_node(wired: WiredStep, context: Context) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError, node_error
+from pflow.binding.resolve import nothing_gives
+from pflow.errors import PflowError, node_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredStep
-    from pflow.interface import Item
     from pflow.paths import Path
 
 
@@ -49,8 +49,3 @@ def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
         if item is not None and item.required:
             return nothing_gives(item)
     return node_error(node, error)
-
-
-def nothing_gives(item: Item) -> PflowError:
-    about = f" ({item.doc})" if item.doc else ""
-    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)

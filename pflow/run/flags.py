@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given as GivenFlag
-from pflow.binding.given import as_written
+from pflow.binding.given import Given, as_written
 from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.input_flags import means, names_of, readers_of
@@ -13,6 +12,7 @@ from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
@@ -23,22 +23,24 @@ INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 REFUSED = "refused"
 """The kind of a flag's item that is there to say why it is refused."""
 
+_OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
+
 
 class Target:
     """What a flag may set: an input of the flow, a read that its step gives itself, a param, or anything (`OPEN`).
 
-    `OPEN` is for steps that may take any key: of one step where `step` is set, else of all of them. `way` is the flag
-    that means this target and no other.
+    `OPEN` is for steps that may take any key: of one step where `step` is set, else of all of them. `flag` means this
+    target and no other.
     """
 
-    __slots__ = ("item", "key", "kind", "step", "way")
+    __slots__ = ("flag", "item", "key", "kind", "step")
 
-    def __init__(self, kind: str, step: str, key: str, item: Item, way: str = "") -> None:
+    def __init__(self, kind: str, step: str, key: str, item: Item, flag: str = "") -> None:
         self.kind = kind
-        self.way = way or f"--{step}.{key}"
         self.step = step
         self.key = key
         self.item = item
+        self.flag = (flag or f"--{step}.{key}").replace("_", "-")
 
     @property
     def name(self) -> tuple[str, str, str]:
@@ -48,17 +50,20 @@ class Target:
 class FlowFlags:
     """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
 
-    def __init__(self, plan: WiredFlow) -> None:
-        self.plan = plan
+    def __init__(self, wired: WiredFlow) -> None:
+        self.wired = wired
         self.targets: dict[str, list[Target]] = {}
         self.refused: dict[str, str] = {}
-        self.is_open = any(wired.interface.open for wired in plan.steps.values())
-        self.fed = {reader for given in plan.inputs.values() for reader in readers_of(plan, given)}
-        """What an input gives as it is: its flags are theirs."""
-        for given in plan.inputs.values():
-            self._add_input(given)
-        for wired in plan.steps.values():
-            self._add_step(wired)
+        """Why a flag sets nothing, by its name."""
+        self.is_open = any(step.interface.open for step in wired.steps.values())
+        self.fed = {reader for each in wired.inputs.values() for reader in readers_of(wired, each)}
+        """The reads and params that an input gives as it is: its flags are theirs."""
+        for each in wired.inputs.values():
+            self._add_input(each)
+        for step in wired.steps.values():
+            self._add_reads(step)
+            self._add_params(step)
+            self._refuse_bindings(step)
 
     def _add_input(self, given: FlowInput) -> None:
         item = Item("read", given.name, given.type)
@@ -68,89 +73,96 @@ class FlowFlags:
         target = Target(INPUT, given.step or "", given.name, item, given.flag)
         for name in names_of(given):
             self._add(name, target)
-        for step, key in readers_of(self.plan, given):
-            read = self.plan.steps[step].interface.reads.get(key)
+        for step, key in readers_of(self.wired, given):
+            read = self.wired.steps[step].interface.reads.get(key)
             for name in [key, *(read.flags if read else [])]:
                 self._add(f"{step}.{name}", target)
 
-    def _add_step(self, wired: WiredStep) -> None:
-        for key, item in wired.interface.reads.items():
+    def _add_reads(self, step: WiredStep) -> None:
+        for key, item in step.interface.reads.items():
             for name in [key, *item.flags]:
-                if key in wired.step.inputs and (wired.id, key) not in self.fed:
-                    self._add_both(wired, name, Target(DATA, wired.id, key, item))
+                if key in step.step.inputs and (step.id, key) not in self.fed:
+                    self._add(name, Target(DATA, step.id, key, item), step)
                 else:
-                    self._refuse(wired, name, key)
-        for key, item in wired.interface.params.items():
-            for name in [key, *item.flags] if (wired.id, key) not in self.fed else []:
-                self._add_both(wired, name, Target(PARAM, wired.id, key, item))
-        for key, value in {**wired.step.inputs, **wired.step.params}.items():
-            if not (key in wired.interface.reads or key in wired.interface.params or key in _OF_DIALECTS):
-                self._add_both(wired, key, Target(_kind_of(wired, key), wired.id, key, _item_of(key, value)))
-        self._refuse_bindings(wired)
+                    self._refuse_read(step, name, key)
 
-    def _refuse_bindings(self, wired: WiredStep) -> None:
-        """Note what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
+    def _add_params(self, step: WiredStep) -> None:
+        """The declared params, and the keys that only the flow names."""
+        for key, item in step.interface.params.items():
+            for name in [key, *item.flags] if (step.id, key) not in self.fed else []:
+                self._add(name, Target(PARAM, step.id, key, item), step)
+        known = {*step.interface.reads, *step.interface.params, *_OF_DIALECTS}
+        for key, value in {**step.step.inputs, **step.step.params}.items():
+            if key not in known:
+                kind = PARAM if key not in step.step.inputs else OPEN if key in step.step.params else DATA
+                self._add(key, Target(kind, step.id, key, Item("read", key, _type_of(value))), step)
+
+    def _refuse_bindings(self, step: WiredStep) -> None:
+        """Refuse what only the flow says: what binds keys, which of them another step feeds, and what steps write."""
         for key in _OF_DIALECTS:
-            if key in wired.step.params:
-                self._note_refused(wired, key, "what binds keys stands in the flow (PF01)")
-        for key in wired.step.input_mappings:
-            if key not in wired.interface.reads and (wired.id, key) not in self.fed:
-                self._refuse(wired, key, key)
-        for place in [wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]]:
+            if key in step.step.params:
+                self._refuse(step, key, "what binds keys stands in the flow (PF01)")
+        for key in step.step.input_mappings:
+            if key not in step.interface.reads and (step.id, key) not in self.fed:
+                self._refuse_read(step, key, key)
+        for place in _places_of(step):
             if len(place) == 1:
-                self.refused.setdefault(_plain(str(place[0])), f"'{wired.id}' writes '{place[0]}' (PF07)")
+                self.refused.setdefault(_plain(str(place[0])), f"'{step.id}' writes '{place[0]}' (PF07)")
 
-    def _refuse(self, wired: WiredStep, name: str, key: str) -> None:
-        """Note why a flag cannot give what a step takes from another one's write."""
-        source = wired.sources.get(key)
+    def _refuse_read(self, step: WiredStep, name: str, key: str) -> None:
+        """Refuse a flag for what a step takes from another one's write."""
+        source = step.sources.get(key)
         if source is not None and source.paths:
             writer = self._writer_of(source.paths[0])
             of = f", which '{writer}' writes" if writer and writer not in source.origin else ""
-            self._note_refused(wired, name, f"'{wired.id}' takes it from {source.origin}{of} (PF01)")
-        elif (wired.id, key) not in self.fed:
-            self._note_refused(wired, name, f"an earlier step writes '{key}' (PF07)")
+            self._refuse(step, name, f"'{step.id}' takes it from {source.origin}{of} (PF01)")
+        elif (step.id, key) not in self.fed:
+            self._refuse(step, name, f"an earlier step writes '{key}' (PF07)")
 
     def _writer_of(self, path: Path) -> str:
-        for id, wired in self.plan.steps.items():
-            if any(meet(path, wired.place_of(key)) for key in [*wired.interface.writes, *wired.targets]):
-                return id
-        return ""
+        steps = self.wired.steps.values()
+        return next((step.id for step in steps if any(meet(path, place) for place in _places_of(step))), "")
 
-    def _note_refused(self, wired: WiredStep, name: str, why: str) -> None:
+    def _refuse(self, step: WiredStep, name: str, why: str) -> None:
         self.refused.setdefault(_plain(name), why)
-        self.refused[_plain(f"{wired.id}.{name}")] = why
+        self.refused[_plain(f"{step.id}.{name}")] = why
 
-    def _add_both(self, wired: WiredStep, name: str, target: Target) -> None:
-        self._add(name, target)
-        self._add(f"{wired.id}.{name}", target)
-
-    def _add(self, name: str, target: Target) -> None:
-        known = self.targets.setdefault(_plain(name), [])
-        if target.name not in [each.name for each in known]:
-            known.append(target)
+    def _add(self, name: str, target: Target, step: WiredStep | None = None) -> None:
+        """Let a flag set a target; for one of a step, `id.flag` too."""
+        for each in [name, f"{step.id}.{name}"] if step else [name]:
+            known = self.targets.setdefault(_plain(each), [])
+            if target.name not in [other.name for other in known]:
+                known.append(target)
 
     def items(self) -> dict[str, Item]:
         """One item for each flag, for the parser; flags that are refused too, so that it is said why."""
-        items: dict[str, Item] = {}
+        items = {name: Item(REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in self.targets.items():
-            items[name] = _named(targets[0].item, name)
-        for name in self.refused:
-            items.setdefault(name, Item(REFUSED, name, Type("str")))
+            item = targets[0].item
+            items[name] = copy = Item("read", name, item.type)
+            copy.default, copy.marks, copy.doc, copy.env = item.default, item.marks, item.doc, item.env
         return items
 
-    def settle(self, texts: dict[str, list[str | bool]]) -> list[tuple[Target, Any]]:
+    def targets_of(self, texts: dict[str, list[str | bool]]) -> list[tuple[Target, Any]]:
         """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
         flags: dict[tuple[str, str, str], str] = {}
-        settled = []
-        for name, given in texts.items():
+        found = []
+        for name, written in texts.items():
             flag = "--" + name.replace("_", "-")
             target = self._target(name, flag)
             if target.name in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target.name]} gives the same", exit=USAGE)
             flags[target.name] = flag
-            written = as_written(flag, target.item.type, given, True)
-            settled.append((target, GivenFlag(flag, target.item.type, written, verbatim=True).value))
-        return settled
+            type = target.item.type
+            found.append((target, Given(flag, type, as_written(flag, type, written, True), verbatim=True).value))
+        return found
+
+    def pins(self, pinned: Mapping[str, Any], targets: list[tuple[Target, Any]]) -> list[tuple[Target, Any]]:
+        """The pinned values as if by flags, for the inputs that none of the `targets` sets."""
+        inputs = {each.key: each for known in self.targets.values() for each in known if each.kind == INPUT}
+        for target, _ in targets:
+            inputs.pop(target.key if target.kind == INPUT else "", None)
+        return [(inputs[name], value) for name, value in pinned.items() if name in inputs]
 
     def _target(self, name: str, flag: str) -> Target:
         targets = self.targets.get(name, [])
@@ -158,55 +170,38 @@ class FlowFlags:
         if not targets and name in self.refused:
             raise PflowError(f"cannot take {flag}: {self.refused[name]}", exit=USAGE)
         if len(targets) > 1:
-            flags = [each.way.replace("_", "-") for each in targets]
-            ways = [each for each in flags if each != flag and _plain(each[2:]) not in OF_RUNS]
-            hint = " or ".join(ways) or "no flag gives it: call an input of the flow something else"
+            own = [each.flag for each in targets if each.flag != flag and _plain(each.flag[2:]) not in OF_RUNS]
+            hint = " or ".join(own) or "no flag gives it: call an input of the flow something else"
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
         return targets[0] if targets else self._open_target(name, flag)
 
     def _is_meant(self, target: Target, name: str) -> bool:
         """Whether a flag is the very name of an input that the flow declares, and so means that."""
-        given = self.plan.inputs.get(target.key) if target.kind == INPUT else None
-        return given is not None and _plain(given.name) == name and means(self.plan, given)
+        given = self.wired.inputs.get(target.key) if target.kind == INPUT else None
+        return given is not None and _plain(given.name) == name and means(self.wired, given)
 
     def _open_target(self, name: str, flag: str) -> Target:
         """What a flag sets that no step declares: any key of the one step that it names, or of all that may take it."""
-        step, dot, key = name.rpartition(".")
+        id, dot, key = name.rpartition(".")
         if not dot:
             return Target(OPEN, "", name, Item("read", name, Type("any")))
-        for wired in self.plan.steps.values():
-            if wired.interface.open and _plain(wired.id) == step:
-                return Target(OPEN, wired.id, key, Item("read", key, Type("any")))
+        for step in self.wired.steps.values():
+            if step.interface.open and _plain(step.id) == id:
+                return Target(OPEN, step.id, key, Item("read", key, Type("any")))
         raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
 
 
-_OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
-
-
-def _named(item: Item, name: str) -> Item:
-    copy = Item("read", name, item.type)
-    copy.default, copy.marks, copy.doc, copy.env = item.default, item.marks, item.doc, item.env
-    return copy
+def _places_of(step: WiredStep) -> list[Path]:
+    return [step.place_of(key) for key in [*step.interface.writes, *step.targets]]
 
 
 def _plain(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _kind_of(wired: WiredStep, key: str) -> str:
-    """What a key is that only the flow names: data, a param, or both where it says both."""
-    if key in wired.step.inputs:
-        return OPEN if key in wired.step.params else DATA
-    return PARAM
-
-
-def _item_of(key: str, value: Any) -> Item:
-    """An item for a key that only the flow names, so that a flag for it becomes the same type."""
-    return Item("read", key, _type_of(value))
-
-
 def _type_of(value: Any) -> Type:
-    for name, kind in (("bool", bool), ("int", int), ("float", float), ("list", list), ("dict", dict)):
+    """The type of a flag for a key that only the flow names: that of its value there, for an int any number."""
+    for name, kind in (("bool", bool), ("float", int), ("float", float), ("list", list), ("dict", dict)):
         if isinstance(value, kind):
-            return Type("float" if name == "int" else name)
+            return Type(name)
     return Type("any")

@@ -1,21 +1,95 @@
-"""Flow: pocketflow's Flow, in which each node keeps its own params."""
+"""The API for Python: `step` makes a node a step, and `Flow` runs what it starts with as `pflow run` does."""
 
 from __future__ import annotations
 
-from pflow.node import pocketflow
+import os
+import sys
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from pflow.catalog.registry import load_file
+from pflow.errors import MISSING, PflowError
+from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
+from pflow.node import pocketflow
+from pflow.run.context import Context
+from pflow.run.driver import PROGRAM, Driver, checked
+from pflow.run.engine import Engine
+from pflow.run.step import copied
+from pflow.run.subflow import outputs_of, set_defaults
+from pflow.stage.main import leave
+from pflow.terminal.messages import say
+
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from pflow.flow.flow import Flow as WrittenFlow
+
+
+def step(
+    node: Any, id: str | None = None, *, params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None, input_mappings: Mapping[str, Any] | None = None,
+    output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
+    timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
+    version: str | None = None, description: str | None = None,
+) -> Step:  # fmt: skip
+    """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
+    program, or a flow as `flow:NAME` or the path of its file.
+
+    The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
+    mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
+    """
+    ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
+    return Step(node, ir)
+
+
+class Step(WrittenStep):
+    """What `step` makes: a node of pocketflow's, for any Flow."""
+
+    def _run(self, shared: Any) -> Any:
+        alone = copied(self)
+        alone.edges, alone.successors = [], {}
+        return Flow(start=alone).run(shared)
 
 
 class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own go over them.
 
-    Everything else is pocketflow's: `Flow(start=node)`, `a >> b`, `a - "action" >> b`, `flow.run(shared)`.
+    With a step of `step` in it, pflow's engine runs it. Then `name`, `description`, `inputs`, `outputs` and
+    `max_visits` are what a flow's file says (pflow-flow(5)), and the paths of flows in it begin at `directory`.
     """
 
+    def __init__(
+        self, start: Any = None, *, name: str | None = None, description: str | None = None,
+        inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, str] | None = None,
+        max_visits: int | None = None, directory: str = ".",
+    ) -> None:  # fmt: skip
+        super().__init__(start)
+        said = {
+            "name": name,
+            "description": description,
+            "inputs": inputs,
+            "outputs": outputs,
+            "max_visits": max_visits,
+        }
+        self.ir = {key: value for key, value in said.items() if value is not None}
+        self.directory = directory
+
+    def main(self, words: Sequence[str] | None = None) -> NoReturn:
+        """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
+        words = sys.argv[1:] if words is None else words
+        leave(Driver().run_flow(self._written, list(words)))
+
+    def _written(self) -> WrittenFlow:
+        """It as a flow's file says it, called after the script where it has no name."""
+        written = flow_from(self, is_run_here=True)
+        script = os.path.basename(sys.argv[0])
+        if not written.name and script.endswith(".py"):
+            written.name = script.removesuffix(".py")
+        return written
+
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
+        if has_steps(self.start_node):
+            return self._run_steps(shared)
         given = params or self.params
         node, action = self.start_node, None
         while node:
@@ -26,9 +100,23 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             node = self.get_next_node(node, action)
         return action
 
+    def _run_steps(self, shared: dict[str, Any]) -> Any:
+        """Run it on a dict, which ends with all writes and the outputs. Raises PflowError."""
+        wired = checked(flow_from(self, is_run_here=True))
+        data: dict[str, dict[str, Any]] = {}
+        for name, needed in wired.inputs.items():
+            if needed.step is not None and name in shared:
+                data.setdefault(needed.step, {})[needed.readers[0][1]] = shared[name]
+        set_defaults(wired, shared)
+        context = Context(warn=lambda text: say(PROGRAM, f"warning: {text}"))
+        action = Engine(wired, context, data=data).run(shared)
+        if wired.outputs:
+            shared.update(outputs_of(wired, shared))
+        return action
 
-def copied(node: Any) -> Any:
-    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
-    new = object.__new__(node.__class__)
-    new.__dict__ = node.__dict__.copy()
-    return new
+
+def load_node(file: str) -> type:
+    """The node's class in a file of Python. Raises PflowError: 66 without the file, 78 where it lacks a package, 65."""
+    if not os.path.isfile(file):
+        raise PflowError(f"cannot load the node '{file}': no such file", exit=MISSING)
+    return load_file(file, os.path.basename(file).removesuffix(".py").replace("_", "-"))

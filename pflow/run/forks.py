@@ -57,7 +57,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():
-            self.engine.context.assign(shared, path, value)
+            self.engine.context.apply(shared, path, value)
 
     def _named(self, start: str, died: Died) -> StepFailed:
         return StepFailed(start, self.engine.nodes[start].wired.step.type, died)

@@ -9,7 +9,7 @@ from pflow.help.text import help_text
 from pflow.help.usage import Argument, Flag, Usage
 from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
-from pflow.run.words import TAKEN, own_items
+from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ EXAMPLES = (
 )
 
 
-def usage_of_run(plan: WiredFlow | None = None) -> Usage:
+def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     """How a flow is run: this one, or any."""
     usage = Usage(
         "pflow run",
@@ -38,7 +38,7 @@ def usage_of_run(plan: WiredFlow | None = None) -> Usage:
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
     )
     usage.description = DESCRIPTION
-    usage.flags = _flow_flags(plan) if plan else []
+    usage.flags = _flow_flags(wired) if wired else []
     usage.flags += [_of_run(common_flag(name)) for name in COMMON if name in TAKEN or name == "help"]
     usage.flags += [flag_of(item, kinds.COMMON) for item in own_items().values()]
     usage.arguments = [Argument("FLOW", kinds.FLOW)]
@@ -59,15 +59,20 @@ def run_help(words: list[str]) -> str:
     from pflow.flow.wiring import wire
     from pflow.run.driver import load
 
-    plan = wire(load(words))
-    for wired in plan.steps.values():
-        if wired.kind is None and not wired.fault:
-            raise no_such_kind(wired.step.type)
-    usage = usage_of_run(plan)
-    usage.summary = clean(plan.flow.description) or usage.summary
-    if name := _saved_name(words):
-        usage.synopsis = (f"pflow {name} [FLAG]…",)
-        usage.examples = ()
+    wired = wire(load(words))
+    for step in wired.steps.values():
+        if step.kind is None and not step.fault:
+            raise no_such_kind(step.step.type)
+    name = _saved_name(words)
+    return help_of(wired, f"pflow {name} [FLAG]…" if name else "")
+
+
+def help_of(wired: WiredFlow, synopsis: str = "") -> str:
+    """The help for a flow that is there already."""
+    usage = usage_of_run(wired)
+    usage.summary = clean(wired.flow.description) or usage.summary
+    if synopsis:
+        usage.synopsis, usage.examples = (synopsis,), ()
     return "\n".join(map(clean, help_text(usage).split("\n")))
 
 
@@ -75,7 +80,7 @@ def _saved_name(words: list[str]) -> str:
     """What the saved flow is called that the words are, by its name or its file; empty for any other flow."""
     import os
 
-    from pflow.flow.subflow import flow_name, saved_flow
+    from pflow.catalog.flows import flow_name, saved_flow
     from pflow.flow.take import find_file
 
     file = find_file(words[0]) if len(words) == 1 else None
@@ -83,39 +88,39 @@ def _saved_name(words: list[str]) -> str:
     return name if name and saved_flow(name) == file else ""
 
 
-def _flow_flags(plan: WiredFlow) -> list[Flag]:
+def _flow_flags(wired: WiredFlow) -> list[Flag]:
     params = [
         Flag(
-            (f"--{wired.id}.{name}".replace("_", "-"),),
+            (f"--{step.id}.{name}".replace("_", "-"),),
             item.doc,
             group=kinds.PARAMS,
             metavar=metavar(item.type),
             notes=_default(item.default),
         )
-        for wired in plan.steps.values()
-        for name, item in wired.interface.params.items()
+        for step in wired.steps.values()
+        for name, item in step.interface.params.items()
         if "secret" not in item.marks
     ]
-    return [_input_flag(plan, each) for each in plan.inputs.values()] + params
+    return [_input_flag(wired, each) for each in wired.inputs.values()] + params
 
 
-def _input_flag(plan: WiredFlow, given: FlowInput) -> Flag:
+def _input_flag(wired: WiredFlow, given: FlowInput) -> Flag:
     secret = given.secret
     if secret:
         notes: tuple[str, ...] = ("a secret, from the store",)
     else:
         is_required = given.required and not given.has_default
-        notes = ("required",) if is_required else _default(_default_of(plan, given))
+        notes = ("required",) if is_required else _default(_default_of(wired, given))
     name = given.name if secret else given.flag
     value = "" if secret else metavar(given.type)
     return Flag((name,), clean(given.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
 
 
-def _default_of(plan: WiredFlow, given: FlowInput) -> Any:
+def _default_of(wired: WiredFlow, given: FlowInput) -> Any:
     """What an input is without its flag: its own default, else that of the read that takes it."""
     if given.has_default:
         return given.default
-    items = [plan.steps[step].interface.reads.get(key) for step, key in given.readers]
+    items = [wired.steps[step].interface.reads.get(key) for step, key in given.readers]
     return next((item.default for item in items if item is not None), None)
 
 

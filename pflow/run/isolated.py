@@ -47,7 +47,7 @@ class IsolatedStep(StepNode):
             raise
         journal, work.action, work.reads, work.writes, work.more, self.context.carried = done
         for path, value in journal.items():
-            self.context.assign(shared, path, value)
+            self.context.apply(shared, path, value)
         return work.action
 
 

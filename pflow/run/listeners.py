@@ -7,8 +7,9 @@ import os
 from pflow.jsontext import decode
 from pflow.run.failure import StepFailed
 from pflow.run.record import Recorder
-from pflow.stage.step import enter_span
-from pflow.terminal.columns import encodable
+from pflow.stage.trace import enter_span
+from pflow.terminal.columns import duration, encodable
+from pflow.terminal.messages import say, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
     from pflow.errors import PflowError
     from pflow.flow.wired import WiredFlow
+    from pflow.run.arguments import RunFlags
     from pflow.run.log import RunLog
-    from pflow.run.progress import Progress
     from pflow.run.snapshot import Snapshot
-    from pflow.run.words import RunFlags
     from pflow.stage.document import Document
 
 PROGRAM = "pflow run"
@@ -29,26 +29,29 @@ PROGRAM = "pflow run"
 class Listeners:
     """Begins the log of a run and whatever else listens. `recorder` makes the events."""
 
-    def __init__(self, plan: WiredFlow, run_id: str, name: str, flags: RunFlags, document: Document) -> None:
-        self.plan = plan
+    def __init__(self, wired: WiredFlow, run_id: str, name: str, document: Document, snapshot: Snapshot) -> None:
+        self.wired = wired
         self.run_id = run_id
         self.name = name
         self.document = document
+        self.snapshot = snapshot
         self.log: RunLog | None = None
+        self.digest = ""
         self.progress: Progress | None = None
         self.takers: list[Callable[[bytes], None]] = []
-        self.flags = flags
         self.recorder: Recorder | None = None
-        self.has_chosen = False
+        self.has_chosen_model = False
 
-    def begin(self, snapshot: Snapshot, end_line: Callable[[], None]) -> None:
+    def begin(self, flags: RunFlags, end_line: Callable[[], None]) -> None:
         """`end_line` is called before something is said to a person."""
-        parent = self.document.header.get("traceparent") or os.environ.get("TRACEPARENT")
-        enter_span(self.document)
-        self._open_log(snapshot, parent)
-        self._add_person(end_line)
+        self._open_log()
+        if wants_progress(quiet=flags.quiet):
+            self.progress = Progress(end_line)
+            self.takers.append(self.progress.take)
+        if flags.verbose:
+            self.takers.append(say_places)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.events import write_lines
+            from pflow.stage.trace import write_lines
 
             self.takers.append(lambda lines: write_lines(PROGRAM, lines))
         # Also where nobody listens: a step that is watched is held to its interface, and no run is to be laxer.
@@ -58,59 +61,44 @@ class Listeners:
         for each in self.takers:
             each(lines)
 
-    def _open_log(self, snapshot: Snapshot, parent: str | None) -> None:
+    def _open_log(self) -> None:
         from pflow.run.log import RunLog, runs_directory
 
+        parent = self.document.header.get("traceparent") or os.environ.get("TRACEPARENT")
+        enter_span(self.document)
         if runs_directory() is None:
             return
         from pflow.flow.hash import flow_hash
 
-        digest = flow_hash(self.plan)
-        span = self.document.header.get("traceparent")
-        steps = len(self.plan.steps)
-        self.log = RunLog.open(self.run_id, self.name, self._flow_text, digest, steps, traceparent=span, parent=parent)
-        if self.log is None:
-            return
-        self.digest = digest
-        self.snapshot = snapshot
-        self.log.write_snapshot(snapshot.as_json(digest))
-        self.takers += [self.log.line, self._note_model]
-
-    def _note_model(self, lines: bytes) -> None:
-        """The model that was chosen for a step is an override: another day it could be another."""
-        if b'"model":"' not in lines:
-            return
-        for line in lines.splitlines():
-            event: Any = decode(line)
-            if event["event"] == "end" and "model" in event:
-                outer, _, inner = event["step"].partition("/")
-                wired = self.plan.steps.get(outer)
-                if not inner and wired is not None and "model" not in {**wired.params, **self._overridden(outer)}:
-                    self.snapshot.override(outer, "model", event["model"])
-                    self.has_chosen = True
-
-    def _overridden(self, step: str) -> dict[str, Any]:
-        return self.snapshot.config_overrides.get(step, {})
+        self.digest = flow_hash(self.wired)
+        about = {"name": self.name, "flow_hash": self.digest, "steps": len(self.wired.steps)}
+        spans = {"traceparent": self.document.header.get("traceparent"), "parent": parent}
+        about |= {name: span for name, span in spans.items() if span}
+        self.log = RunLog.open(self.run_id, self._flow_text, about)
+        if self.log is not None:
+            self.log.write_snapshot(self.snapshot.as_json(self.digest))
+            self.takers += [self.log.line, self._note_model]
 
     def _flow_text(self) -> bytes:
         from pflow.flow.unload import flow_to_ir
         from pflow.jsontext import encode
 
-        return encode(flow_to_ir(self.plan.flow)) + b"\n"
+        return encode(flow_to_ir(self.wired.flow)) + b"\n"
 
-    def _add_person(self, end_line: Callable[[], None]) -> None:
-        from pflow.run.progress import Progress, say_places, wants_progress
-
-        if wants_progress(quiet=self.flags.quiet):
-            self.progress = Progress(end_line)
-            self.takers.append(self.progress.take)
-        if self.flags.verbose:
-            self.takers.append(say_places)
+    def _note_model(self, lines: bytes) -> None:
+        """The model that was chosen for a step is an override: another day it could be another."""
+        if b'"model":"' not in lines:
+            return
+        for event in map(_event, lines.splitlines()):
+            step = self.wired.steps.get(event["step"]) if event["event"] == "end" and "model" in event else None
+            if step and "model" not in {**step.params, **self.snapshot.config_overrides.get(step.id, {})}:
+                self.snapshot.override(step.id, "model", event["model"])
+                self.has_chosen_model = True
 
     def clear(self) -> None:
-        """Before something else is shown on the terminal."""
+        """Make room on the terminal for something else."""
         if self.progress is not None:
-            self.progress.finish()
+            self.progress.clear()
 
     def finish(self, code: int, error: PflowError | None, store: dict[str, Any]) -> None:
         """The end of the run: `store` is its final one."""
@@ -119,12 +107,85 @@ class Listeners:
         self.clear()
         if self.log is None:
             return
-        from pflow.run.log import describe
-
-        if self.has_chosen:
+        if self.has_chosen_model:
             self.log.write_snapshot(self.snapshot.as_json(self.digest))
         about = None
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        self.log.finish(code, error=about, store={key: describe(value) for key, value in store.items()})
+        self.log.finish(code, about, store)
+
+
+class Progress:
+    """Tells a person at a terminal which step runs, and how long each took. `end_line` is called before each line."""
+
+    def __init__(self, end_line: Callable[[], None]) -> None:
+        from pflow.terminal.colour import colour_of
+
+        self.end_line = end_line
+        self.count = 0
+        self.open: dict[str, int] = {}
+        self.is_mid_line = False
+        self.colour = colour_of(2)
+
+    def take(self, lines: bytes) -> None:
+        for event in map(_event, lines.splitlines()):
+            if event["event"] == "start":
+                self._start(event)
+            elif event["event"] == "end":
+                self._end(event)
+
+    def _start(self, event: dict[str, Any]) -> None:
+        self.count += 1
+        self.open[_key(event)] = self.count
+        self._clear()
+        write_stderr(f"{self._number(self.count)} {_name(event)} …")
+        self.is_mid_line = True
+
+    def _end(self, event: dict[str, Any]) -> None:
+        number = self.open.pop(_key(event), 0)
+        self._clear()
+        failed = "  " + self.colour.fault(f"failed ({event['exit']})") if "exit" in event else ""
+        write_stderr(f"{self._number(number)} {_name(event)}  {duration(event['ms'])}{failed}\n")
+
+    def _number(self, number: int) -> str:
+        return self.colour.dim(f"[{number}]")
+
+    def clear(self) -> None:
+        """Take away the line about the step that runs: something else is shown."""
+        if self.is_mid_line:
+            self._clear()
+
+    def _clear(self) -> None:
+        self.end_line()
+        if self.is_mid_line:
+            write_stderr("\r\x1b[K")
+            self.is_mid_line = False
+
+
+def say_places(lines: bytes) -> None:
+    """For -v: where each value of a step came from, and where its writes went."""
+    for event in map(_event, lines.splitlines()):
+        if event["event"] == "end":
+            for key, places in event["reads"].items():
+                say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
+            for key, places in event["writes"].items():
+                say(PROGRAM, f"{event['step']} writes {key} to {', '.join(places)}")
+
+
+def wants_progress(*, quiet: bool) -> bool:
+    return os.isatty(2) and not quiet and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def _key(event: dict[str, Any]) -> str:
+    return f"{event.get('lane', '')} {event['step']}"
+
+
+def _name(event: dict[str, Any]) -> str:
+    visit = f" #{event['visit']}" if event.get("visit", 1) > 1 else ""
+    step = str(event["step"])
+    return (step if step.rpartition("/")[2] == event["node"] else f"{step} ({event['node']})") + visit
+
+
+def _event(line: bytes) -> Any:
+    return decode(line)

@@ -6,7 +6,6 @@ import os
 import time
 
 from pflow.atomic import write_all
-from pflow.catalog.offered import RUNS, offer_one
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
@@ -19,17 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Text = str | bytes
-
 FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"
 """The files in a run's directory."""
 
-GROWN = ".grown"
-"""Beside the runs: as many bytes as units that they have grown by since they were last pruned."""
+PRUNED = ".pruned"
+"""A file beside the runs: its time is that of the last pruning."""
 
 VERSION = 1
-_UNIT = 1 << 16
-_MANY_UNITS = 320
+_LARGE = 1 << 20
 _DAY = 86_400
 
 
@@ -46,9 +42,8 @@ class RunLog:
     is for the process that opened the log.
     """
 
-    def __init__(self, directory: str, name: str, trace: int, lock: int) -> None:
+    def __init__(self, directory: str, trace: int, lock: int) -> None:
         self.directory = directory
-        self._offered = f"{name}, {time.strftime('%Y-%m-%d %H:%M')}"
         self.lock = lock
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
         self._trace = trace
@@ -56,14 +51,11 @@ class RunLog:
         self._size = 0
 
     @classmethod
-    def open(
-        cls, run_id: str, name: str, flow: Text | Callable[[], Text], flow_hash: str, steps: int, *,
-        traceparent: str | None = None, parent: str | None = None,
-    ) -> RunLog | None:  # fmt: skip
+    def open(cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any]) -> RunLog | None:
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
-        `flow` is the IR as JSON, or makes it; `steps` is how many it has. `traceparent` tells the run's own span in a
-        wider trace, as it is handed on, and `parent` the one that it came with.
+        `flow` makes the IR as JSON. `about` is what the first event tells beside the run's id, the process and pflow's
+        version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
         if place is None:
@@ -72,15 +64,12 @@ class RunLog:
         try:
             _make_folder(directory)
             lock = _take_lock(directory)  # before there is a trace, by which others know a run
-            log = cls(directory, name, _open(directory, TRACE, os.O_APPEND), lock)
+            log = cls(directory, _open(directory, TRACE, os.O_APPEND), lock)
         except OSError as error:
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
-        log._put(FLOW, flow() if callable(flow) else flow)
-        about = {"run": run_id, "pid": os.getpid(), "name": name, "flow_hash": flow_hash, "steps": steps, "by": WRITER}
-        spans = {"traceparent": traceparent, "parent": parent}
-        log.event({"event": "run", **about, **{name: span for name, span in spans.items() if span}})
-        offer_one(RUNS, run_id, log._offered)
+        log._put(FLOW, flow())
+        log.event({"event": "run", "run": run_id, "pid": os.getpid(), "by": WRITER, **about})
         return log
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:
@@ -90,9 +79,8 @@ class RunLog:
         except PflowError as error:
             _warn(f"cannot keep the snapshot of this run: {error.message}")
 
-    def _put(self, name: str, text: Text) -> None:
+    def _put(self, name: str, data: bytes) -> None:
         """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long."""
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
         path = os.path.join(self.directory, name)
         try:
             draft = _open(self.directory, name + ".tmp", os.O_TRUNC)
@@ -118,18 +106,16 @@ class RunLog:
     def event(self, fields: dict[str, Any]) -> None:
         """Write an event: `{"event": "start", …}`, and what is known of it; never a value."""
         try:
-            self.line(event_line(fields))
+            self.line(encode({"v": VERSION, "event": fields["event"], "time": time.time(), **fields}) + b"\n")
         except PflowError as error:
             _warn(f"cannot log that the run had a {fields['event']}: {error.message}")
 
-    def finish(
-        self, exit: int, *, error: dict[str, Any] | None = None, store: dict[str, dict[str, Any]] | None = None
-    ) -> None:
-        """Write the last event, and let go. `store` tells what each key of the final store holds (`describe`)."""
+    def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any]) -> None:
+        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are told."""
         fields: dict[str, Any] = {"event": "finish", "exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
         if error:
             fields["error"] = error
-        self.event({**fields, "store": store or {}})
+        self.event({**fields, "store": {key: describe(value) for key, value in store.items()}})
         fd, self._trace = self._trace, -1
         try:
             os.close(self.lock)
@@ -137,14 +123,7 @@ class RunLog:
             os.close(fd)
         except OSError:
             pass  # a full disk ended the log before, or a node closed what is not its own
-        ended = f"failed with {exit}" if exit else "done"
-        offer_one(RUNS, os.path.basename(self.directory), f"{self._offered}, {ended}")
-        _note_growth(os.path.dirname(self.directory), self._size)
-
-
-def event_line(fields: dict[str, Any]) -> bytes:
-    """An event as its line, with the version and the time."""
-    return encode({"v": VERSION, "event": fields["event"], "time": time.time(), **fields}) + b"\n"
+        _prune_sometimes(os.path.dirname(self.directory), is_large=self._size > _LARGE)
 
 
 def describe(value: Any) -> dict[str, Any]:
@@ -187,23 +166,22 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def _note_growth(place: str, size: int) -> None:
-    """Prune the runs where this one is the first to end on its day, or they have grown by 20 MB."""
+def _prune_sometimes(place: str, *, is_large: bool) -> None:
+    """Prune the runs after the first run of a day, and after a large one."""
     now = time.time()
     try:
-        fd = _open(place, GROWN, os.O_APPEND)
+        fd = _open(place, PRUNED, 0)
         try:
             before = os.fstat(fd)
-            os.write(fd, b"." * (1 + size // _UNIT))
-            is_due = before.st_mtime // _DAY < now // _DAY or before.st_size + size // _UNIT >= _MANY_UNITS
+            is_due = is_large or (before.st_mtime // _DAY < now // _DAY)
             if is_due:
-                os.ftruncate(fd, 0)
+                os.utime(fd)
         finally:
             os.close(fd)
     except OSError:
         return  # it is tried again after the next run
     if is_due:
-        from pflow.run.prune import prune
+        from pflow.run.runs import prune
 
         prune(place)
 

@@ -9,9 +9,8 @@ from pflow.errors import PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.stdout import as_it_is
 from pflow.run.subflow import outputs_of
-from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL
-from pflow.stage.places import value_to_print
-from pflow.stage.step import add_step, step_id
+from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, value_to_print
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     Store = dict[str, Any]
 
 
-def outputs(plan: WiredFlow, shared: Store, original: Store, context: Context) -> Store:
+def outputs(wired: WiredFlow, shared: Store, original: Store, context: Context) -> Store:
     """What a flow adds to the store: its declared outputs by name, without any all that was written.
 
     `original` is the store that it began with.
     """
-    if plan.flow.outputs:
-        return outputs_of(plan, shared)
+    if wired.flow.outputs:
+        return outputs_of(wired, shared)
     return {
         key: value
         for key, value in shared.items()
@@ -41,7 +40,7 @@ def outputs(plan: WiredFlow, shared: Store, original: Store, context: Context) -
     }
 
 
-def hand_on(document: Document, plan: WiredFlow, found: Store, carried: Path | None) -> None:
+def hand_on(document: Document, wired: WiredFlow, found: Store, carried: Path | None) -> None:
     """Put the outputs into a document, and say what the pipe carries: the only output, else what the steps do.
 
     Of several outputs, it is the one that is what the steps carry.
@@ -51,21 +50,21 @@ def hand_on(document: Document, plan: WiredFlow, found: Store, carried: Path | N
             document.set(key, value)
         except PflowError as error:
             raise error.within(f"cannot store '{key}'") from None
-    last = _output_of(plan, carried) if plan.flow.outputs else write_path(carried) if carried else None
-    if last is not None and (last in found or not plan.flow.outputs):
+    last = _output_of(wired, carried) if wired.flow.outputs else write_path(carried) if carried else None
+    if last is not None and (last in found or not wired.flow.outputs):
         document.header["last"] = last
 
 
-def _output_of(plan: WiredFlow, carried: Path | None) -> str | None:
+def _output_of(wired: WiredFlow, carried: Path | None) -> str | None:
     """The output that a pipe carries on."""
-    if len(plan.flow.outputs) == 1:
-        return next(iter(plan.flow.outputs))
-    return next((name for name in plan.outputs if carried and _is_output(plan, name, carried)), None)
+    if len(wired.flow.outputs) == 1:
+        return next(iter(wired.flow.outputs))
+    return next((name for name in wired.outputs if carried and _is_output(wired, name, carried)), None)
 
 
-def _is_output(plan: WiredFlow, name: str, place: Path) -> bool:
+def _is_output(wired: WiredFlow, name: str, place: Path) -> bool:
     """Whether an output is what stands at a place, and nothing else."""
-    source = plan.outputs[name]
+    source = wired.outputs[name]
     return isinstance(source, PathSource) and source.path == place
 
 
@@ -97,7 +96,7 @@ class Show:
         else:
             write_stderr("\n")
 
-    def finish(self, plan: WiredFlow, document: Document) -> None:
+    def finish(self, wired: WiredFlow, document: Document) -> None:
         """Print the document in the form that was chosen, as far as it was not streamed."""
         output = self.output
         last = document.header.get("last")
@@ -108,31 +107,31 @@ class Show:
                 self.end_line()
         elif output.form == RAW and last is not None:
             output.write([as_it_is(value_to_print(document, parse_path(last)))])
-        elif output.form == TERMINAL and last is not None and _hands_on(plan, last):
+        elif output.form == TERMINAL and last is not None and _hands_on(wired, last):
             text = as_it_is(value_to_print(document, parse_path(last)))
             output.write([text, b"" if text.endswith(b"\n") else b"\n"])
 
 
-def _hands_on(plan: WiredFlow, last: str) -> bool:
+def _hands_on(wired: WiredFlow, last: str) -> bool:
     """Whether the flow itself makes what the pipe carries at its end."""
-    if plan.flow.outputs:
-        return last in plan.flow.outputs
-    return any(plan.steps[id].interface.pipe_write is not None for id in _ends(plan))
+    if wired.flow.outputs:
+        return last in wired.flow.outputs
+    return any(wired.steps[id].interface.pipe_write is not None for id in _ends(wired))
 
 
-def streaming_step(plan: WiredFlow) -> str | None:
+def streaming_step(wired: WiredFlow) -> str | None:
     """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs."""
-    ends = _ends(plan)
-    if len(ends) != 1 or plan.steps[ends[0]].step.batch or plan.graph.forks():
+    ends = _ends(wired)
+    if len(ends) != 1 or wired.steps[ends[0]].step.batch or wired.graph.forks():
         return None
-    wired = plan.steps[ends[0]]
-    if wired.interface.pipe_write is None:
+    last = wired.steps[ends[0]]
+    if last.interface.pipe_write is None:
         return None
-    place = wired.place_of(wired.interface.pipe_write.name)
-    name = _output_of(plan, place)
-    return wired.id if not plan.flow.outputs or (name is not None and _is_output(plan, name, place)) else None
+    place = last.place_of(last.interface.pipe_write.name)
+    name = _output_of(wired, place)
+    return last.id if not wired.flow.outputs or (name is not None and _is_output(wired, name, place)) else None
 
 
-def _ends(plan: WiredFlow) -> list[str]:
+def _ends(wired: WiredFlow) -> list[str]:
     """The steps that no edge leaves."""
-    return [id for id in plan.graph.order() if not plan.graph.after(id)]
+    return [id for id in wired.graph.order() if not wired.graph.after(id)]

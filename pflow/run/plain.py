@@ -7,7 +7,7 @@ from pflow.node import pocketflow
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run.failure import StepFailed, failure_of
-from pflow.run.flow import copied
+from pflow.run.step import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,25 +1,32 @@
-"""The runs that there are: finding one, and reading its log, however it ended; nothing is ever mended."""
+"""The runs that there are: finding one, reading its log however it ended, and pruning old ones."""
 
 from __future__ import annotations
 
+import difflib
+import fcntl
 import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
 
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
 from pflow.run.log import FLOW, LOCK, SNAPSHOT, TRACE, VERSION, runs_directory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
+DAYS, SIZE = 30, 200 << 20
+"""How old runs may get, and how many bytes all of them may take."""
 
-_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_AS_PYTHON = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
+_AS_BASE_32 = str.maketrans("0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789abcdefghijklmnopqrstuv")
 _AT_ONCE = 1 << 16
 _LATEST = 1e10
 """Seconds, in the year 2286: a time that is later is none of ours."""
+
+Event = dict[str, Any]
 
 
 class Run:
@@ -32,52 +39,50 @@ class Run:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.id = os.path.basename(directory)
-        is_held = _is_held(directory)  # before the log is read: a run writes its end, then lets go
+        is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
         first, last = _first_and_last(os.path.join(directory, TRACE))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" and is_int(last.get("exit")) else {}
         self.name = str(about.get("name") or "")
         self.begun: float = about.get("time", time_of(self.id))
         self.exit: int | None = end.get("exit")
-        self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_held else KILLED
+        self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
         self.ms: float | None = milliseconds(end)
-        if self.ms is None and not is_held:
+        if self.ms is None and not is_running:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
 
-    def events(self) -> Events:
-        """Everything that its log tells. Raises PflowError where it cannot be read at all."""
+    def events(self) -> tuple[list[Event], list[str]]:
+        """Everything that its log tells, and what of it was left out. Raises PflowError where it cannot be read."""
         path = os.path.join(self.directory, TRACE)
         try:
             with open(path, "rb") as file:
-                return Events(file.read())
+                return read_events(file.read())
         except OSError as error:
             raise PflowError(f"cannot read the log '{path}': {error.strerror}", exit=exit_code(error)) from None
 
     def snapshot(self) -> Any:
-        """What was changed in the flow and put into its store for this run; None where that is not there or broken."""
+        """What was changed in the flow and put into its store for this run; None where that is missing or broken."""
         return _read_json(os.path.join(self.directory, SNAPSHOT))
 
     def flow(self) -> Any:
-        """The IR of the flow that ran; None where it is not there or broken."""
+        """The IR of the flow that ran; None where it is missing or broken."""
         return _read_json(os.path.join(self.directory, FLOW))
 
 
-class Events(list):  # type: ignore[type-arg]
-    """The events in the bytes of a log, in their order; `warnings` tells what of it was left out."""
-
-    def __init__(self, data: bytes) -> None:
-        *lines, rest = data.split(b"\n")
-        parsed = [parse_event(line) for line in lines]
-        super().__init__(event for event in parsed if event is not None)
-        skipped = [number for number, event in enumerate(parsed, 1) if event is None]
-        self.warnings = [f"line {number} of the log is no event, and is left out" for number in skipped[:3]]
-        if len(skipped) > 3:
-            self.warnings.append(f"{len(skipped) - 3} more lines of the log are left out")
-        if rest:
-            self.warnings.append("the last line of the log is torn, and is left out")
+def read_events(data: bytes) -> tuple[list[Event], list[str]]:
+    """The events in the bytes of a log, in their order, and a warning for what of it was left out."""
+    *lines, rest = data.split(b"\n")
+    parsed = [parse_event(line) for line in lines]
+    skipped = [number for number, event in enumerate(parsed, 1) if event is None]
+    warnings = [f"line {number} of the log is no event, and is left out" for number in skipped[:3]]
+    if len(skipped) > 3:
+        warnings.append(f"{len(skipped) - 3} more lines of the log are left out")
+    if rest:
+        warnings.append("the last line of the log is torn, and is left out")
+    return [event for event in parsed if event is not None], warnings
 
 
-def parse_event(line: bytes) -> dict[str, Any] | None:
+def parse_event(line: bytes) -> Event | None:
     """The event in a line; None for what is none that this pflow knows."""
     try:
         event = decode(line)
@@ -85,16 +90,16 @@ def parse_event(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(event, dict) or event.get("v") != VERSION:
         return None
-    return event if isinstance(event.get("event"), str) and _is_in(event.get("time"), _LATEST) else None
+    return event if isinstance(event.get("event"), str) and _is_below(event.get("time"), _LATEST) else None
 
 
-def milliseconds(fields: dict[str, Any]) -> float | None:
+def milliseconds(fields: Event) -> float | None:
     """How long something took, where that is told."""
     ms = fields.get("ms")
-    return ms if _is_in(ms, _LATEST * 1000) else None
+    return ms if _is_below(ms, _LATEST * 1000) else None
 
 
-def _is_in(value: Any, limit: float) -> bool:
+def _is_below(value: Any, limit: float) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < limit
 
 
@@ -104,8 +109,6 @@ def is_int(value: Any) -> bool:
 
 def list_runs(limit: int | None = None) -> list[Run]:
     """The runs that there are, newest first."""
-    from itertools import islice
-
     return [Run(directory) for directory in islice(_directories(), limit)]
 
 
@@ -118,18 +121,15 @@ def find_run(word: str = "last") -> Run:
     ids = list(directories)
     if not ids:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
-    number = "1" if word == "last" else word.removeprefix("@") if word.startswith("@") else ""
-    if number.isdecimal() and number.isascii() and 0 < len(number) < 9 and 0 < int(number) <= len(ids):
-        return Run(directories[ids[int(number) - 1]])
+    number = re.fullmatch(r"@0*([1-9]\d{0,7})", "@1" if word == "last" else word, re.ASCII)
+    if number and int(number[1]) <= len(ids):
+        return Run(directories[ids[int(number[1]) - 1]])
     fitting = [id for id in ids if word and id.startswith(word.upper())]
     if len(fitting) == 1:
         return Run(directories[fitting[0]])
     if fitting:
-        raise PflowError(
-            f"cannot tell which run '{word}' is: {len(fitting)} begin so", hint=_some(fitting), exit=MISSING
-        )
-    import difflib
-
+        what = f"cannot tell which run '{word}' is: {len(fitting)} begin so"
+        raise PflowError(what, hint=_some(fitting), exit=MISSING)
     near = difflib.get_close_matches(word.upper(), ids, 3) or difflib.get_close_matches(word, ["last"])
     hint = f"did you mean {_some(near)}?" if near else "pflow runs lists them"
     raise PflowError(f"cannot find the run '{word}'", hint=hint, exit=MISSING)
@@ -142,24 +142,22 @@ def _some(ids: list[str]) -> str:
 def _directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
-    for id in ids_in(place):
+    for id in _ids_in(place):
         if os.path.isfile(os.path.join(place, id, TRACE)):
             yield os.path.join(place, id)
 
 
-def ids_in(place: str) -> list[str]:
+def _ids_in(place: str) -> list[str]:
     """The ids of the runs that are kept in a place, newest first; none where it cannot be read."""
     try:
-        names = os.listdir(place)
+        return sorted(filter(_ULID.fullmatch, os.listdir(place)), reverse=True)
     except OSError:
         return []
-    return sorted((name for name in names if number_of(name) is not None), reverse=True)
 
 
 def number_of(id: str) -> int | None:
     """The 128 bits of a run's id; None for what is no ULID."""
-    is_one = len(id) == 26 and id[0] <= "7" and not id.strip(_DIGITS)
-    return int(id.translate(_AS_PYTHON), 32) if is_one else None
+    return int(id.translate(_AS_BASE_32), 32) if _ULID.fullmatch(id) else None
 
 
 def time_of(id: str) -> float:
@@ -167,10 +165,8 @@ def time_of(id: str) -> float:
     return ((number_of(id) or 0) >> 80) / 1000
 
 
-def _is_held(directory: str) -> bool:
+def _is_locked(directory: str) -> bool:
     """Whether the run, or something that it started, still goes on."""
-    import fcntl
-
     try:
         fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
     except OSError:
@@ -186,7 +182,7 @@ def _is_held(directory: str) -> bool:
     return False
 
 
-def _first_and_last(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _first_and_last(file: str) -> tuple[Event, Event]:
     """The first and the last event of a log, without reading what is between; {} where there is none."""
     try:
         with open(file, "rb") as log:
@@ -204,7 +200,7 @@ def _first_and_last(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
 
 
-def _first_event(lines: Iterable[bytes]) -> dict[str, Any]:
+def _first_event(lines: Iterable[bytes]) -> Event:
     return next((event for line in lines if (event := parse_event(line)) is not None), {})
 
 
@@ -214,3 +210,40 @@ def _read_json(file: str) -> Any:
             return decode(opened.read())
     except (OSError, ValueError):
         return None
+
+
+def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
+    """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
+
+    The newest stays, and so does one that is still going. What cannot be removed is left for the next time.
+    """
+    oldest = time.time() - days * 86_400
+    taken = 0
+    for number, id in enumerate(_ids_in(place)):
+        directory = os.path.join(place, id)
+        taken += _size_of(directory)
+        if number and (time_of(id) < oldest or taken > size):
+            _remove_run(directory)
+
+
+def _size_of(directory: str) -> int:
+    """The room that the files of a run take on the disk."""
+    try:
+        with os.scandir(directory) as entries:
+            return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
+    except OSError:
+        return 0
+
+
+def _remove_run(directory: str) -> None:
+    try:
+        lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(directory, ignore_errors=True)
+    except OSError:
+        pass  # it is still going
+    finally:
+        os.close(lock)

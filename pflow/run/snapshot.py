@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.places import find
+from pflow.binding.resolve import from_environment
 from pflow.jsontext import encode
-from pflow.paths import write_path
+from pflow.paths import parse_path, write_path
+from pflow.run.flags import DATA, INPUT, OPEN, PARAM
+from pflow.stage.intake import RAW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
+    from pflow.run.flags import Target
+    from pflow.run.inputs import RunInputs
+    from pflow.stage.document import Document
 
 SECRET = "***"
 MOST_PIPED = 10_000_000
@@ -30,21 +38,57 @@ class Snapshot:
         """Note that a param of a step has this value, whatever the flow says: of a flag, a variable, a choice."""
         self.config_overrides.setdefault(step, {})[param] = SECRET if secret else _kept(value)
 
-    def inject(self, path: Path | str, value: Any, *, secret: bool = False) -> None:
+    def inject(self, path: Path, value: Any, *, secret: bool = False) -> None:
         """Note that this value is put at a path of the store: of a flag, an answer, what a person typed."""
-        self.cli_injections[_text(path)] = SECRET if secret else _kept(value)
+        self.cli_injections[write_path(path)] = SECRET if secret else _kept(value)
 
-    def inject_piped(self, path: Path | str, value: Any) -> None:
+    def inject_piped(self, path: Path, value: Any) -> None:
         """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
 
         Bytes that are UTF-8 are text, as they are in the store.
         """
         data = _bytes(value)
         if self._piped + len(data) > MOST_PIPED:
-            self.cli_injections[_text(path)] = {"$digest": f"sha256:{_digest(data)}", "size": len(data)}
+            self.cli_injections[write_path(path)] = {"$digest": f"sha256:{_digest(data)}", "size": len(data)}
         else:
             self._piped += len(data)
             self.inject(path, _as_stored(value))
+
+    def note_flag(self, wired: WiredFlow, target: Target, value: Any) -> None:
+        if target.step and target.kind in (PARAM, OPEN):
+            self.override(target.step, target.key, value)
+        if target.step and target.kind in (DATA, OPEN):
+            self.inject((target.step, target.key), value)
+        if target.kind == INPUT or not target.step:
+            known = wired.inputs.get(target.key)
+            self.inject(known.path if known else (target.key,), value)
+
+    def note_environment(self, wired: WiredFlow, given: RunInputs) -> None:
+        """Note the params that a variable of the environment gives: a later run could not know of them."""
+        for step in wired.steps.values():
+            set_elsewhere = {**step.params, **given.params.get(step.id, {})}
+            for key, item in step.interface.params.items():
+                if item.env and os.environ.get(item.env) and key not in set_elsewhere:
+                    self.override(step.id, key, from_environment(item), secret="secret" in item.marks)
+
+    def note_piped(self, wired: WiredFlow, document: Document, store: dict[str, Any], *, kind: str) -> None:
+        """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
+        if kind == RAW:
+            self.inject_piped(("stdin",), document["stdin"])
+            return
+        secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
+        secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
+        for key, value in store.items():
+            if key in secret:
+                self.inject((key,), value, secret=True)
+            else:
+                self.inject_piped((key,), value)
+        last = document.header.get("last")
+        if last is not None and wired.first_read is not None:
+            id, key = wired.first_read
+            source = wired.steps[id].sources.get(key)
+            if source is not None and source.paths == (parse_path(last),):
+                self.inject_piped((id, key), find(document, parse_path(last)))
 
     def as_json(self, flow_hash: str) -> dict[str, Any]:
         """As RunLog.write_snapshot takes it: there bytes become {"$bytes": …}."""
@@ -55,8 +99,17 @@ class Snapshot:
         }
 
 
-def _text(path: Path | str) -> str:
-    return path if isinstance(path, str) else write_path(path)
+def _secret_keys(step: WiredStep) -> set[str]:
+    """The keys of the store that a step reads a secret from."""
+    keys: set[str] = set()
+    for key, item in step.interface.reads.items():
+        if "secret" in item.marks:
+            source = step.sources.get(key)
+            keys |= {str(path[0]) for path in source.paths} if source else {key}
+    for key, item in step.interface.params.items():
+        if "secret" in item.marks and key in step.params:
+            keys |= {str(path[0]) for path in step.params[key].paths}
+    return keys
 
 
 def _kept(value: Any) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow.binding.places import check_place, has
-from pflow.binding.shared import check_written
-from pflow.binding.store import FOUND, OWN, StepStore
+from pflow.binding.view import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.jsontext import encode
@@ -16,11 +15,9 @@ from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
 from pflow.run.failure import failure_of
-from pflow.run.flow import copied
 from pflow.run.storable import storable
 from pflow.run.work import Work
-from pflow.stage.places import as_stored
-from pflow.stage.step import usage_of
+from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
 
@@ -28,25 +25,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.values import Values
+    from pflow.binding.resolve import Binding
+    from pflow.binding.view import NodeStore
     from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
     from pflow.run.failure import StepFailed
     from pflow.run.record import Recorder
 
     Reads = tuple[tuple[str, int], ...]
-    """Each key that a node read, and where it came from, as StepStore notes it."""
+    """Each key that a node read, and where it came from, as NodeStore notes it."""
 
 
 class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     """A step whose values are found and whose writes are checked and put where they belong, with an event each."""
 
-    def __init__(self, wired: WiredStep, node: Any, values: Values, context: Context) -> None:
+    def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
         super().__init__()
         self.id = wired.id
         self.wired = wired
         self.node = node
-        self.values = values
+        self.binding = binding
         self.context = context
         self.type = wired.kind.name if wired.kind else wired.step.type
         self.version = wired.kind.version if wired.kind else version_of(type(node))
@@ -110,46 +108,40 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         for path in self.deep:
             if shared.get(path[0]).__class__ is not dict or len(path) > 2:
                 check_place(shared, path)
-        store = self.run_once(shared, work)
-        written = store.written
-        if self.values.stored:
-            self._store_data(shared, store.found)
-        for key, value in written.items():
+        changes, found = self.run_once(shared, work)
+        if self.binding.stored:
+            self.put_data(shared, found)
+        for key, value in changes.items():
             self.put(shared, key, value)
+        written = tuple([key for key, value in changes.items() if value is not REMOVED])
         if written:
-            keys = tuple(written)
-            work.writes = self._writes.get(keys) or self._places_of(keys)
+            work.writes = self._writes.get(written) or self._places_of(written)
             if "usage" in written:
-                work.add(**usage_of(written))
+                work.add(**usage_of(changes))
         return work.action
 
-    def run_once(self, view: Any, work: Work) -> StepStore:
-        """Find the values in a view of the store and run the node on them; its writes are checked, and held."""
-        values = self.values
-        store = StepStore(view, values)
+    def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
+        binding = self.binding
+        view = binding.open(store)
         try:
-            values.find(view, store.found)
-            if values.needed:
-                values.check_needed(store)
             node = copied(self.node)
-            if values.param_finders or values.has_containers:
-                node.set_params(values.find_params(view))
-            action = node._run(store) if self.is_direct else self._run_node(node, store, work)
+            if binding.param_finders or binding.has_containers:
+                node.set_params(binding.find_params(store))
+            action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         finally:
-            key = tuple(store.reads.items())
-            work.reads = self._reads.get(key) or self._origins_of(key, view)
+            reads = tuple(view.reads.items())
+            work.reads = self._reads.get(reads) or self._origins_of(reads, store)
         if action is not None:
             work.action = _action(action)
-        if store.copies:
-            store.note_changes()
-        for name in store.written:
-            if name not in self.declared:
-                check_written(self.interface, store.written)
-        return store
+        changes = view.changes(binding.is_watched)
+        if not self.declared.issuperset(changes):
+            check_changes(self.interface, changes)
+        return changes, view.found
 
     def origins(self, reads: Reads, view: Any) -> dict[str, tuple[str, ...]]:
         """The places of the store that each read, and each param with a template, really came from."""
-        found = self.values.origins(view)
+        found = self.binding.origins(view)
         origins = {key: places for key, places in found.items() if key.startswith("params.")}
         for key, source in reads:
             origins[key] = (write_path((key,)),) if source == OWN else found.get(key, ()) if source == FOUND else ()
@@ -157,7 +149,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     def _origins_of(self, reads: Reads, view: Any) -> str:
         json = str(encode(self.origins(reads, view)), "utf-8")
-        if self.values.is_fixed and len(self._reads) < _FEW:
+        if self.binding.is_fixed and len(self._reads) < _FEW:
             self._reads[reads] = json
         return json
 
@@ -167,7 +159,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self._writes[keys] = json
         return json
 
-    def _run_node(self, node: Any, store: StepStore, work: Work) -> Any:
+    def _run_node(self, node: Any, store: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
@@ -193,18 +185,19 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             work.add(tries=tries)
         return action
 
-    def _store_data(self, shared: Any, found: dict[str, Any]) -> None:
+    def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""
-        for key in self.values.stored:
+        for key, value in self.binding.data(found).items():
             place = self.wired.data_place(key)
-            item = self.interface.reads.get(key)
-            is_unset = found.get(key) is None and item is not None and item.default is None
-            if key in found and not is_unset and not has(shared, place):
-                self.context.assign(shared, place, as_stored(item, found[key]) if item else found[key])
+            if not has(shared, place):
+                self.context.assign(shared, place, value)
 
     def put(self, shared: Any, key: str, value: Any) -> None:
-        """Put one write where it belongs."""
-        path = self.places.get(key) or (key,)
+        """Put one write where it belongs, or remove what is there."""
+        path = self.places.get(key) or self.wired.place_of(key)
+        if value is REMOVED:
+            self.context.remove(shared, path)
+            return
         self.context.assign(shared, path, storable(key, value))
         if key == self.pipe_write:
             self.context.carried = path
@@ -212,6 +205,13 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 _FEW = 100
 """How many different sets of reads or writes of one step are remembered."""
+
+
+def copied(node: Any) -> Any:
+    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
+    new = object.__new__(node.__class__)
+    new.__dict__ = node.__dict__.copy()
+    return new
 
 
 def is_direct(wired: WiredStep, node: Any) -> bool:

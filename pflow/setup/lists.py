@@ -47,8 +47,9 @@ def refresh() -> None:
 
 def _nodes_and_flows() -> None:
     from pflow.catalog.lines import lines, offer_lines
+    from pflow.flow.subflow import FlowCatalog
 
-    offer_lines(lines())
+    offer_lines(lines(FlowCatalog()))
 
 
 def _models() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.run.trace.store import plain
 from pflow.setup import changes as kinds
 from pflow.setup import startup
 from pflow.setup.places import FOLDERS
+from pflow.terminal.columns import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _ZSHRC = {
 def file_lines(places: Places, report: Report, *, is_dry: bool) -> list[str]:
     """A line a file."""
     words = _WOULD if is_dry else _DONE
-    return [f"{words[kind]} {plain(places.path(name))}" for name, kind in report.files.items()]
+    return [f"{words[kind]} {clean(places.path(name))}" for name, kind in report.files.items()]
 
 
 def summary(places: Places, report: Report, *, is_dry: bool) -> list[str]:
@@ -42,12 +42,12 @@ def summary(places: Places, report: Report, *, is_dry: bool) -> list[str]:
         found = [kind for name, kind in report.files.items() if name.startswith(f"{folder}/")]
         counts = [f"{words[kind]} {found.count(kind)}" for kind in words if kind in found]
         if counts:
-            lines.append(f"{program:5} {', '.join(counts)} in {plain(places.folder(program))}")
+            lines.append(f"{program:5} {', '.join(counts)} in {clean(places.folder(program))}")
     return lines
 
 
 def zshrc_line(report: Report, *, is_dry: bool) -> list[str]:
-    return [f"zsh   {_ZSHRC[report.zshrc][is_dry]} {plain(report.zshrc_path)}"] if report.zshrc in _ZSHRC else []
+    return [f"zsh   {_ZSHRC[report.zshrc][is_dry]} {clean(report.zshrc_path)}"] if report.zshrc in _ZSHRC else []
 
 
 def advice_lines(advice: list[tuple[str, Advice | None]]) -> list[str]:
@@ -56,5 +56,5 @@ def advice_lines(advice: list[tuple[str, Advice | None]]) -> list[str]:
     done = [program for program, each in advice if not each]
     lines = ["", f"New shells find this by themselves: {', '.join(done)}."] if done else []
     for program, (what, text) in needed:
-        lines += ["", f"For {program}, {plain(what)}", *[f"  {line}" for line in text]]
+        lines += ["", f"For {program}, {clean(what)}", *[f"  {line}" for line in text]]
     return lines

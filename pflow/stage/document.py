@@ -6,14 +6,17 @@ import os
 import time
 
 from pflow import __version__
-from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.binding.places import assign, check_place, has, remove
+from pflow.errors import BAD_DATA, PflowError
+from pflow.interface import fresh
 from pflow.jsontext import decode, encode
-from pflow.paths import kind_of, look_up, missing, parse_path, put, write_path
+from pflow.paths import parse_path
 from pflow.scanner import scan_without_duplicates
 from pflow.stage.layout import Member, Misfit, is_marked, parse_whole, split_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from pflow.paths import Path
@@ -31,14 +34,17 @@ class Document:
         self._members: Members = members or {}
         self._values: dict[str, Any] = {}
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
 
     def keys(self) -> list[str]:
         return list(self._members)
 
-    def get(self, key: str) -> Any:
-        """The value of a key that is there, decoded once. Raises PflowError (65) when it does not parse."""
+    def __getitem__(self, key: str) -> Any:
+        """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
         if key not in self._values:
             try:
                 self._values[key] = decode(self._members[key].value())
@@ -48,7 +54,7 @@ class Document:
 
     def decoded(self) -> dict[str, Any]:
         """Every key and its value."""
-        return {key: self.get(key) for key in self._members}
+        return {key: self[key] for key in self._members}
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
@@ -63,41 +69,26 @@ class Document:
         self._members[key] = Member([name, json], len(name))
         self._values.pop(key, None)
 
-    def look_up(self, path: Path) -> Any:
-        """The value at a path. Raises PflowError (66) that says what there is instead."""
-        key = str(path[0])
-        if key not in self._members:
-            raise missing(key, self.keys(), "the store")
-        return look_up(self.get(key), path, 1)
-
-    def has(self, path: Path) -> bool:
-        if len(path) == 1 or str(path[0]) not in self._members:
-            return str(path[0]) in self._members
-        try:
-            self.look_up(path)
-        except PflowError as error:
-            if error.exit == MISSING:
-                return False
-            raise
-        return True
-
     def put(self, path: Path, value: Any) -> None:
         """Set the place at a path, making objects on the way. Raises PflowError (65) where something else is."""
         key = str(path[0])
-        if len(path) == 1:
-            self.set(key, value)
-            return
-        container = self.get(key) if key in self._members else {}
-        if not isinstance(container, dict):
-            raise PflowError(
-                f"cannot write '{write_path(path)}': '{key}' is {kind_of(container)}, not an object", exit=BAD_DATA
-            )
-        self.set(key, put(container, path[1:], value, path))
+        if len(path) > 1:
+            check_place(self, path)
+            top = {key: fresh(self[key]) if key in self else {}}
+            assign(top, path, value)
+            value = top[key]
+        self.set(key, value)
 
-    def check_place(self, path: Path) -> None:
-        """Raise PflowError (65) now where `put` would, for what stands in the way of the path."""
-        if len(path) > 1 and str(path[0]) in self._members:
-            self.copy().put(path, None)
+    def remove(self, path: Path) -> None:
+        """Remove what is at a path, where something is."""
+        key = str(path[0])
+        if len(path) == 1:
+            self._members.pop(key, None)
+            self._values.pop(key, None)
+        elif has(self, path):
+            top = {key: fresh(self[key])}
+            remove(top, path)
+            self.set(key, top[key])
 
     def copy(self) -> Document:
         """The same store, to be changed without changing this one."""

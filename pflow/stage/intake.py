@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError
+from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError
 from pflow.process.pipes import is_quiet
 from pflow.process.stdin import is_readable, read_chunks
 from pflow.stage.document import Document, read_document, read_members
@@ -10,6 +10,9 @@ from pflow.stage.document import Document, read_document, read_members
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pflow.interface import Interface
+    from pflow.stage.flags import Flags
 
 STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
 
@@ -49,8 +52,6 @@ def _tell(chunks: list[bytes], source: str) -> Intake:
         if document is not None:
             return Intake(document, STORE, chunks)
         if source == "store":
-            from pflow.errors import BAD_DATA
-
             raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
     data = b"".join(chunks)
     if source == "json":
@@ -73,3 +74,20 @@ def empty_pipe() -> PflowError:
     return PflowError(
         "stdin was empty: did the command before it fail?", hint="-n if this step takes none", exit=MISSING
     )
+
+
+def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
+    """Refuse an empty pipe that the node was to work on (66), and raw input that nothing here takes (64)."""
+    pipe = interface.pipe_read
+    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
+    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
+        raise empty_pipe()
+    size = sum(map(len, intake.chunks))
+    if intake.kind != RAW or not size or open_to_pipe or interface.open or "stdin" in interface.reads:
+        return
+    if not any(path[0] == "stdin" for path in flags.paths()):
+        raise PflowError(
+            f"cannot use stdin: nothing here takes its {size:,} bytes",
+            hint="-n leaves stdin to others; a template with $stdin takes it",
+            exit=BAD_STDIN,
+        )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.places import find
+from pflow.binding.view import REMOVED
 from pflow.common import LETTERS
 from pflow.errors import PflowError
-from pflow.paths import parse_path
+from pflow.paths import parse_path, write_path
 from pflow.process.signals import die_of_closed_pipe
 from pflow.process.stdout import ClosedPipe, as_it_is, divert_prints, secure_standard_files, write_pieces
-from pflow.stage.places import value_to_print
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.interface import Item
+    from pflow.paths import Path
     from pflow.stage.document import Document
     from pflow.stage.layout import Piece
 
@@ -74,14 +76,24 @@ class Output:
         except PflowError:
             pass
 
-    def write_outcome(self, document: Document, pipe_write: Item | None, written: dict[str, Any]) -> None:
+    def write_outcome(self, document: Document, pipe_write: Item | None, changes: dict[str, Any]) -> None:
         """What a stage that has done its work shows, in the form that was chosen, as far as it was not emitted."""
         self.write_document(document)
         if self.form == RAW and not self.has_begun and "last" in document.header:
             self.write([as_it_is(value_to_print(document, parse_path(document.header["last"])))])
-        if self.form == TERMINAL and pipe_write is not None and pipe_write.name in written:
-            text = as_it_is(written[pipe_write.name])
+        if self.form == TERMINAL and pipe_write is not None and changes.get(pipe_write.name, REMOVED) is not REMOVED:
+            text = as_it_is(changes[pipe_write.name])
             self.write([b"" if self.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])
+
+
+def value_to_print(document: Document, carried: Path) -> Any:
+    """What the pipe carries. Raises PflowError: 66 where it is gone, 65 where it does not parse."""
+    try:
+        return find(document, carried)
+    except PflowError as error:
+        why = error.message.removeprefix(f"cannot find '{write_path(carried)}': ")
+        hint = error.hint or "-q prints nothing"
+        raise PflowError(f"cannot print '{write_path(carried)}': {why}", hint=hint, exit=error.exit) from None
 
 
 def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:

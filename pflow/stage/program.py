@@ -112,7 +112,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         for key in keys:
             value = self._value_of(answer, key)
             may_be_rounded = key not in self.interface.writes and not self.interface.open
-            if key not in sent or not _is_same(sent.get(key), value, float if may_be_rounded else _itself):
+            if key not in sent or not _is_same(sent[key], value, float if may_be_rounded else _itself):
                 shared[key] = value
         last = (answer.header.get("steps") or [None])[-1]
         action = answer.header.get("action", last.get("action") if isinstance(last, dict) else None)
@@ -120,7 +120,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def _value_of(self, answer: Document, key: str) -> Any:
         try:
-            return answer.get(key)
+            return answer[key]
         except PflowError as error:
             raise self._refused(error) from None
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 import os
 import time
 
-from pflow.binding.shared import Shared, check_written
-from pflow.binding.stage_sources import Sources, check_stdin
+from pflow.binding.resolve import Binding
+from pflow.binding.sources import PathSource
+from pflow.binding.view import OWN, check_changes
 from pflow.errors import CANNOT_WRITE, PflowError, node_error
-from pflow.jsontext import encode
 from pflow.node import interface_of, version_of
-from pflow.paths import write_path
+from pflow.paths import parse_path, write_path
 from pflow.process.exits import end_in_order
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
-from pflow.stage.intake import take_in
+from pflow.stage.intake import check_stdin, take_in
+from pflow.stage.outcome import Outcome, pretended_places
 from pflow.stage.output import DOCUMENT, Output
-from pflow.stage.places import as_stored, check_places
-from pflow.stage.step import add_step, enter_span, step_id, usage_of
+from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
-    from pflow.binding.stage_sources import Inputs
+    from pflow.binding.view import NodeStore
     from pflow.interface import Interface, Item
+    from pflow.paths import Path
     from pflow.stage.flags import Flags
     from pflow.stage.intake import Intake
 
@@ -80,18 +82,20 @@ class Stage:
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
         check_stdin(interface, flags, intake)
-        inputs = Sources(interface, flags, intake).find_all()
-        self.entry["reads"] = inputs.origins
+        binding = bind(interface, flags, document)
+        view = binding.open(document)
+        params = binding.find_params(document)
+        outcome = Outcome(document, flags, binding, view)
+        self.entry["reads"] = origins = binding.origins_in_words([*document, *_roots(binding.pretended)])
         if flags.verbose:
-            self._say_reads(inputs)
-        check_places(document, interface, flags, inputs)
+            for name, origin in origins.items():
+                say(self.program, f"reads {name} from {origin}")
+        outcome.check()
         if flags.dry_run or "dry" in document.header:
-            from pflow.stage.dry import pretend
-
-            add_step(document, {**self.entry, **pretend(document, self.step, interface, flags, inputs)})
+            add_step(document, {**self.entry, **outcome.pretend(self.step, origins)})
             self.output.write_document(document)
         else:
-            self._work(node_class, interface, flags, inputs)
+            self._work(self._node(node_class, params), interface, flags, outcome)
         return 0
 
     def _load(self) -> Any:
@@ -129,37 +133,41 @@ class Stage:
             self.output.write(list(intake.chunks))
         return int(intake.document.header["error"]["exit"])
 
-    def _work(self, node_class: Any, interface: Interface, flags: Flags, inputs: Inputs) -> None:
-        document = self.document
-        assert document
-        values = document.decoded() if interface.open else {}
-        shared = Shared({**values, **inputs.values})
-        before = {key: encode(shared[key]) for key in interface.writes if isinstance(shared.get(key), list | dict)}
-        enter_span(document)
+    def _node(self, node_class: Any, params: dict[str, Any]) -> Any:
+        try:
+            node = node_class()
+            node.set_params(params)
+        except Exception as error:
+            raise node_error(self.name, error) from error
+        return node
+
+    def _work(self, node: Any, interface: Interface, flags: Flags, outcome: Outcome) -> None:
+        view = outcome.view
+        enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
         try:
-            action = self._run_node(node_class, flags, inputs.params, shared)
+            action = self._run_node(node, flags, view)
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
-        shared.note_changes(before)
-        check_written(interface, shared.written)
-        self.document = self._stored(document.copy(), interface, flags, inputs, shared.written)
-        self.entry |= usage_of(shared.written)
+            undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
+            self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
+        changes = view.changes(outcome.binding.is_watched)
+        check_changes(interface, changes)
+        self.document, self.entry["writes"] = outcome.put(changes)
+        self.entry |= usage_of(changes)
         self.entry.pop("carries", None)
         if action not in (None, "default"):
             self.entry["action"] = str(action)
         add_step(self.document, self.entry)
         self._trace("end", {"exit": 0})
-        self.output.write_outcome(self.document, interface.pipe_write, shared.written)
+        self.output.write_outcome(self.document, interface.pipe_write, changes)
 
-    def _run_node(self, node_class: Any, flags: Flags, params: dict[str, Any], shared: Shared) -> Any:
+    def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
         try:
-            node = node_class()
-            node.set_params(params)
             return run_node(
                 node,
-                shared,
+                view,
                 retries=flags.retries if "retries" in flags.given else None,
                 wait=flags.wait if flags.given & {"retries", "wait"} else getattr(node, "wait", 0),
                 timeout=flags.timeout,
@@ -170,35 +178,8 @@ class Stage:
         except BaseException as error:
             raise node_error(self.name, error) from error
 
-    def _stored(
-        self, document: Document, interface: Interface, flags: Flags, inputs: Inputs, written: dict[str, Any]
-    ) -> Document:
-        """The store with data flags and writes in it, under the step's name where it has one."""
-        for key, value in inputs.stored.items():
-            place = flags.own_place(key)
-            if not document.has(place):
-                document.put(place, as_stored(interface.reads[key], value))
-        self.entry["writes"] = {}
-        carried = interface.pipe_write
-        for key, value in written.items():
-            place = flags.place_of(key)
-            try:
-                document.put(place, value)
-            except PflowError as error:
-                raise error.within(f"cannot store '{key}'") from None
-            self.entry["writes"][key] = write_path(place)
-            if carried is not None and key == carried.name:
-                document.header["last"] = write_path(place)
-        return document
-
-    def _say_reads(self, inputs: Inputs) -> None:
-        for name, origin in inputs.origins.items():
-            say(self.program, f"reads {name} from {origin}")
-
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.events import write_event
-
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}
             write_event(self.program, event, {**context, **self.entry, **about})
@@ -212,6 +193,23 @@ class Stage:
         if not self.output.has_begun:
             self.output.write_error(document, self.step, self.name, error)
         return error.exit
+
+
+def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
+    """Where each value of a stage comes from: its flags, its --map-in, what the pipe carries, the store."""
+    last = document.header.get("last")
+    return Binding(
+        interface,
+        flags={name: given.source() for name, given in flags.data.items()},
+        mappings={name: PathSource(path) for name, path in flags.map_in.items()},
+        params={name: given.source() for name, given in flags.params.items()},
+        carried=None if last is None else PathSource(parse_path(last)),
+        pretended=pretended_places(document),
+    )
+
+
+def _roots(paths: Collection[Path]) -> list[str]:
+    return [str(path[0]) for path in paths]
 
 
 def _version() -> str:

@@ -16,15 +16,23 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
     expect 0 $'2\n2\npflow-read-file -n --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
 }
 
-@test "Python ends with that store as well, and needs no pflow" {
+@test "Python ends with that store as well, with the flags, stdin and codes of pflow run" {
     need jq
     in_shells '
         echo one two >in.txt
         pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run
-        pflow export --to=python -o flow.py "$flow"
-        mkdir only; cp -r "$("$PYTHON" -c "import pocketflow as p; print(p.__path__[0])")" only
-        PYTHONPATH=only "$PYTHON" -S flow.py | jq -S . | cmp - by-run && cat in.txt.0; [ -x flow.py ] && echo executable'
-    expect 0 $'2\nexecutable'
+        pflow export --to=python -o flow.py "$flow"; [ -x flow.py ] && echo executable
+        "$PYTHON" flow.py -j </dev/null | jq -S "del(.[\"\$pflow\"])" | cmp - by-run && cat in.txt.0
+        rm in.txt; "$PYTHON" flow.py -q </dev/null 2>/dev/null; echo $?
+        pflow export --to=python "shell:up --command=\"tr a-z A-Z\"" >up.py; echo words | "$PYTHON" up.py -r'
+    expect 0 $'executable\n2\n66\nWORDS'
+}
+
+@test "exported Python comes back by pflow import as the same flow" {
+    in_shells '
+        pflow export --to=python -o flow.py "$flow"; pflow import -o back.pflow.json flow.py:flow
+        pflow export --to=python -o again.py back.pflow.json; cmp flow.py again.py && echo same'
+    expect 0 same
 }
 
 @test "a script takes the inputs of the flow as flags, whatever is in them" {

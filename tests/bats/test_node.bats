@@ -95,7 +95,7 @@ count-words: 4 ok, 0 failed, 0 skipped'
 @test "a program that never ends is given up" {
     in_shells 'printf "%s\n" "#!/bin/sh" "# Interface:" "# - Reads: shared[\"a\"]: str  # a" "" "sleep 60" >pflow-a; chmod +x pflow-a
         pflow test-node pflow-a --timeout=0.3 | grep -e "came .*did not end" -e "^a: " | sort -u | sed "s/ (.*//; s/^ *came *//"'
-    [[ $output == $'it did not end in time\na: '*' of them until that is mended' ]]
+    [[ $output == $'it did not end in time\na: '*' of them until that is fixed' ]]
 }
 
 @test "a program that prints for ever is given up, and says so" {
@@ -109,7 +109,7 @@ count-words: 4 ok, 0 failed, 0 skipped'
             "    - Reads: shared[\"path\"]: path [explicit]  # a" "    \"\"\"" "    def prep(self, shared): raise OSError(shared[\"path\"])" >a.py
         pflow test-node ./a.py --only=runs | grep "beside \|change "'
     expect 0 "         beside    printf 'Hello, world: one two\\n' >sample.txt
-         change    mend it; if it takes other values: pflow test-node ./a.py -- --FLAG=VALUE …"
+         change    fix it; if it takes other values: pflow test-node ./a.py -- --FLAG=VALUE …"
 }
 
 @test "a name that a shell would obey is only a name" {

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog import remembered
+from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands.nodes import USAGE, main
 from pflow.errors import PflowError
-from pflow.flow.subflow import saved_flows
+from pflow.flow.subflow import FlowCatalog
 from pflow.terminal.columns import cells
 
 OWN = '''
@@ -506,7 +507,7 @@ def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
 
     (flow,) = entries(nodes, "greet").values()
     told = {key: read["flag"] for key, read in flow["reads"].items()}
-    assert told == {need["name"]: need["flag"] for need in needs(find_kind("flow:greet").plan)}
+    assert told == {need["name"]: need["flag"] for need in needs(FlowCatalog().find("flow:greet").plan)}
     assert told
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.kinds import forget_kinds
 from pflow.commands._click import run_click
 from pflow.commands.list import command as list_command
@@ -12,7 +13,6 @@ from pflow.commands.save import command as save_command
 from pflow.commands.show import command as show_command
 from pflow.errors import PflowError
 from pflow.flow.load import load_file
-from pflow.flow.subflow import saved_flow, saved_flows
 
 COUNT = "shell --command='wc -w'"
 COMMANDS = {"save": save_command, "list": list_command, "show": show_command, "remove": remove_command}
@@ -283,7 +283,7 @@ def test_a_removed_flow_takes_its_command_along(home, capfd):
     pflow("save", "count", COUNT, "--command")
     pflow("remove", "count")
     assert not (home / ".local" / "bin" / "pflow-count").exists()
-    assert "pflow-count is gone\n" in capfd.readouterr().err
+    assert "removed the command" in capfd.readouterr().err
 
 
 def test_a_command_that_stays_keeps_its_flow(home, monkeypatch):

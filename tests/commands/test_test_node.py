@@ -8,14 +8,21 @@ import pytest
 
 from pflow.commands._click import run_click
 from pflow.commands.test_node import command
-from pflow.conformance.check import how_it_ended
-from pflow.conformance.checks import CHECKS
-from pflow.conformance.conduct import choose_checks
-from pflow.conformance.documents import Answer, document, laid_out_otherwise, read_answer, same
-from pflow.conformance.process import HELD, run_process
+from pflow.conformance.conduct import CHECKS, choose_checks
+from pflow.conformance.node import find_node
 from pflow.conformance.report import command_of
-from pflow.conformance.samples import Samples, misfit_of, value_of
-from pflow.conformance.target import find_target
+from pflow.conformance.samples import (
+    Answer,
+    Samples,
+    document,
+    laid_out_otherwise,
+    misfit_of,
+    read_answer,
+    same,
+    value_of,
+)
+from pflow.conformance.sandbox import ALL, Sent, run_in
+from pflow.conformance.trial import how_it_ended
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.types import fit, parse_type
@@ -149,12 +156,8 @@ def test_a_timeout_that_no_run_can_have_is_2(seconds):
 def test_checks_are_chosen_by_their_id_or_a_part_of_it():
     assert choose_checks([]) == list(CHECKS)
     assert [check.id for check in choose_checks(["raw"])] == ["raw"]
-    assert [check.id for check in choose_checks(["raw-", "error-idle"])] == [
-        "error-idle",
-        "raw-text",
-        "raw-bytes",
-        "raw-json",
-    ]
+    found = [check.id for check in choose_checks(["raw-", "error-idle"])]
+    assert found == ["raw-text", "raw-bytes", "raw-json", "error-idle"]
     with pytest.raises(PflowError) as refused:
         choose_checks(["row"])
     assert refused.value.exit == 2
@@ -173,29 +176,18 @@ def test_of_what_a_node_said_the_line_is_shown_that_tells_why(stderr, telling):
     assert how_it_ended(SimpleNamespace(code=1, stderr=stderr)) == f"exit code 1: {telling}"
 
 
-DAEMON = "import subprocess as s; s.Popen(['sleep', '60'], start_new_session=True, %s)"
-
-
-def run_daemon(kept, tmp_path, **more):
-    argv = [sys.executable, "-c", DAEMON % f"{kept}=s.DEVNULL, stderr=s.DEVNULL"]
-    home = {"HOME": str(tmp_path)}
-    return run_process(argv, environment=home, directory=str(tmp_path), stderr=str(tmp_path / "said"), **more)
-
-
-def test_a_daemon_that_keeps_stdin_is_found_and_ended_and_nobody_waits_for_it(tmp_path):
-    ended = run_daemon("stdout", tmp_path, stdin=b"x" * 1_000_000, timeout=50, grace=0.1)
+@pytest.mark.parametrize("kept", ["stdin", "stdout"])
+def test_a_daemon_is_found_and_ended_whatever_it_keeps_open(tmp_path, kept):
+    daemon = f"import subprocess as s; s.Popen(['sleep', '60'], start_new_session=True, {kept}=s.DEVNULL)"
+    sent = Sent([], b"x" * 1_000_000, grace=0.1)
+    ended = run_in(tmp_path / "place", [sys.executable, "-c", daemon], sent, 50)
     assert (ended.code, ended.left_running) == (0, True)
-
-
-def test_a_daemon_that_keeps_stdout_is_said(tmp_path):
-    ended = run_daemon("stdin", tmp_path, stdin=None, timeout=1)
-    assert (ended.code, ended.unended) == (None, HELD)
 
 
 @pytest.mark.parametrize("unit", ["é", "word ", "'x"])
 def test_a_long_stdin_is_shown_as_a_command_that_makes_it(unit):
-    sent = SimpleNamespace(words=[], stdin=f"a%\n{unit * 100_000}\n\\b".encode(), environment={}, reader=None)
-    command = command_of(SimpleNamespace(sent=sent), SimpleNamespace(argv=["cat"], environment={}))
+    sent = SimpleNamespace(words=[], stdin=f"a%\n{unit * 100_000}\n\\b".encode(), environment={}, files={}, reader=ALL)
+    command = command_of(SimpleNamespace(sent=sent), SimpleNamespace(argv=["cat"]))
     assert len(command) < 200
     assert subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, check=True).stdout == sent.stdin
 
@@ -206,5 +198,5 @@ def test_in_a_working_directory_that_is_gone_a_relative_path_names_nothing(tmp_p
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(PflowError, match="the working directory is gone") as caught:
-        find_target("./pflow-x")
+        find_node("./pflow-x")
     assert caught.value.exit == 66

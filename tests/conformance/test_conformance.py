@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import bundled_names
-from pflow.conformance.checks import CHECKS
-from pflow.conformance.conduct import FAILED, SKIPPED, conduct
-from pflow.conformance.target import find_target
+from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
+from pflow.conformance.node import find_node
 from tests.peers.openai_server import OpenAIServer
 
 HERE = Path(__file__).parent
@@ -23,7 +22,7 @@ TIMEOUT = 60
 
 
 def verdicts(node, given=(), checks=CHECKS):
-    return {each.check.id: each for each in conduct(find_target(str(node)), list(given), checks, TIMEOUT)}
+    return {each.check.id: each for each in conduct(find_node(str(node)), list(given), checks, TIMEOUT)}
 
 
 def failed(node, given=(), checks=CHECKS):

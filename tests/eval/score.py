@@ -11,6 +11,7 @@ from pflow.explain.pipe_form import feeds, with_literals
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.pipe import parse_pipe
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.paths import write_path
@@ -93,7 +94,9 @@ class Score:
 def expected_flows(entry: dict[str, Any]) -> list[Flow]:
     """The flows of an entry of sentences.json: each pipe syntax, or IR where that has no pipe form."""
     return [
-        parse_pipe([flow]) if isinstance(flow, str) else load_document(flow, "expected").usable()
+        parse_pipe([flow], FlowCatalog())
+        if isinstance(flow, str)
+        else load_document(flow, "expected", FlowCatalog()).usable()
         for flow in entry["flows"]
     ]
 

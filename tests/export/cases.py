@@ -78,10 +78,10 @@ JUDGED = chain(
     node("say"),
     node("judge"),
     node("praise", "say", inputs={"value": "good"}),
-    node("mend", "say", inputs={"value": "mended, please"}),
-    edges=[edge("say", "judge"), edge("judge", "praise", "good"), edge("judge", "mend", "bad"), edge("mend", "judge")],
+    node("fix", "say", inputs={"value": "fixed, please"}),
+    edges=[edge("say", "judge"), edge("judge", "praise", "good"), edge("judge", "fix", "bad"), edge("fix", "judge")],
     mappings={
-        "judge": {"input_mappings": {"text": ["say.said.value", "mend.said.value"]}},
+        "judge": {"input_mappings": {"text": ["say.said.value", "fix.said.value"]}},
         "say": {"input_mappings": {"value": "wish"}},
     },
 )
@@ -95,17 +95,12 @@ def batch(over: str, **more: Any) -> dict[str, Any]:
     return {"over": over, "as": "item", **more}
 
 
-PARTS = node("parts", "shell", inputs={"command": 'printf %s \'["a","b"]\''})
-
 CASES = {
     "one step": Case(chain(READ), WAS_READ),
     "a chain by names": Case(chain(READ, node("save", "write-file", params={"path": "c.txt"})), WAS_READ),
     "a mapping": Case(
         chain(READ, node("say", params={"loud": True}), mappings=reads(say={"value": "content"})),
         {**WAS_READ, "said": "ONE TWO\n"},
-    ),
-    "paths into JSON": Case(
-        chain(JSON, node("say"), mappings=reads(say={"value": "content.list[1]"})), {**WAS_JSON, **said("two")}
     ),
     "steps under their names": Case(
         chain(
@@ -140,23 +135,9 @@ CASES = {
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
     ),
-    "a param with a template in place of a read": Case(
-        chain(READ, node("say", params={"value": "read: ${content}", "tone": "${path}"})),
-        {**WAS_READ, **said("read: one two\n", "a.txt")},
-    ),
     "a param with a template that the store goes before": Case(
         chain(READ, node("first", "say", inputs={"value": 7}), node("say", params={"value": "from ${path}"})),
         {**WAS_READ, "value": 7, **said(7)},
-    ),
-    "a list that a node takes apart": Case(
-        chain(
-            node("drain"),
-            node("say"),
-            inputs={"items": {"type": "list"}},
-            mappings=reads(say={"value": "template:${drained.count} of ${items}"}),
-        ),
-        {"items": [1, [2]], "drained": {"count": 2, "note": None}, **said("2 of [1,[2]]")},
-        flags=("--items=[1,[2]]",),
     ),
     "an input that is null": Case(chain(READ, node("say", inputs={"value": None})), {**WAS_READ, **said(None)}),
     "an input that a node takes apart": Case(
@@ -211,10 +192,6 @@ CASES = {
         {"n": 7, "s": "007 $x '\n", "l": [1, "$y"], "f": True, **said('7 [1,"$y"] true', "007 $x '\n")},
         flags=("--n=7", "--s=007 $x '\n", '--l=[1,"$y"]', "--f"),
     ),
-    "an input by default": Case(
-        {"inputs": {"n": {"type": "int", "default": 4}}, **chain(node("say"), mappings=reads(say={"value": "n"}))},
-        {"n": 4, **said(4)},
-    ),
     "a switch that is turned off": Case(
         {"inputs": {"f": {"type": "bool", "default": True}}, **chain(node("say"), mappings=reads(say={"value": "f"}))},
         {"f": False, **said(False)},
@@ -233,13 +210,6 @@ CASES = {
         ),
         {"stdin": "in\n", "text": "in\n", **said("in\n")},
         stdin=b"in\n",
-        sh="takes what comes through the pipe",
-    ),
-    "an empty pipe that nobody needs": Case(
-        chain(node("say"), inputs={"text": {"type": "str", "pipe": True}}, mappings=reads(say={"value": "text"})),
-        {"text": "given", **said("given")},
-        flags=("--text=given",),
-        stdin=b"",
         sh="takes what comes through the pipe",
     ),
     "stdin in a later step": Case(
@@ -264,19 +234,15 @@ CASES = {
         sh="take it for text",
     ),
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
-    "an async node": Case(chain(node("slow", inputs={"number": 4})), {"number": 4, "double": 8}),
-    "a batch node": Case(
-        chain(node("lengths", inputs={"words": ["a", "bcd"]})), {"words": ["a", "bcd"], "lengths": [1, 3]}
-    ),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
     "a loop": Case(LOOP, {"count": 3, **said(3)}, sh="edge for again"),
-    "ways by action": Case(
+    "edges by action": Case(
         JUDGED,
         {
             "wish": "now",
             "say": said("now"),
             "verdict": "good",
-            "mend": {"value": "mended, please", **said("mended, please")},
+            "fix": {"value": "fixed, please", **said("fixed, please")},
             "value": "good",
             **said("good"),
         },
@@ -297,19 +263,6 @@ CASES = {
         },
         sh="edge for error",
     ),
-    "an exception and an error edge": Case(
-        chain(
-            node("flaky"),
-            node("say"),
-            edges=[edge("flaky", "say", "error")],
-            mappings=reads(say={"value": "flaky.error"}),
-        ),
-        {
-            "flaky": {"error": {"exit": 1, "message": "cannot run flaky: RuntimeError: not yet"}},
-            **said({"exit": 1, "message": "cannot run flaky: RuntimeError: not yet"}),
-        },
-        sh="edge for error",
-    ),
     "a batch over a list": Case(
         chain(
             JSON,
@@ -317,30 +270,6 @@ CASES = {
             mappings=reads(say={"value": "template:<${item}>"}),
         ),
         {**WAS_JSON, "said": [{"value": text, "tone": "t"} for text in ("<1>", "<two>", "<>", "<true>")]},
-        sh="once for each item",
-    ),
-    "a batch over an object, with failures kept": Case(
-        {
-            "inputs": {"files": {"type": "dict"}},
-            **chain(
-                node("read", "read-file", batch=batch("files", on_error="keep")), mappings=reads(read={"path": "item"})
-            ),
-        },
-        {
-            "files": {"x": "a.txt", "y": "none.txt"},
-            "content": {"x": "one two\n", "y": None},
-            "read": {
-                "errors": [
-                    {
-                        "index": "y",
-                        "item": "none.txt",
-                        "exit": 66,
-                        "message": "cannot read 'none.txt': no such file or directory",
-                    }
-                ]
-            },
-        },
-        flags=('--files={"x": "a.txt", "y": "none.txt"}',),
         sh="once for each item",
     ),
     "a fork": Case(
@@ -373,11 +302,6 @@ CASES = {
         "read-file --path=a.txt => shell:count --command='wc -w' => write-file --path='$path.$exit_code'",
         {**WAS_READ, "command": "wc -w", "stdout": "2\n", "stderr": "", "exit_code": 0},
     ),
-    "pipe syntax with a way back": Case(
-        "count:up =again=> up; up => say --value='$count'",
-        {"count": 3, "value": 3, **said(3)},
-        sh="edge for again",
-    ),
     "some of a step's keys under its name": Case(
         chain(
             node("echo", "shell", inputs={"command": "printf '[1]'"}),
@@ -408,28 +332,6 @@ CASES = {
         },
         sh="no flag gives that value",
     ),
-    "a fork inside a fork": Case(
-        chain(
-            node("a", "say", inputs={"value": 0}),
-            *(node(id, "say", inputs={"tone": id}) for id in ("b", "c", "d", "e", "f", "g")),
-            edges=[
-                *(edge("a", "b"), edge("a", "c"), edge("b", "d"), edge("b", "e"), edge("d", "f"), edge("e", "f")),
-                *(edge("f", "g"), edge("c", "g")),
-            ],
-            mappings=reads(
-                **{id: {"value": "a.said.value"} for id in ("b", "c", "d", "e")},
-                f={"value": "template:${d.said.tone}${e.said.tone}"},
-                g={"value": "template:${f.said.value}${c.said.tone}${b.said.tone}"},
-            ),
-        ),
-        {
-            **{id: said(0, id) for id in ("b", "c", "d", "e")},
-            "a": {"value": 0, **said(0)},
-            "f": said("de", "f"),
-            **said("decb", "g"),
-        },
-        sh="forks",
-    ),
     "the one written last": Case(
         chain(
             node("first", "say", inputs={"value": "1"}),
@@ -458,42 +360,6 @@ CASES = {
             **said("2"),
         },
         sh="no branches",
-    ),
-    "the one written last, in a branch": Case(
-        chain(
-            *(node(id, "say", inputs={"tone": id}) for id in ("a", "b", "c", "again", "e")),
-            node("count", params={"limit": 3}),
-            edges=[
-                *(edge("a", "b"), edge("a", "c"), edge("b", "count"), edge("count", "again", "again")),
-                *(edge("again", "count"), edge("count", "e"), edge("c", "e")),
-            ],
-            mappings={
-                **{id: {"output_mappings": {"said": id}} for id in ("a", "b", "c")},
-                "again": {
-                    "input_mappings": {"value": ["again.tone", "b.tone"]},
-                    "output_mappings": {"said": "again"},
-                },
-                "e": {"input_mappings": {"value": "template:${again} ${c.tone}"}},
-            },
-        ),
-        {
-            "a": {"value": None, "tone": "a"},
-            "b": {"value": None, "tone": "b"},
-            "c": {"value": None, "tone": "c"},
-            "again": {"value": "again", "tone": "again"},
-            "count": 3,
-            **said('{"value":"again","tone":"again"} c', "e"),
-        },
-        sh="forks",
-    ),
-    "a batch of a flow": Case(
-        chain(
-            node("shout", "inner.pflow.json", batch=batch("words")),
-            inputs={"words": {"type": "list", "default": ["a", "b"]}},
-            mappings=reads(shout={"text": "item"}),
-        ),
-        {"words": ["a", "b"], "loud": ["A!", "B!"], "times": [2, 2]},
-        sh="once for each item",
     ),
     "bindings": Case(
         {

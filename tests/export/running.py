@@ -1,18 +1,15 @@
-"""Running a case's flow: as `pflow run` does, as exported Python with pocketflow alone, as an exported script."""
+"""Running a case's flow: as `pflow run` does, as exported Python, as an exported script."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pocketflow
-
-from pflow.export import EXPORTERS
+from pflow.export import exporter
 from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
 from tests.export.cases import INNER, NODES, Case
@@ -57,11 +54,5 @@ def export(target: str, case: Case, folder: Path) -> Path:
     word = lay_out(case, folder)
     loaded = take_flow([word if word == case.flow else str(folder / word)])
     file = folder / f"flow.{target}"
-    file.write_text(EXPORTERS[target](wire(loaded.usable())))
+    file.write_text(exporter(target).export(wire(loaded.usable())))
     return file
-
-
-def only_pocketflow(folder: Path) -> str:
-    """A folder for PYTHONPATH in which there is pocketflow and nothing else."""
-    shutil.copytree(Path(pocketflow.__file__).parent, folder / "only" / "pocketflow", dirs_exist_ok=True)
-    return str(folder / "only")

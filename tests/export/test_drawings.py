@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from pflow.export import EXPORTERS
+from pflow.export import exporter
 from pflow.flow.flow import Edge, Flow, Step
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from tests.export.cases import chain, edge, node
 
@@ -26,7 +27,9 @@ NASTY = ['a"b', "a]b", "<b>&amp;", "end", "a\\", "é→", "`x`", "#quot;", "a|b{
 
 
 def drawn(target, flow):
-    return EXPORTERS[target](wire(flow if isinstance(flow, Flow) else load_text(json.dumps(flow), "flow").usable()))
+    return exporter(target).export(
+        wire(flow if isinstance(flow, Flow) else load_text(json.dumps(flow), "flow").usable())
+    )
 
 
 def nasty(*names):
@@ -73,7 +76,7 @@ digraph {
 
 def test_a_flow_in_a_flow_has_another_shape(tmp_path):
     (tmp_path / "in.pflow.json").write_text(json.dumps(chain(node("x", "read-file", inputs={"path": "a"}))))
-    flow = load_text(json.dumps(chain(node("in", "in.pflow.json"))), "flow", directory=str(tmp_path)).usable()
+    flow = load_text(json.dumps(chain(node("in", "in.pflow.json"))), "flow", FlowCatalog(str(tmp_path))).usable()
     assert 'n1[["in<br/>in.pflow.json"]]' in drawn("mermaid", flow)
     assert 'n1 [label="in\\nin.pflow.json", shape=box3d]' in drawn("dot", flow)
 

@@ -1,91 +1,30 @@
-"""Flows that ask models, against a server of their protocol: two never overwrite each other, however they run."""
+"""A flow that asks models, against a server of their protocol: two never overwrite each other, however it runs."""
 
-from __future__ import annotations
-
-import os
 import subprocess
 import sys
-import sysconfig
-from pathlib import Path
 
-import pytest
-
-from tests.export.cases import Case, chain, node, reads
+from tests.export.cases import Case
 from tests.export.running import BIN, environment, export, lay_out, store_of
 from tests.peers.openai_server import OpenAIServer
 
-ASK = "First:\n\none two\n"
-FLOWS = {
-    "pipe syntax": "read-file --path=a.txt => llm --prompt='First:' => llm --prompt='Then:' => write-file --path=c.txt",
-    "mappings": chain(
-        node("read-file", inputs={"path": "a.txt"}),
-        node("llm", inputs={"prompt": "First:"}),
-        node("llm-2", "llm", inputs={"prompt": "Then:"}, params={"temperature": 0}),
-        node("write-file", inputs={"path": "c.txt"}),
-        mappings=reads(
-            **{
-                "llm": {"text": "content"},
-                "llm-2": {"text": "llm.response"},
-                "write-file": {"content": "llm-2.response"},
-            }
-        ),
-    ),
-    "templates": chain(
-        node("read-file", inputs={"path": "a.txt"}),
-        node("llm"),
-        node("llm-2", "llm"),
-        node("write-file", inputs={"path": "c.txt"}),
-        mappings=reads(
-            **{
-                "llm": {"prompt": "template:First:\n\n${content}"},
-                "llm-2": {"prompt": "template:Then:\n\n${llm.response}"},
-                "write-file": {"content": "llm-2.response"},
-            }
-        ),
-    ),
-}
+FLOW = "read-file --path=a.txt => llm --prompt='First:' => llm --prompt='Then:' => write-file --path=c.txt"
 
 
-@pytest.fixture
-def server(tmp_path):
+def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_path):
+    case = Case(FLOW, {})
     with OpenAIServer(tmp_path) as server:
-        yield server
+        models = {"LLM_USER_PATH": str(server.llm_user_path), "PFLOW_MODEL": "echo", "NO_PROXY": "127.0.0.1"}
 
+        def store(*command):
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment(tmp_path, **models), capture_output=True, check=False,
+                timeout=120, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            return store_of(done)
 
-def all_but_pflow(folder: Path) -> str:
-    """A folder for PYTHONPATH with every package that is installed here, and no pflow."""
-    (folder / "all").mkdir()
-    for each in Path(sysconfig.get_path("purelib")).iterdir():
-        if not each.name.startswith(("pflow", "_editable_impl_pflow", "__pycache__")):
-            (folder / "all" / each.name).symlink_to(each)
-    return str(folder / "all")
-
-
-def run(command, folder, server, **more):
-    models = {"LLM_USER_PATH": str(server.llm_user_path), "PFLOW_MODEL": "echo", "NO_PROXY": "127.0.0.1", **more}
-    return subprocess.run(
-        command, cwd=folder, env=environment(folder, **models), capture_output=True, check=False, timeout=120,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
-def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_path, server, flow):
-    case = Case(flow, {})
-    by_pflow = store_of(run([str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path)], tmp_path, server))
-    assert by_pflow["llm"]["response"] == ASK
-    assert by_pflow["llm-2"]["response"] == f"Then:\n\n{ASK}"
-    python = export("python", case, tmp_path)
-    by_python = run([sys.executable, "-S", str(python)], tmp_path, server, PYTHONPATH=all_but_pflow(tmp_path))
-    assert store_of(by_python) == by_pflow
-    script = export("sh", case, tmp_path)
-    assert store_of(run(["sh", str(script)], tmp_path, server)) == by_pflow
-    assert (tmp_path / "c.txt").read_text() == f"Then:\n\n{ASK}"
-
-
-def test_the_exported_file_does_not_find_pflow(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", "import llm, pocketflow; import pflow"], capture_output=True, check=False,
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": all_but_pflow(tmp_path)},
-    )  # fmt: skip
-    assert b"No module named 'pflow'" in done.stderr
+        by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
+        assert by_pflow["llm"]["response"] == "First:\n\none two\n"
+        assert by_pflow["llm-2"]["response"] == "Then:\n\nFirst:\n\none two\n"
+        assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
+        assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
+    assert (tmp_path / "c.txt").read_text() == "Then:\n\nFirst:\n\none two\n"

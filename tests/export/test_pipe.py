@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.errors import PflowError
-from pflow.export import EXPORTERS
+from pflow.export import exporter
 from pflow.flow.load import load_text
 from pflow.flow.pipe import parse_pipe
 from pflow.flow.unload import flow_to_ir
@@ -19,7 +19,7 @@ from tests.export.cases import chain, node
 )
 def test_what_comes_out_is_the_same_flow(text):
     flow = parse_pipe([text])
-    written = EXPORTERS["pipe"](wire(flow))
+    written = exporter("pipe").export(wire(flow))
     assert written.endswith("\n")
     assert flow_to_ir(parse_pipe([written])) == flow_to_ir(flow)
 
@@ -27,10 +27,6 @@ def test_what_comes_out_is_the_same_flow(text):
 def test_what_pipe_syntax_cannot_say_is_refused():
     flow = chain(node("say", batch={"over": "x"}), inputs={"x": {"type": "list"}})
     with pytest.raises(PflowError) as caught:
-        EXPORTERS["pipe"](wire(load_text(json.dumps(flow), "flow").usable()))
+        exporter("pipe").export(wire(load_text(json.dumps(flow), "flow").usable()))
     assert caught.value.exit == 65
     assert "pipe syntax" in caught.value.message
-
-
-def test_there_are_five_targets():
-    assert list(EXPORTERS) == ["python", "sh", "pipe", "mermaid", "dot"]

@@ -1,13 +1,20 @@
-"""Every way to run a flow ends with the same store: `pflow run`, exported Python with pocketflow alone, a script."""
+"""Every way to run a flow ends with the same store: `pflow run`, exported Python, a script. Python comes back whole."""
 
+import runpy
 import sys
 
 import pytest
 
+from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.hash import flow_hash
+from pflow.flow.take import take_flow
+from pflow.flow.wiring import wire
 from tests.export.cases import CASES
-from tests.export.running import BIN, export, lay_out, only_pocketflow, run, store_of
+from tests.export.running import BIN, export, lay_out, run, store_of
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+LINES = {name: case for name, case in CASES.items() if not case.sh}
+OTHERS = {name: case for name, case in CASES.items() if case.sh}
 
 
 @cases
@@ -17,27 +24,29 @@ def test_pflow_run_ends_with_the_store(tmp_path, case):
 
 
 @cases
-def test_exported_python_ends_with_the_store_and_needs_only_pocketflow(tmp_path, case):
+def test_exported_python_ends_with_the_store(tmp_path, case):
     file = export("python", case, tmp_path)
-    command = [sys.executable, "-S", str(file), *case.flags]
-    assert store_of(run(command, case, tmp_path, PYTHONPATH=only_pocketflow(tmp_path))) == case.store
+    assert store_of(run([sys.executable, str(file), "-j", *case.flags], case, tmp_path)) == case.store
 
 
-lines = {name: case for name, case in CASES.items() if not case.sh}
-others = {name: case for name, case in CASES.items() if case.sh}
+@cases
+def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
+    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
+    flow = take_flow([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
+    assert back.warnings == []
+    assert flow_hash(wire(back)) == flow_hash(wire(flow))
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash"])
-@pytest.mark.parametrize("case", lines.values(), ids=lines)
-def test_an_exported_script_ends_with_the_store(tmp_path, case, shell):
+@pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+def test_an_exported_script_ends_with_the_store(tmp_path, case):
     file = export("sh", case, tmp_path)
-    assert store_of(run([shell, str(file), *case.flags], case, tmp_path)) == case.store
+    for shell in ("dash", "bash") if case.flags else ("dash",):
+        assert store_of(run([shell, str(file), *case.flags], case, tmp_path)) == case.store
 
 
-@pytest.mark.parametrize("case", others.values(), ids=others)
+@pytest.mark.parametrize("case", OTHERS.values(), ids=OTHERS)
 def test_what_no_script_can_do_is_refused_and_why_is_said(tmp_path, case):
     done = run([str(BIN / "pflow"), "export", "--to=sh", lay_out(case, tmp_path)], case, tmp_path)
-    assert done.returncode == 65
-    assert done.stdout == b""
+    assert (done.returncode, done.stdout) == (65, b"")
     assert "pflow: cannot export the flow to sh: " in done.stderr.decode()
     assert case.sh in done.stderr.decode().splitlines()[-1]

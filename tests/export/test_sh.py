@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.export import EXPORTERS
-from pflow.export.sh_state import NOTHING, State
-from pflow.export.sh_words import Unsayable, constant, quoted
+from pflow.export import exporter
+from pflow.export._sh_flags import Unsayable, constant, quoted
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
-from pflow.interface import Item
+from pflow.interface import Interface, Item
+from pflow.stage.flags import parse_flags
 from pflow.types import parse_type
 from tests.export.cases import CASES, Case, chain, node, reads
 from tests.export.running import export, run, store_of
@@ -25,7 +28,7 @@ needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason
 
 
 def script(flow):
-    return EXPORTERS["sh"](wire(load_text(json.dumps(flow), "flow").usable()))
+    return exporter("sh").export(wire(load_text(json.dumps(flow), "flow").usable()))
 
 
 def pipe(flow):
@@ -165,73 +168,44 @@ def test_a_shell_that_fails_where_it_could_return_an_action_is_no_hindrance():
     assert pipe(flow).startswith("pflow-shell --check --command=x |")
 
 
-def item(type, marks=(), name="some_key"):
-    found = Item("read", name, parse_type(type)[0])
-    found.marks |= set(marks)
-    return found
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+numbers = st.integers(-(2**63), 2**63 - 1)
+VALUES = {
+    "str": texts,
+    "any": texts,
+    "int": numbers,
+    "float": st.floats(allow_nan=False, allow_infinity=False),
+    "bool": st.booleans(),
+    "list[str]": st.lists(texts),
+    "list[int]": st.lists(numbers),
+    "dict": st.dictionaries(texts.filter(lambda key: key[:1] != "$"), texts),
+}
+
+
+def interface_with(type, *marks):
+    interface = Interface()
+    interface.open = False
+    interface.reads["some_key"] = item = Item("read", "some_key", parse_type(type)[0])
+    item.marks |= set(marks)
+    return interface
+
+
+@given(st.sampled_from(list(VALUES)).flatmap(lambda type: st.tuples(st.just(type), VALUES[type])), st.booleans())
+def test_a_stage_takes_a_flag_for_the_value_that_it_was_made_of(typed, is_verbatim):
+    type, value = typed
+    interface = interface_with(type, *["verbatim"] * is_verbatim)
+    words = shlex.split(" ".join(constant(interface.reads["some_key"], value)))
+    taken = parse_flags(words, interface).data["some_key"]
+    assert (taken.value, taken.references) == (value, [])
 
 
 @pytest.mark.parametrize(
-    ("type", "value", "flags"),
-    [
-        ("str", "a", ["--some-key=a"]),
-        ("str", "", ["--some-key="]),
-        ("str", "it's", ["--some-key='it'\\''s'"]),
-        ("str", "$5", ["--some-key='$$5'"]),
-        ("int", 7, ["--some-key=7"]),
-        ("float", 1e21, ["--some-key=1e+21"]),
-        ("bool", True, ["--some-key"]),
-        ("bool", False, ["--no-some-key"]),
-        ("list[str]", ["a", "$b"], ["--some-key=a", "--some-key='$$b'"]),
-        ("list[str]", [], ["--some-key='[]'"]),
-        ("list[str]", ["[a"], ["--some-key='[\"[a\"]'"]),
-        ("list[int]", [1, 2], ["--some-key='[1,2]'"]),
-        ("dict", {"a": "$"}, ['--some-key=\'{"a":"$$"}\'']),
-        ("a|b", "a", ["--some-key=a"]),
-    ],
-)
-def test_a_flag_gives_its_value(type, value, flags):
-    assert constant(item(type), value) == flags
-
-
-def test_what_is_verbatim_keeps_its_dollars():
-    assert constant(item("str", {"verbatim"}), "$1") == ["--some-key='$1'"]
-
-
-@pytest.mark.parametrize(
-    ("type", "value"), [("any", 5), ("any", {"a": 1}), ("str", None), ("bytes", b"x"), ("any", b"x")]
+    ("type", "value"), [("any", 5), ("any", {"a": 1}), ("str", None), ("bytes", b"x"), ("str", "\0")]
 )
 def test_a_value_that_no_flag_gives_is_refused(type, value):
     with pytest.raises(Unsayable):
-        constant(item(type), value)
+        constant(interface_with(type).reads["some_key"], value)
 
 
-@pytest.mark.parametrize(("text", "word"), [("a", "a"), ("", "''"), ("a b", "'a b'"), ("~", "'~'"), ("a=~", "'a=~'")])
-def test_words_are_quoted_where_they_must_be(text, word):
-    assert quoted(text) == word
-
-
-def test_the_state_of_a_pipe_knows_what_is_there_and_what_may_be():
-    state = State()
-    assert state.carried == NOTHING
-    assert not state.may_carry(("a",))
-    state.write(("a", "b"), is_sure=True)
-    state.write(("c",), is_sure=False)
-    assert state.surely_has(("a",))
-    assert not state.surely_has(("a", "b", "c"))
-    assert state.may_have(("a", "b", "c"))
-    assert not state.surely_has(("c",))
-    assert state.may_have(("c",))
-    assert not state.may_have(("d",))
-    state.is_open = True
-    assert state.may_have(("d",))
-
-
-def test_the_state_of_a_pipe_knows_what_was_written_last():
-    state = State()
-    for place in (("a",), ("b",), ("a",)):
-        state.write(place, is_sure=True)
-    assert state.latest((("b",), ("a", "x"))) == ("a", "x")
-    assert state.latest((("d",),)) is None
-    state.write(("b",), is_sure=False)
-    assert state.latest((("b",), ("a",))) is None
+def test_a_word_that_sh_would_change_is_quoted():
+    assert [quoted(text) for text in ("a", "", "a b", "~", "a=~")] == ["a", "''", "'a b'", "'~'", "'a=~'"]

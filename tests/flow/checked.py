@@ -10,6 +10,7 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.flow.findings import Finding, write_place
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 
 NODE = '''
@@ -79,7 +80,7 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
         patch.setenv("XDG_DATA_HOME", directory)
         forget_kinds()
         try:
-            loaded = load_document(document, "flow", directory)
+            loaded = load_document(document, "flow", FlowCatalog(directory))
             return check(wire(loaded.flow), loaded.findings)
         finally:
             forget_kinds()

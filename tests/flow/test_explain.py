@@ -11,6 +11,7 @@ from pflow.explain.sayings import said
 from pflow.explain.text import account_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
 from pflow.terminal.columns import cells, in_ascii
@@ -60,6 +61,7 @@ def plan(*steps, edges="", **members):
         step.place = f"nodes[{at}]"
     for name, value in members.items():
         setattr(flow, name, value)
+    flow.catalog = FlowCatalog()
     return wire(flow)
 
 

@@ -47,8 +47,7 @@ def test_nodes_become_steps_and_successors_edges():
     read, ask, save = ReadFile(), Llm(), WriteFile()
     read >> ask >> save
     ask - "again" >> ask
-    flow = flow_from(Flow(start=read), "copy")
-    assert flow.name == "copy"
+    flow = flow_from(Flow(start=read))
     assert steps(flow) == [("read-file", "read-file"), ("llm", "llm"), ("write-file", "write-file")]
     assert edges(flow) == [
         ("read-file", "llm", "default"),
@@ -106,12 +105,12 @@ def test_a_param_that_json_cannot_hold_is_refused():
     with pytest.raises(PflowError) as caught:
         flow_from(Flow(start=node))
     assert caught.value.exit == 65
-    assert caught.value.message.startswith("cannot import 'yt-transcript' with its 'fetch'")
+    assert caught.value.message.startswith("cannot use 'yt-transcript' with its 'fetch'")
 
 
 def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
     flow = flow_from(Flow(start=YTTranscript()))
-    assert steps(flow) == [("yt-transcript", "YTTranscript")]
+    assert steps(flow) == [("yt-transcript", "yt-transcript")]
     assert flow.warnings == [
         "no node is called 'YTTranscript': put the class into yt_transcript.py in a directory on PFLOW_NODES"
     ]
@@ -133,8 +132,8 @@ def test_a_flow_inside_a_flow_becomes_part_of_it_and_goes_on_where_it_ends():
     inner - "more" >> failed
     assert edges(flow_from(Flow(start=before))) == [
         ("read-file", "judge", "default"),
-        ("judge", "write-file", "default"),
         ("judge", "llm", "more"),
+        ("judge", "write-file", "default"),
         ("llm", "write-file", "default"),
         ("llm", "read-file-2", "more"),
     ]
@@ -192,11 +191,11 @@ class Many(BatchFlow):
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
-        (Flow(), "cannot import Flow: it has no start node"),
-        (WithPrep(start=ReadFile()), "cannot import WithPrep: it has a prep of its own"),
-        (WithPost(start=ReadFile()), "cannot import WithPost: it has a post_async of its own"),
-        (Many(start=ReadFile()), "cannot import Many: it runs its nodes once for each of a batch"),
-        (BatchFlow(start=ReadFile()), "cannot import BatchFlow: it runs its nodes once for each of a batch"),
+        (Flow(), "cannot use Flow: it has no start node"),
+        (WithPrep(start=ReadFile()), "cannot use WithPrep: it has a prep of its own"),
+        (WithPost(start=ReadFile()), "cannot use WithPost: it has a post_async of its own"),
+        (Many(start=ReadFile()), "cannot use Many: it runs its nodes once for each of a batch"),
+        (BatchFlow(start=ReadFile()), "cannot use BatchFlow: it runs its nodes once for each of a batch"),
     ],
 )
 def test_a_flow_that_does_more_than_walk_is_refused(flow, why):

@@ -8,6 +8,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.flow.hash import flow_hash
 from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 
 NODE = '''
@@ -75,7 +76,7 @@ def changed(*path: object, to: object) -> dict:
 
 
 def hash_of(document: dict, directory: object = ".") -> str:
-    return flow_hash(wire(load_document(document, "test", str(directory)).usable()))
+    return flow_hash(wire(load_document(document, "test", FlowCatalog(str(directory))).usable()))
 
 
 A, B = ("nodes", 0), ("nodes", 1)

@@ -4,8 +4,10 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import find_kind, forget_kinds, is_flow_type, list_kinds, no_such_kind
+from pflow.catalog.flows import is_flow_type
+from pflow.catalog.kinds import find_kind, forget_kinds, list_kinds, no_such_kind
 from pflow.errors import PflowError
+from pflow.flow.subflow import FlowCatalog
 
 NODE = '''
 import pocketflow
@@ -186,8 +188,8 @@ def test_a_flow_is_named_by_a_prefix_or_a_path(type, is_flow):
 
 
 def test_a_flow_that_is_not_there_is_none(own):
-    assert find_kind("flow:nope") is None
-    assert find_kind("./nope.pflow.json", str(own)) is None
+    assert FlowCatalog().find("flow:nope") is None
+    assert FlowCatalog(str(own)).find("./nope.pflow.json") is None
 
 
 def test_a_misspelt_node_is_told_what_it_is_near_to():

@@ -15,6 +15,7 @@ from pflow.errors import PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.jsonfile import parse_json
 from pflow.flow.load import load_document, load_file, load_text
+from pflow.flow.subflow import FlowCatalog
 
 SEEDS = Path(__file__).parent / "seeds"
 
@@ -363,8 +364,8 @@ def pipes(monkeypatch):
     """What the pipe syntax is asked to parse."""
     asked = []
 
-    def parse_pipe(words, directory):
-        asked.append((words, directory))
+    def parse_pipe(words, catalog):
+        asked.append((words, catalog.directory))
         return Flow([Step("a", "a")], [])
 
     monkeypatch.setitem(sys.modules, "pflow.flow.pipe", SimpleNamespace(parse_pipe=parse_pipe))
@@ -377,7 +378,7 @@ def test_a_file_that_is_no_json_is_pipe_syntax(tmp_path, pipes, text):
     file.write_text(text)
     loaded = load_file(str(file))
     assert pipes == [([text], str(tmp_path))]
-    assert (loaded.flow.directory, loaded.findings) == (str(tmp_path), [])
+    assert loaded.findings == []
 
 
 @pytest.mark.parametrize(("text", "name"), [("read-file => llm", "x.json"), ("[1", "stdin"), ('"a": 1', "x.pflow")])
@@ -388,7 +389,7 @@ def test_what_looks_like_json_is_not_taken_for_pipe_syntax(pipes, text, name):
 
 def test_a_document_loads_without_its_text_and_stays_as_it_is():
     document = {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}
-    loaded = load_document(document, "the plan", "flows")
+    loaded = load_document(document, "the plan", FlowCatalog("flows"))
     assert [step.id for step in loaded.flow.steps] == ["5", "llm"]
     assert loaded.flow.directory == "flows"
     assert document == {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}

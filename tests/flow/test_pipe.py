@@ -5,6 +5,7 @@ import os
 import pytest
 
 from pflow.flow.pipe import is_pipe, parse_pipe, taken_for_redirection
+from pflow.flow.subflow import FlowCatalog
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal
 
@@ -48,16 +49,16 @@ def nodes(tmp_path, monkeypatch):
 
 def steps(text):
     """`id type` of each step, `id` alone where the type is the same."""
-    found = parse_pipe([text]).steps
+    found = parse_pipe([text], FlowCatalog()).steps
     return [step.id if step.id == step.type else f"{step.id} {step.type}" for step in found]
 
 
 def edges(text):
-    return [f"{edge.source} {edge.action} {edge.target}" for edge in parse_pipe([text]).edges]
+    return [f"{edge.source} {edge.action} {edge.target}" for edge in parse_pipe([text], FlowCatalog()).edges]
 
 
 def step(text):
-    return parse_pipe([text]).steps[0]
+    return parse_pipe([text], FlowCatalog()).steps[0]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def step(text):
     ],
 )
 def test_separators_lead_from_step_to_step(text):
-    flow = parse_pipe([text])
+    flow = parse_pipe([text], FlowCatalog())
     assert [(step.id, step.inputs) for step in flow.steps] == [
         ("read-file", {"path": "a"}), ("llm", {}), ("write-file", {"path": "b"}),
     ]  # fmt: skip
@@ -238,7 +239,7 @@ def test_flags_of_a_flow_are_its_inputs_and_its_steps_params():
 def test_a_flow_is_looked_for_from_the_directory_of_the_text(tmp_path):
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "sub.pflow.json").write_text(SUBFLOW)
-    flow = parse_pipe(["./sub.pflow.json --topic=x"], directory=str(tmp_path / "more"))
+    flow = parse_pipe(["./sub.pflow.json --topic=x"], FlowCatalog(str(tmp_path / "more")))
     assert flow.directory == str(tmp_path / "more")
     assert flow.steps[0].inputs == {"topic": "x"}
 

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.catalog.flows import saved_flow
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Flow, Step
-from pflow.flow.subflow import FlowKind, saved_flow
+from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wiring import wire
 from pflow.interface import UNDECLARED
 from tests.flow.own_nodes import own_nodes
@@ -52,23 +53,23 @@ SAVE = {"id": "save", "type": "save", "inputs": {"path": "out.md"}}
 def interface(flows, *nodes, **members):
     """The interface of a flow, in a file of its own."""
     number = len(list(flows.iterdir()))
-    return find_kind(put(flows / f"it-{number}.pflow.json", *nodes, **members)).interface
+    return FlowCatalog().find(put(flows / f"it-{number}.pflow.json", *nodes, **members)).interface
 
 
 def test_a_flow_goes_by_its_file_or_by_the_name_that_it_is_saved_under(flows):
     file = put(flows / "pflow" / "flows" / "fix.pflow.json", DRAFT)
-    saved = find_kind("flow:fix")
+    saved = FlowCatalog().find("flow:fix")
     assert (type(saved), saved.origin, saved.file) == (FlowKind, "flow", file)
     assert saved_flow("fix") == file
-    assert find_kind("pflow/flows/fix.pflow.json", str(flows)).file == file
-    assert find_kind(file).file == file
+    assert FlowCatalog(str(flows)).find("pflow/flows/fix.pflow.json").file == file
+    assert FlowCatalog().find(file).file == file
 
 
 @pytest.mark.parametrize("name", ["nope", "", "../flows/fix", "/etc/passwd"])
 def test_what_is_no_saved_flow_is_none(flows, name):
     put(flows / "pflow" / "flows" / "fix.pflow.json", DRAFT)
     assert saved_flow(name) is None
-    assert find_kind(f"flow:{name}") is None
+    assert FlowCatalog().find(f"flow:{name}") is None
 
 
 def test_without_a_data_directory_nothing_is_saved(monkeypatch):
@@ -164,6 +165,7 @@ def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
         [Step("one", file, params={"draft.model": "big"}), Step("two", "ask", input_mappings={"prompt": "one.answer"})],
         [],
     )
+    outer.catalog = FlowCatalog()
     plan = wire(outer)
     assert plan.steps["one"].targets == {"answer": ("one", "answer")}
     assert plan.inputs["prompt"].required
@@ -172,7 +174,9 @@ def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
 
 def test_a_batch_may_run_a_flow(flows):
     file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
-    plan = wire(Flow([Step("each", file, batch=Batch("topics", "prompt"))], []))
+    flow = Flow([Step("each", file, batch=Batch("topics", "prompt"))], [])
+    flow.catalog = FlowCatalog()
+    plan = wire(flow)
     assert list(plan.steps["each"].sources["prompt"].paths) == [("prompt",)]
     assert "topics" in plan.inputs
 
@@ -181,7 +185,7 @@ def test_a_path_begins_where_its_flow_is(flows):
     (flows / "sub" / "deep").mkdir(parents=True)
     put(flows / "sub" / "deep" / "inner.pflow.json", DRAFT)
     put(flows / "sub" / "middle.pflow.json", {"id": "in", "type": "deep/inner.pflow.json"})
-    kind = find_kind("sub/middle.pflow.json", str(flows))
+    kind = FlowCatalog(str(flows)).find("sub/middle.pflow.json")
     assert kind.plan.steps["in"].kind.file == str(flows / "sub" / "deep" / "inner.pflow.json")
     assert "prompt" in kind.interface.reads
 
@@ -191,7 +195,7 @@ def test_a_flow_that_holds_itself_says_by_which_way(flows, ring):
     for name, after in zip(ring, [*ring[1:], ring[0]], strict=True):
         put(flows / f"{name}.pflow.json", {"id": "x", "type": f"./{after}.pflow.json"})
     with pytest.raises(PflowError) as caught:
-        _ = find_kind("./a.pflow.json", str(flows)).interface
+        _ = FlowCatalog(str(flows)).find("./a.pflow.json").interface
     way = " → ".join(f"{name}.pflow.json" for name in [*ring, ring[0]])
     assert caught.value.message.endswith(f"it holds itself: {way}")
     assert caught.value.exit == 65
@@ -201,7 +205,7 @@ def test_flows_may_be_nested_a_hundred_deep(flows):
     put(flows / "f0.pflow.json", DRAFT)
     for depth in range(1, 101):
         put(flows / f"f{depth}.pflow.json", {"id": "x", "type": f"./f{depth - 1}.pflow.json"})
-    found = find_kind("./f100.pflow.json", str(flows)).interface
+    found = FlowCatalog(str(flows)).find("./f100.pflow.json").interface
     assert "prompt" in found.reads
     assert found.pipe_write is not None
 
@@ -210,24 +214,26 @@ def test_flows_may_be_nested_a_hundred_deep(flows):
 def test_a_file_that_holds_no_flow_is_an_error(flows, text):
     (flows / "bad.pflow.json").write_text(text)
     with pytest.raises(PflowError):
-        _ = find_kind("./bad.pflow.json", str(flows)).interface
+        _ = FlowCatalog(str(flows)).find("./bad.pflow.json").interface
 
 
 def test_a_step_whose_flow_does_not_load_says_why(flows):
     (flows / "bad.pflow.json").write_text("{")
-    wired = wire(Flow([Step("x", str(flows / "bad.pflow.json"))], [])).steps["x"]
+    flow = Flow([Step("x", str(flows / "bad.pflow.json"))], [])
+    flow.catalog = FlowCatalog()
+    wired = wire(flow).steps["x"]
     assert wired.kind is None
     assert "bad.pflow.json" in wired.fault
 
 
 def test_a_flow_is_no_class(flows):
     with pytest.raises(PflowError, match="as a class"):
-        find_kind(put(flows / "it.pflow.json", DRAFT)).node_class()
+        FlowCatalog().find(put(flows / "it.pflow.json", DRAFT)).node_class()
 
 
 def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):
     file = put(flows / "it.pflow.json", DRAFT)
-    assert "prompt" in find_kind(file).interface.reads
+    assert "prompt" in FlowCatalog().find(file).interface.reads
     put(flows / "it.pflow.json", SAVE)
     forget_kinds()
-    assert list(find_kind(file).interface.reads) == ["content"]
+    assert list(FlowCatalog().find(file).interface.reads) == ["content"]

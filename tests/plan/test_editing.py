@@ -8,13 +8,14 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval.editing import editable_text, read_edited
 from pflow.plan.approval.proposal import Proposal
 from tests.plan.test_view import COPY
 
 
 def proposal(ir, *words):
-    return Proposal(load_text(json.dumps(ir), "plan").usable(), list(words))
+    return Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
 
 
 def edited(ir, change, *words):

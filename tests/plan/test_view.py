@@ -8,6 +8,7 @@ import pytest
 
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, explained, findings_text, proposal_text
 from pflow.terminal.columns import cells
@@ -32,7 +33,7 @@ def terminal(monkeypatch):
 
 
 def proposal(ir, *words):
-    return Proposal(load_text(json.dumps(ir), "plan").usable(), list(words))
+    return Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
 
 
 def view(ir, *words):

@@ -10,6 +10,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.plan.change.change import Options
 from pflow.plan.change.wire import Wiring, main
@@ -47,7 +48,7 @@ def nodes(tmp_path, monkeypatch):
 
 def settled(document):
     """Each mapping that is found without a model, and after them each gap that is left, with a `?`."""
-    wiring = Wiring(wire(load_document(document, "flow").flow))
+    wiring = Wiring(wire(load_document(document, "flow", FlowCatalog()).flow))
     wiring.fill_gaps()
     return [f"{each.gap} {each.source}" for each in wiring.found] + [f"{gap} ?" for gap in wiring.left]
 

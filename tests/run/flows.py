@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.run.context import Context
@@ -15,7 +16,7 @@ from pflow.run.record import Recorder
 
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:
-    return wire(load_text(json.dumps(ir), "test", directory).usable())
+    return wire(load_text(json.dumps(ir), "test", FlowCatalog(directory)).usable())
 
 
 def write_flow(folder: Path, name: str, ir: dict[str, Any]) -> str:

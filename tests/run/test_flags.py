@@ -4,15 +4,15 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.run.flags import FlowFlags
-from pflow.run.given import give
-from pflow.stage.words import take_words
+from pflow.run.inputs import RunInputs
+from pflow.stage.flags import take_words
 from tests.run.flows import plan_of
 
 
 def given_by(ir, *words):
     plan = plan_of(ir)
     flags = FlowFlags(plan)
-    return give(plan, flags.settle(take_words(list(words), flags.items(), is_open=flags.is_open)))
+    return RunInputs(plan, flags.targets_of(take_words(list(words), flags.items(), is_open=flags.is_open)))
 
 
 def refused(ir, *words):

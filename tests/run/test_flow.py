@@ -1,8 +1,18 @@
-"""pflow.Flow: pocketflow's Flow, in which nodes keep their params."""
+"""pflow.Flow: nodes keep their params, and steps of pflow.step run in pflow's engine."""
 
 import pocketflow
+import pytest
 
-from pflow import Flow
+from pflow import Flow, PflowError, load_node, step
+from pflow.catalog.kinds import forget_kinds
+from pflow.flow.from_pocketflow import flow_from
+from pflow.nodes.read_file import ReadFile
+
+
+@pytest.fixture(autouse=True)
+def no_kinds_of_others():
+    yield
+    forget_kinds()
 
 
 class Note(pocketflow.Node):
@@ -52,3 +62,138 @@ def test_a_flow_is_a_node():
     shared = {}
     Flow(start=inner).run(shared)
     assert [each["x"] for each in shared["seen"]] == [1, 2]
+
+
+class Shout(pocketflow.Node):
+    """Write in capitals.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]
+    - Writes: shared["loud"]: str [pipe]
+    - Params: end: str = "!"
+    """
+
+    def post(self, shared, prepared, done):
+        shared["loud"] = shared["text"].upper() + self.params.get("end", "!")
+
+
+def test_steps_take_inputs_params_templates_and_mappings():
+    one = step(Shout, "one", inputs={"text": "$wish"}, params={"end": "?"})
+    two = step(Shout, "two", input_mappings={"text": "one.loud"}, output_mappings={"loud": "out.loud"})
+    one >> two
+    shared = {"wish": "go"}
+    Flow(start=one, outputs={"said": "out.loud"}).run(shared)
+    assert shared["one"]["loud"] == "GO?"
+    assert shared["out"] == {"loud": "GO?!"}
+    assert shared["said"] == "GO?!"
+
+
+def test_two_edges_for_one_action_make_a_fork():
+    start, left, right, end = (step(Shout, name, inputs={"text": name}) for name in ("start", "left", "right", "end"))
+    start >> left >> end
+    start >> right >> end
+    end.ir["inputs"] = {"text": "${left.loud} ${right.loud}"}
+    shared = {}
+    Flow(start=start).run(shared)
+    assert shared["loud"] == "LEFT! RIGHT!!"
+
+
+def test_an_instance_gives_its_params_and_tries():
+    made = Shout(max_retries=3)
+    made.set_params({"end": "$"})
+    shared = {"text": "x"}
+    flow = Flow(start=step(made))
+    flow.run(shared)
+    assert shared["loud"] == "X$"
+    assert flow_from(flow, is_run_here=True).steps[0].retries == 2
+
+
+def test_a_step_runs_in_a_flow_of_pocketflows():
+    one, two = step(Shout, inputs={"text": "a"}), step(Shout, "two", input_mappings={"text": "loud"})
+    one >> two
+    shared = {}
+    pocketflow.Flow(start=one).run(shared)
+    assert shared["loud"] == "A!!"
+
+
+def test_a_plain_node_beside_a_step_becomes_one():
+    plain = Shout()
+    plain.set_params({"end": "."})
+    first = step(Shout, inputs={"text": "a"})
+    first - "never" >> plain
+    first >> plain
+    shared = {"text": "b"}
+    Flow(start=first).run(shared)
+    assert shared["loud"] == "B."
+
+
+def test_what_a_dict_says_reaches_an_explicit_read(tmp_path):
+    (tmp_path / "a").write_text("hello")
+    shared = {"path": str(tmp_path / "a")}
+    Flow(start=step(ReadFile)).run(shared)
+    assert shared["content"] == "hello"
+
+
+def test_a_flow_that_breaks_a_rule_does_not_run():
+    with pytest.raises(PflowError) as caught:
+        Flow(start=step(ReadFile, params={"nope": 1})).run({})
+    assert caught.value.exit == 65
+
+
+def test_a_node_is_loaded_from_its_file(tmp_path):
+    (tmp_path / "hi.py").write_text("from pocketflow import Node\nclass Hi(Node):\n    pass\n")
+    assert load_node(str(tmp_path / "hi.py")).__name__ == "Hi"
+    with pytest.raises(PflowError) as caught:
+        load_node(str(tmp_path / "ho.py"))
+    assert caught.value.exit == 66
+
+
+def test_classes_of_one_name_are_two_nodes():
+    def made(text):
+        class Say(pocketflow.Node):
+            def post(self, shared, prepared, done):
+                shared.setdefault("said", []).append(text)
+
+        return Say
+
+    one, two = step(made("a")), step(made("b"))
+    one >> two
+    for _ in range(2):
+        shared = {"said": []}
+        Flow(start=one).run(shared)
+        assert shared["said"] == ["a", "b"]
+
+
+def test_params_that_are_set_later_go_over_those_of_a_step():
+    one = step(Shout, inputs={"text": "a"}, params={"end": "?"})
+    one.set_params({"end": "$"})
+    flow = Flow(start=one)
+    assert flow_from(flow).steps[0].params == {"end": "$$"}
+    flow.set_params({"end": "."})
+    shared = {}
+    flow.run(shared)
+    assert shared["loud"] == "A."
+
+
+class Slow(pocketflow.AsyncNode):
+    async def post_async(self, shared, prepared, done):
+        shared["slow"] = True
+
+
+class Lengths(pocketflow.BatchNode):
+    def prep(self, shared):
+        return shared["words"]
+
+    def exec(self, word):
+        return len(word)
+
+    def post(self, shared, words, lengths):
+        shared["lengths"] = lengths
+
+
+def test_async_and_batch_nodes_are_steps_too():
+    one, two = step(Slow), step(Lengths)
+    one >> two
+    shared = {"words": ["a", "bcd"]}
+    Flow(start=one).run(shared)
+    assert (shared["slow"], shared["lengths"]) == (True, [1, 3])

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from pflow.run import log as module
-from pflow.run.log import GROWN, RunLog, describe, runs_directory
+from pflow.run import runs
+from pflow.run.log import PRUNED, RunLog, describe, runs_directory
 from pflow.run.runs import find_run
 from pflow.stage.document import new_run_id
 
@@ -24,7 +24,8 @@ def place(tmp_path, monkeypatch):
 
 
 def open_log(id: str = IDS[0], **more: str) -> RunLog:
-    log = RunLog.open(id, "fix-issue", '{"pflow": 1}', "ab" * 32, 3, **more)
+    about = {"name": "fix-issue", "flow_hash": "ab" * 32, "steps": 3}
+    log = RunLog.open(id, lambda: b'{"pflow": 1}', {**about, **more})
     assert log is not None
     return log
 
@@ -44,11 +45,11 @@ def test_what_is_written_of_a_run_is_for_its_owner_alone(place, umask):
     try:
         log = open_log()
         log.write_snapshot({})
-        log.finish(0)
+        log.finish(0, None, {})
     finally:
         os.umask(before)
     folders = {"state": 0o700, "pflow": 0o700, "runs": 0o700, IDS[0]: 0o700}
-    files = dict.fromkeys(("flow.pflow.json", "snapshot.json", "trace.jsonl", "lock", GROWN), 0o600)
+    files = dict.fromkeys(("flow.pflow.json", "snapshot.json", "trace.jsonl", "lock", PRUNED), 0o600)
     assert modes(place.parent.parent) == folders | files
 
 
@@ -76,10 +77,10 @@ def test_the_flow_is_made_into_text_only_where_it_is_kept(place, monkeypatch):
         return b"{}"
 
     made: list[int] = []
-    RunLog.open(IDS[0], "", make, "", 0)
+    RunLog.open(IDS[0], make, {})
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.delenv("HOME")
-    RunLog.open(IDS[1], "", make, "", 0)
+    RunLog.open(IDS[1], make, {})
     assert made == [1]
 
 
@@ -87,7 +88,7 @@ def test_lines_and_events_stand_in_the_order_in_which_they_came(place):
     log = open_log()
     log.line(b'{"event":"end","n":1}\n{"event":"start","n":2}\n')
     log.event({"event": "end", "step": "a"})
-    log.finish(66, error={"step": "a", "exit": 66}, store={"text": describe("abc")})
+    log.finish(66, {"step": "a", "exit": 66}, {"text": "abc"})
     _, one, two, three, last = lines(place)
     assert (one["n"], two["n"], three["step"]) == (1, 2, "a")
     assert (last["event"], last["exit"], last["error"]) == ("finish", 66, {"step": "a", "exit": 66})
@@ -150,14 +151,14 @@ def test_runs_are_kept_under_the_state_directory(monkeypatch, environment, direc
 def test_where_the_environment_names_no_place_nothing_is_kept_and_nothing_said(monkeypatch, capfd):
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.delenv("HOME")
-    assert RunLog.open(IDS[0], "", "{}", "", 0) is None
+    assert RunLog.open(IDS[0], lambda: b"{}", {}) is None
     assert capfd.readouterr().err == ""
 
 
 def test_a_place_that_cannot_be_written_is_one_warning(tmp_path, monkeypatch, capfd):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    assert RunLog.open(IDS[0], "", "{}", "", 0) is None
+    assert RunLog.open(IDS[0], lambda: b"{}", {}) is None
     told = capfd.readouterr().err
     assert told.startswith("pflow run: warning: cannot keep a log of this run in ")
     assert told.count("\n") == 1
@@ -166,7 +167,7 @@ def test_a_place_that_cannot_be_written_is_one_warning(tmp_path, monkeypatch, ca
 def test_an_id_that_there_is_already_is_left_as_it_is(place, capfd):
     open_log()
     before = lines(place)
-    assert RunLog.open(IDS[0], "other", "{}", "", 0) is None
+    assert RunLog.open(IDS[0], lambda: b"{}", {"name": "other"}) is None
     assert lines(place) == before
     assert "File exists" in capfd.readouterr().err
 
@@ -184,7 +185,7 @@ def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkey
     for _ in range(3):
         log.line(b"{}\n")
     log.event({"event": "end"})
-    log.finish(0)
+    log.finish(0, None, {})
     monkeypatch.undo()
     told = capfd.readouterr().err
     assert "cannot go on with the log" in told
@@ -196,7 +197,7 @@ def test_a_node_that_closes_what_is_not_its_own_fails_no_run(place, capfd):
     for fd in (log.lock, log._trace):
         os.close(fd)
     log.line(b"{}\n")
-    log.finish(0)
+    log.finish(0, None, {})
     assert "cannot go on with the log" in capfd.readouterr().err
 
 
@@ -230,7 +231,7 @@ def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place)
 KILLED = """
 import os, signal
 from pflow.run.log import RunLog
-log = RunLog.open({id!r}, "name", "{{}}", "", 1)
+log = RunLog.open({id!r}, lambda: b"{{}}", {{}})
 for visit in range(3):
     log.event({{"event": "end", "step": "a", "visit": visit}})
 os.kill(os.getpid(), signal.SIGKILL)
@@ -257,39 +258,20 @@ def test_a_forked_child_writes_into_the_same_log(place):
 @pytest.fixture
 def pruned(monkeypatch):
     """The places that were pruned."""
-    import pflow.run.prune
-
     places: list[str] = []
-    monkeypatch.setattr(pflow.run.prune, "prune", places.append)
+    monkeypatch.setattr(runs, "prune", places.append)
     return places
 
 
-def test_only_the_first_run_of_a_day_prunes(place, pruned):
+def test_the_first_run_of_a_day_and_a_large_one_prune(place, pruned):
     for id in IDS[:2]:
-        open_log(id).finish(0)
+        open_log(id).finish(0, None, {})
     assert pruned == []
-    os.utime(place / GROWN, (1, 1))
-    open_log(IDS[2]).finish(0)
+    os.utime(place / PRUNED, (1, 1))
+    log = open_log(IDS[2])
+    log.finish(0, None, {})
     assert pruned == [str(place)]
-
-
-def test_runs_that_take_much_room_are_pruned_sooner(place, pruned, monkeypatch):
-    monkeypatch.setattr(module, "_MANY_UNITS", 4)
-    for id in IDS[:2]:
-        log = open_log(id)
-        log.write_snapshot({"cli_injections": {"text": "x" * (1 << 17)}})
-        log.finish(0)
-        assert pruned == ([] if id == IDS[0] else [str(place)])
-    assert (place / GROWN).stat().st_size == 0
-
-
-def test_tab_offers_a_run_with_its_name_and_how_it_ended(place, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    offered = tmp_path / "cache" / "pflow" / "completion" / "runs"
-    running, done, failed = (open_log(id) for id in IDS)
-    done.finish(0)
-    failed.finish(66)
-    about = dict(line.split("\t") for line in offered.read_text().splitlines())
-    assert [about[id].partition(", ")[0] for id in IDS] == ["fix-issue"] * 3
-    assert [about[id].split(", ")[2:] for id in IDS] == [[], ["done"], ["failed with 66"]]
-    running.finish(0)
+    log = open_log(new_run_id())
+    log.write_snapshot({"cli_injections": {"text": "x" * (1 << 20)}})
+    log.finish(0, None, {})
+    assert len(pruned) == 2

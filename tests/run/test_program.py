@@ -162,7 +162,7 @@ def test_a_time_limit_ends_it_and_what_it_has_started(program, tmp_path):
     ran = run_it(timeout=0.5)
     assert (ran.error.exit, "0.5 s of its timeout" in ran.error.message) == (124, True)
     for pid in (tmp_path / "pids").read_text().split():
-        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip() in (b"", b"Z")
+        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip()[:1] in (b"", b"Z")
 
 
 def test_a_missing_read_stops_before_it_runs(program, tmp_path):

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from pflow.errors import MISSING, PflowError
 from pflow.run.log import RunLog
-from pflow.run.prune import prune
-from pflow.run.runs import Events, Run, find_run, list_runs, number_of, parse_event, time_of
-from pflow.run.trace.read import trace_of_run
+from pflow.run.runs import Run, find_run, list_runs, number_of, parse_event, prune, read_events, time_of
+from pflow.run.trace.trace import trace_of_run
 from pflow.stage.document import new_run_id
 
 OLD, NEW = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"
@@ -99,10 +98,10 @@ def test_the_end_of_a_long_log_is_found_however_long_its_last_line(place):
 
 
 def test_a_run_goes_on_while_its_lock_is_held(place):
-    log = RunLog.open(NEW, "long", "{}", "", 1)
+    log = RunLog.open(NEW, lambda: b"{}", {"name": "long"})
     assert log is not None
     assert (find_run().status, find_run().ms) == ("running", None)
-    log.finish(0)
+    log.finish(0, None, {})
     assert find_run().status == "done"
 
 
@@ -178,14 +177,14 @@ def test_where_there_is_no_run_yet_that_is_said(place):
 )
 def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     assert parse_event(line) is None
-    events = Events(event("run") + line + b"\n" + event("finish"))
+    events, warnings = read_events(event("run") + line + b"\n" + event("finish"))
     assert [each["event"] for each in events] == ["run", "finish"]
-    assert events.warnings == ["line 2 of the log is no event, and is left out"]
+    assert warnings == ["line 2 of the log is no event, and is left out"]
 
 
 def test_many_warnings_are_few():
-    events = Events(b"x\n" * 9 + b"torn")
-    assert events.warnings == [
+    _, warnings = read_events(b"x\n" * 9 + b"torn")
+    assert warnings == [
         "line 1 of the log is no event, and is left out",
         "line 2 of the log is no event, and is left out",
         "line 3 of the log is no event, and is left out",
@@ -215,7 +214,7 @@ def ended(place, log: bytes) -> set[str]:
     """The steps that a log says have ended."""
     (place / OLD / "trace.jsonl").write_bytes(log)
     run = Run(str(place / OLD))
-    trace = trace_of_run(run, run.events())
+    trace = trace_of_run(run, run.events()[0])
     return {visit.step for visit in trace.visits if visit.state in ("done", "failed")}
 
 
@@ -296,7 +295,7 @@ def test_events_with_odd_members_can_be_shown_in_every_form(tmp_path_factory, ev
     place = tmp_path_factory.mktemp("runs")
     keep(place, OLD, "".join(json.dumps(event) + "\n" for event in events).encode())
     run = Run(str(place / OLD))
-    trace = trace_of_run(run, run.events())
+    trace = trace_of_run(run, run.events()[0])
     for form in (text, as_json, chrome, otlp):
         assert isinstance(form.write(trace, now=2e9, with_store=True), bytes)
 
@@ -345,13 +344,13 @@ def test_the_newest_run_stays_however_old_and_large(place):
 
 
 def test_a_run_that_goes_on_is_never_pruned(place):
-    log = RunLog.open(OLD, "", "{}", "", 1)
+    log = RunLog.open(OLD, lambda: b"{}", {})
     assert log is not None
     keep(place, NEW, LOG)
     keep(place, new_run_id(), LOG)
     prune(str(place))
     assert [run.id for run in list_runs()][1:] == [OLD]
-    log.finish(0)
+    log.finish(0, None, {})
     prune(str(place))
     assert len(list_runs()) == 1
 

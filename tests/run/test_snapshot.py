@@ -11,7 +11,7 @@ from pflow.run.snapshot import MOST_PIPED, Snapshot
 def test_a_snapshot_has_what_seed_002_prints():
     snapshot = Snapshot()
     snapshot.override("summarise", "temperature", 0.9)
-    snapshot.inject("video_url", "https://youtu.be/abc123")
+    snapshot.inject(("video_url",), "https://youtu.be/abc123")
     assert snapshot.as_json("ab" * 32) == {
         "flow_hash": "ab" * 32,
         "config_overrides": {"summarise": {"temperature": 0.9}},
@@ -26,7 +26,7 @@ def test_a_run_that_changes_nothing_has_an_empty_one():
 def test_a_secret_never_gets_into_it():
     snapshot = Snapshot()
     snapshot.override("llm", "key", "hidden", secret=True)
-    snapshot.inject("token", ["hidden"], secret=True)
+    snapshot.inject(("token",), ["hidden"], secret=True)
     assert snapshot.config_overrides == {"llm": {"key": "***"}}
     assert snapshot.cli_injections == {"token": "***"}
 
@@ -64,7 +64,7 @@ def test_what_is_said_last_of_a_param_counts():
 )
 def test_every_value_comes_back_from_its_json(value):
     snapshot = Snapshot()
-    snapshot.inject("x", value)
+    snapshot.inject(("x",), value)
     snapshot.override("step", "x", value)
     read = decode(encode(snapshot.as_json("")))
     assert read["cli_injections"]["x"] == read["config_overrides"]["step"]["x"] == value
@@ -72,15 +72,15 @@ def test_every_value_comes_back_from_its_json(value):
 
 def test_a_path_that_is_not_utf_8_is_kept_as_its_bytes():
     snapshot = Snapshot()
-    snapshot.inject("path", "/x\udcff")
-    snapshot.inject("paths", ["/x\udcff", {"a": "/x\udcff"}])
+    snapshot.inject(("path",), "/x\udcff")
+    snapshot.inject(("paths",), ["/x\udcff", {"a": "/x\udcff"}])
     assert snapshot.cli_injections == {"path": b"/x\xff", "paths": [b"/x\xff", {"a": b"/x\xff"}]}
 
 
 def test_a_step_that_changes_a_value_does_not_change_the_snapshot():
     value = {"list": [1]}
     snapshot = Snapshot()
-    snapshot.inject("x", value)
+    snapshot.inject(("x",), value)
     value["list"].append(2)
     assert snapshot.cli_injections == {"x": {"list": [1]}}
 
@@ -88,14 +88,14 @@ def test_a_step_that_changes_a_value_does_not_change_the_snapshot():
 @pytest.mark.parametrize(("piped", "kept"), [(b"h\xc3\xa9", "hé"), (b"", ""), (b"\xff", b"\xff"), ([b"a"], [b"a"])])
 def test_piped_bytes_that_are_text_are_kept_as_text(piped, kept):
     snapshot = Snapshot()
-    snapshot.inject_piped("stdin", piped)
+    snapshot.inject_piped(("stdin",), piped)
     assert snapshot.cli_injections == {"stdin": kept}
 
 
 @pytest.mark.parametrize("piped", ["x" * MOST_PIPED, b"\xff" * MOST_PIPED, "é" * (MOST_PIPED // 2)])
 def test_piped_input_is_kept_up_to_10_mb(piped):
     snapshot = Snapshot()
-    snapshot.inject_piped("stdin", piped)
+    snapshot.inject_piped(("stdin",), piped)
     assert snapshot.cli_injections == {"stdin": piped}
 
 
@@ -110,7 +110,7 @@ def test_piped_input_is_kept_up_to_10_mb(piped):
 )
 def test_of_more_only_the_digest_is_kept(piped, data):
     snapshot = Snapshot()
-    snapshot.inject_piped("stdin", piped)
+    snapshot.inject_piped(("stdin",), piped)
     digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
     assert snapshot.cli_injections == {"stdin": {"$digest": digest, "size": len(data)}}
 

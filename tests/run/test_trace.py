@@ -4,13 +4,10 @@ import json
 
 import pytest
 
-from pflow.run.runs import Events, Run
+from pflow.run.runs import Run, read_events
 from pflow.run.trace import chrome, otlp, text
 from pflow.run.trace import json as as_json
-from pflow.run.trace.document import trace_of_document
-from pflow.run.trace.ids import parent_span, run_span, trace_id
-from pflow.run.trace.read import trace_of_run
-from pflow.run.trace.trace import Trace
+from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
 from pflow.stage.document import Document
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -29,7 +26,7 @@ def traced(directory, *events: dict) -> Trace:
     log = directory / "trace.jsonl"
     log.write_text("".join(lines))
     run = Run(str(directory))
-    return trace_of_run(run, Events(log.read_bytes()))
+    return trace_of_run(run, read_events(log.read_bytes())[0])
 
 
 RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32, "steps": 2, "by": "pflow-shell 0.1.0"}
@@ -182,7 +179,7 @@ def test_a_run_that_goes_on_is_shown_as_far_as_it_is(directory):
 
 def test_a_terminal_is_told_nothing_by_names(directory):
     trace = traced(directory, RUN | {"name": "\x1b[31m"}, start("a\nb", "\x9b"), end("a\nb", "\x9b"), finish())
-    assert shown(trace).startswith("[1] a\\nb (\\x9b)  12 ms\n")
+    assert shown(trace).startswith("[1] a b (\\x9b)  12 ms\n")
     assert "\x1b" not in shown(trace)
 
 
@@ -372,13 +369,13 @@ BITS = "01563e3ab5d3d6764c61efb99302bd5b"
 @pytest.mark.parametrize(
     "wrong", ["", "x", TRACEPARENT.upper(), f"00-{'0' * 32}-{PARENT}-01", f"00-{TRACE}-{'0' * 16}-01", "00-a-b-01"]
 )
-def test_a_traceparent_that_is_none_is_let_be(wrong):
-    assert (trace_id(ID, wrong), run_span(ID, wrong), parent_span(wrong)) == (BITS, BITS[16:], "")
-
-
-def test_the_ids_of_a_run_are_the_bits_of_its_own():
-    assert (trace_id(ID, ""), run_span(ID, "")) == (BITS, BITS[16:])
-    assert len(trace_id("no ulid", "")) == 32
+def test_without_a_sound_traceparent_the_ids_are_the_bits_of_the_run_s(directory, wrong):
+    run, visit = spans_of(
+        traced(directory, RUN | {"traceparent": wrong, "parent": wrong}, start("a"), end("a"), finish())
+    )
+    assert {run["traceId"], visit["traceId"]} == {BITS}
+    assert (run["spanId"], visit["parentSpanId"]) == (BITS[16:], BITS[16:])
+    assert "parentSpanId" not in run
 
 
 def piped(**header: object) -> Trace:

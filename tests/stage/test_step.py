@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pflow.stage.document import Document
-from pflow.stage.step import add_step, enter_span, step_id, usage_of
+from pflow.stage.trace import add_step, enter_span, step_id, usage_of
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pflow.catalog.kinds import Catalog
     from pflow.errors import PflowError
     from pflow.flow.flow import Flow
 
@@ -17,15 +18,16 @@ def is_pipe(words: Sequence[str]) -> bool:
     return is_pipe(words)
 
 
-def parse_pipe(words: Sequence[str], *, directory: str = ".") -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
     """The flow that pipe syntax says, wired; what is doubtful in it is in its `warnings`.
 
-    One word is a text, with quotes and comments; several are what a shell has taken apart already. `directory` is
-    where the relative paths of subflows begin. Raises PflowError (2) for wrong syntax and flags, with their place.
+    One word is a text, with quotes and comments; several are what a shell has taken apart already. Without a
+    `catalog` its steps are nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
     """
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.compile import parse_pipe
 
-    return parse_pipe(words, directory)
+    return parse_pipe(words, catalog or Catalog())
 
 
 def write_pipe(flow: Flow) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.flags import path_text, whole_reference
+from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

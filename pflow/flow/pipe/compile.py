@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow
     from pflow.flow.pipe.flags import Places
     from pflow.flow.pipe.steps import Draft
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from pflow.interface import Item
 
 
-def parse_pipe(words: Sequence[str], directory: str) -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog) -> Flow:
     if len(words) > 1:
         _check_words(words)
     text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-    flow, drafts = read_flow(text, tokens, directory)
+    flow, drafts = read_flow(text, tokens, catalog)
     _Compiler(flow, drafts).compile()
     return flow
 

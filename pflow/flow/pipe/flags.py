@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.flow import TEMPLATE
 from pflow.scanner import quote
-from pflow.templates import parse_template, references
+from pflow.templates import TEMPLATE, parse_template, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.catalog.flows import is_flow_type, saved_flow
+from pflow.catalog.kinds import find_kind
 from pflow.flow.build import id_after
 from pflow.paths import is_step_name
 
@@ -16,12 +17,10 @@ def split_name(word: str) -> tuple[str, str | None]:
     return scheme + type, id
 
 
-def full_type(type: str, directory: str) -> str:
+def full_type(type: str) -> str:
     """The type that a name in pipe syntax stands for: a node's, else a saved flow's as `flow:NAME`."""
-    if is_flow_type(type) or find_kind(type, directory) is not None:
+    if is_flow_type(type) or find_kind(type) is not None:
         return type
-    from pflow.flow.subflow import saved_flow
-
     return f"flow:{type}" if saved_flow(type) else type
 
 

@@ -16,28 +16,29 @@ from pflow.paths import is_step_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.parse import Mention
     from pflow.flow.pipe.scan import Token
     from pflow.flow.pipe.steps import Draft
 
 
-def read_flow(text: str, tokens: list[Token], directory: str) -> tuple[Flow, list[Draft]]:
+def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, list[Draft]]:
     """The flow as it is written, not wired yet, and its steps' drafts. Raises PflowError (2) with the place."""
-    reader = _Reader(text, directory)
+    reader = _Reader(text, catalog)
     chains = parse_chains(text, tokens)
     reader.take_steps([mention for chain in chains for mention in chain])
     flow = Flow([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
-    flow.directory = directory
+    flow.catalog = catalog
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.warnings)]
     flow.warnings += _stream_warnings(flow, reader)
     return flow, reader.drafts
 
 
 class _Reader:
-    def __init__(self, text: str, directory: str) -> None:
+    def __init__(self, text: str, catalog: Catalog) -> None:
         self.text = text
-        self.directory = directory
+        self.catalog = catalog
         self.drafts: list[Draft] = []
         self.warnings: list[str] = []
         self.meant: dict[Mention, Draft] = {}
@@ -52,7 +53,7 @@ class _Reader:
             check_words(self.text, mention)
         ids = {id for mention in mentions if (id := split_name(mention.name.text)[1])}
         new = [mention for mention in mentions if not self._refers(mention, ids)]
-        self.warnings += check_pasted(self.text, new, self.directory)
+        self.warnings += check_pasted(self.text, new, self.catalog)
         for mention in mentions:
             self._take(mention, ids)
         self._number()
@@ -65,7 +66,7 @@ class _Reader:
         if self._refers(mention, set(self.named)):
             self.meant[mention] = self.named[name]
             return
-        if name in ids and find_kind(name, self.directory) is None:
+        if name in ids and find_kind(name) is None:
             why = "flags stand where a step gets its name" if name in self.named else "it is named only further on"
             raise fault(self.text, mention.name.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
         type, id = self._type_and_id(mention)
@@ -87,12 +88,12 @@ class _Reader:
         if id is not None and not is_step_name(id):
             hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
             raise fault(self.text, at, f"cannot name a step '{id}'", hint)
-        return full_type(type, self.directory), id
+        return full_type(type), id
 
     def _draft(self, mention: Mention, type: str, id: str | None) -> Draft:
         at = mention.name.at
         try:
-            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.directory)
+            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
         except PflowError as error:
             raise error.within(cannot_read(self.text, at)) from None
         if draft.step.id and any(draft.step.id == other.step.id for other in self.drafts):

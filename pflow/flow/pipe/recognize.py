@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.catalog.flows import is_flow_type, saved_flow
+from pflow.catalog.kinds import find_kind
 from pflow.flow.pipe.names import split_name
 from pflow.flow.pipe.scan import is_sign
 
@@ -57,8 +58,6 @@ def names_node(word: str) -> bool:
     type, _ = split_name(word)
     if is_flow_type(type):
         return type.endswith(".json")
-    from pflow.flow.subflow import saved_flow
-
     return bool(type) and (find_kind(type) is not None or saved_flow(type) is not None)
 
 

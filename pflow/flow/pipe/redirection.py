@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.catalog.flows import is_flow_type
+from pflow.catalog.kinds import find_kind
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.names import split_name
 
@@ -19,14 +20,16 @@ def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
     file = _file_of_stdout()
     if rest is not None:
         return _error(f"'{rest}>'", rest, file)
-    if file and find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None and not _is_new_flow(file):
+    if file and _is_step(file):
         return _error("'>>' or '>'", file, file)
     return None
 
 
-def _is_new_flow(file: str) -> bool:
-    """Whether a file is to become a flow: an empty one is none that a step could name."""
-    return is_flow_type(file) and os.path.getsize(file) == 0
+def _is_step(file: str) -> bool:
+    """Whether a step could be called like this file: a node, or a flow that is not only to become one."""
+    if is_flow_type(file):
+        return os.path.getsize(file) > 0
+    return find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None
 
 
 def is_rest(word: str) -> bool:

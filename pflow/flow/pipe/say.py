@@ -6,14 +6,13 @@ import os
 
 from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.pipe.alike import INPUT, OUTPUT
 from pflow.flow.pipe.flags import is_liftable, is_textual, path_text, whole_reference
 from pflow.flow.pipe.quote import quote
 from pflow.flow.pipe.steps import interface_of_type
 from pflow.jsontext import text_of
 from pflow.paths import is_step_name, parse_path
-from pflow.templates import is_reference
+from pflow.templates import TEMPLATE, is_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Sayings:
     """How each mapping of a flow is said; less first, more where that does not read back as it was."""
 
     def __init__(self, flow: Flow) -> None:
-        self.interfaces = {step.id: interface_of_type(step.type, flow.directory)[0] for step in flow.steps}
+        self.interfaces = {step.id: interface_of_type(step.type, flow.catalog)[0] for step in flow.steps}
         self.steps = {step.id: step for step in flow.steps}
         self.forms = {(step.id, key): self._first_form(step, key) for step in flow.steps for key in step.input_mappings}
         self.apart: set[str] = set()

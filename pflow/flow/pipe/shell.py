@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.kinds import find_kind, is_flow_type
+from pflow.catalog.flows import is_flow_type
 from pflow.errors import shorten
 from pflow.flow.pipe.names import split_name
 from pflow.flow.pipe.quote import quote
@@ -13,6 +13,7 @@ from pflow.templates import parse_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.parse import Mention
     from pflow.flow.pipe.scan import Token
 
@@ -55,7 +56,7 @@ def _instead(redirection: str) -> str:
     return "read-file --path=FILE =>" if redirection.startswith("<") else "=> write-file --path=FILE"
 
 
-def check_pasted(text: str, mentions: list[Mention], directory: str) -> list[str]:
+def check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
     """Refuse, in a pasted pipe, what a shell would have done; warn of what it would have read differently.
 
     `mentions` are those that say what a step is, not those that refer back to one.
@@ -64,7 +65,7 @@ def check_pasted(text: str, mentions: list[Mention], directory: str) -> list[str
     is_pasted = has_driver or any(each.prefix == "pflow-" for each in mentions)
     warnings = []
     for mention in mentions:
-        _check_program(text, mention, directory, is_pasted=is_pasted)
+        _check_program(text, mention, catalog, is_pasted=is_pasted)
         for word in mention.words if is_pasted else []:
             _check_operators(text, word)
             warnings += _expansions(word)
@@ -85,11 +86,11 @@ def _expansions(word: Token) -> list[str]:
     return [f"in '{shorten(word.text)}' a shell would put a variable of its own; here it is a key of the store"]
 
 
-def _check_program(text: str, mention: Mention, directory: str, *, is_pasted: bool) -> None:
+def _check_program(text: str, mention: Mention, catalog: Catalog, *, is_pasted: bool) -> None:
     """Refuse a program in a pipe that is no node, and a file that a pasted pipe would write to."""
     name = mention.name.text
     type, _ = split_name(name)
-    kind = find_kind(type, directory)
+    kind = catalog.find(type)
     if mention.prefix:
         if type in _TOOLS and kind is None:
             raise fault(text, mention.name.at, f"'pflow-{type}' is no node", _TOOLS[type])

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pflow.catalog.kinds import find_kind
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import TEMPLATE, Step
+from pflow.flow.flow import Step
 from pflow.flow.pipe.values import ir_value
 from pflow.interface import Interface
 from pflow.paths import parse_path
-from pflow.stage.flags import parse_flags
-from pflow.stage.words import take_words
-from pflow.templates import broken_references
+from pflow.stage.flags import parse_flags, take_words
+from pflow.templates import TEMPLATE, broken_references
 from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pflow.catalog.kinds import Catalog
     from pflow.interface import Item
-    from pflow.stage.flags import Flags
-    from pflow.stage.words import Texts
+    from pflow.stage.flags import Flags, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 OF_A_STREAM = {
@@ -46,12 +44,12 @@ class Draft:
         self.warnings: list[str] = []
 
 
-def draft_step(type: str, id: str | None, words: list[str], directory: str) -> Draft:
+def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
     """The step of a type with the flags in `words`; its id is "" where nothing gives one.
 
     Raises PflowError (2) for the first flag that is wrong. Of a type that is not known every flag is data.
     """
-    interface, is_known = interface_of_type(type, directory)
+    interface, is_known = interface_of_type(type, catalog)
     draft = Draft(Step("", type), interface, is_known=is_known)
     items = _items(draft.interface)
     texts = take_words(_switched(words) if draft.interface.open else words, items, is_open=draft.interface.open)
@@ -64,10 +62,10 @@ def draft_step(type: str, id: str | None, words: list[str], directory: str) -> D
     return draft
 
 
-def interface_of_type(type: str, directory: str) -> tuple[Interface, bool]:
+def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
     """The interface of a type, and whether there is one; of what is not known, or not readable, an open one."""
     try:
-        kind = find_kind(type, directory)
+        kind = catalog.find(type)
         return (kind.interface, True) if kind else (Interface(), False)
     except PflowError:  # the rules say what is wrong with it
         return Interface(), False

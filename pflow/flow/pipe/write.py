@@ -36,7 +36,7 @@ def _write(flow: Flow) -> str:
     sayings = Sayings(flow)
     while True:
         text = _text(flow, chains, sayings)
-        found = differences(flow, parse_pipe([text], flow.directory))
+        found = differences(flow, parse_pipe([text], flow.catalog))
         if not found:
             return text
         if not sayings.say_more(found):

@@ -114,10 +114,8 @@ def _in_subflow(wired: WiredStep, seen: set[str]) -> Iterator[Finding]:
     kind = wired.kind
     if kind is None or kind.origin != FLOW or kind.file in seen:
         return
-    from pflow.flow.subflow import FlowKind
-
-    assert isinstance(kind, FlowKind)
+    assert wired.subplan is not None
     seen.add(kind.file)
-    for each in _check(kind.plan, (), seen):
+    for each in _check(wired.subplan, (), seen):
         if not each.is_warning:
             yield Finding(each.rule, (*wired.step.place, each.place), each.message, each.remedy)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pflow.catalog.discovery import PROGRAM, PYTHON, fault_of
-from pflow.catalog.kinds import FLOW, interpreter_fault_of, is_flow_type, list_kinds
+from pflow.catalog.flows import is_flow_type, saved_flows
+from pflow.catalog.kinds import FLOW, interpreter_fault_of, list_kinds
 from pflow.flow.findings import Finding
 from pflow.flow.rules.names import listed
 from pflow.naming import nearest
@@ -42,8 +43,6 @@ def check_types(view: View) -> Iterator[Finding]:
 
 
 def _all_names() -> list[str]:
-    from pflow.flow.subflow import saved_flows
-
     return [*(f"flow:{name}" for name in saved_flows()), *(kind.name for kind in list_kinds())]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.library.keep import AlreadySaved, keep
-from pflow.library.names import check_name
+from pflow.library.save import AlreadySaved, save_flow
+from pflow.library.saved import check_name
 from pflow.plan.approval.editing import editable_text, read_edited
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
@@ -105,14 +105,18 @@ class Dialogue:
     def _keep(self, name: str) -> bool:
         """Save it; to replace a flow that has the name is asked first. Whether that is done."""
         try:
-            kept = keep(name, self.proposal.flow)
+            saved = save_flow(name, self.proposal.flow)
         except AlreadySaved as there:
             question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
-            kept = keep(name, self.proposal.flow, replace=True)
-        old = f"; the one before is {clean(kept.old)}" if kept.old else ""
-        lines = [f"Saved as {clean(kept.file)}{old}", *map(clean, kept.notes), f"Run it by: pflow {clean(kept.name)}"]
+            saved = save_flow(name, self.proposal.flow, replace=True)
+        old = f"; the one before is {clean(saved.old)}" if saved.old else ""
+        lines = [
+            f"Saved as {clean(saved.file)}{old}",
+            *map(clean, saved.notes),
+            f"Run it by: pflow {clean(saved.name)}",
+        ]
         self.terminal.say("\n".join(lines) + "\n")
         self.is_saved = True
         return True

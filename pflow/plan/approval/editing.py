@@ -38,7 +38,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
         raise PflowError("cannot take what was edited: it is empty", exit=MISSING)
-    loaded = load_text(text, "plan", before.directory)
+    loaded = load_text(text, "plan", before.catalog)
     flow = loaded.flow
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
     if not flow.inputs:

@@ -12,9 +12,9 @@ from pflow.flow.rewrite import escaped
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.run.arguments import RunFlags, own_items
 from pflow.run.driver import parse
-from pflow.run.given import Given, give
-from pflow.run.words import RunFlags, own_items
+from pflow.run.inputs import RunInputs
 
 
 class Proposal:
@@ -30,7 +30,7 @@ class Proposal:
         self.words = words
         wired = wire(flow)
         self.flags, targets = parse(wired, words)
-        given = give(wired, targets)
+        given = RunInputs(wired, targets)
         self.wired = wire(_with_given(flow, wired, given)) if targets else wired
         self.findings: list[Finding] = check(self.wired)
         self.values: dict[str, Any] = {
@@ -44,7 +44,7 @@ class Proposal:
         return Proposal(flow, _words_of_run(self.flags))
 
 
-def _with_given(flow: Flow, wired: WiredFlow, given: Given) -> Flow:
+def _with_given(flow: Flow, wired: WiredFlow, given: RunInputs) -> Flow:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
@@ -62,7 +62,7 @@ def _with_given(flow: Flow, wired: WiredFlow, given: Given) -> Flow:
     return changed
 
 
-def _step_with_given(wired: WiredStep, given: Given) -> Step:
+def _step_with_given(wired: WiredStep, given: RunInputs) -> Step:
     changed = copy(wired.step)
     data, params = given.data.get(wired.id, {}), given.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}

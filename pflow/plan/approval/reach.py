@@ -11,10 +11,9 @@ from typing import Any
 
 from pflow.explain.effects import SCHEMA
 from pflow.explain.sayings import say
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.paths import write_path
-from pflow.templates import expand
+from pflow.templates import TEMPLATE, expand
 
 Origin = dict[str, Any]
 Touch = dict[str, Any]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError
 from pflow.explain.effects import touches
 from pflow.explain.origins import Origins
@@ -169,7 +170,7 @@ def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
     if flow_to_ir(old.flow) == flow_to_ir(new.flow):
         return []
     before, after = masked(old), masked(new)
-    pipes = [_pipe(ir, wired.flow.directory) for ir, wired in ((before, old), (after, new))]
+    pipes = [_pipe(ir, wired.flow.catalog) for ir, wired in ((before, old), (after, new))]
     found: list[str] = []
     if pipes[0] is not None and pipes[1] is not None:
         found = [*_diff(pipes[0], pipes[1], name), *_diff(_rest(before), _rest(after), f"{name} (JSON)")]
@@ -193,10 +194,10 @@ def _diff(before: str, after: str, name: str) -> list[str]:
     return [clean(line) for line in lines]
 
 
-def _pipe(ir: dict[str, Any], directory: str) -> str | None:
+def _pipe(ir: dict[str, Any], catalog: Catalog) -> str | None:
     """The flow in pipe syntax; None where it has none."""
     try:
-        return pipe_of(wire(load_document(ir, "flow", directory).flow))
+        return pipe_of(wire(load_document(ir, "flow", catalog).flow))
     except PflowError:
         return None
 

@@ -17,7 +17,7 @@ from pflow.flow.take import find_file, take_flow
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.models.capable import choose_capable
+from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
@@ -144,7 +144,7 @@ class _Judge:
             return None, [Finding(PL00, PLACE, "it is nested too deeply", "write a plain flow")]
 
     def _of_document(self, ir: dict[str, Any]) -> tuple[WiredFlow | None, list[Finding]]:
-        loaded = load_document(unmasked(ir, self.old), "the answer", self.old.flow.directory)
+        loaded = load_document(unmasked(ir, self.old), "the answer", self.old.flow.catalog)
         flow = loaded.flow
         errors = [each for each in [*loaded.findings, *self._new(check_document(flow))] if not each.is_warning]
         if errors:

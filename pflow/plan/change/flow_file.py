@@ -11,7 +11,7 @@ from pflow.errors import DENIED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_cod
 from pflow.flow.flow import Flow
 from pflow.flow.take import find_file, take_flow
 from pflow.flow.unload import canonical_json, flow_to_ir
-from pflow.library.keep import keep
+from pflow.library.save import save_flow
 
 
 class FlowFile:
@@ -47,8 +47,8 @@ class FlowFile:
             hint = "nothing was written; run it again"
             raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:
-            kept = keep(self.name, flow, replace=True)
-            notes = [*kept.notes, *([f"what it was is in {kept.old}"] if kept.old else [])]
+            saved = save_flow(self.name, flow, replace=True)
+            notes = [*saved.notes, *([f"what it was is in {saved.old}"] if saved.old else [])]
             return "; ".join([f"saved '{self.name}'", *notes])
         try:
             replace(file, canonical_json(flow_to_ir(flow)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pflow.explain.origins import Origins
 from pflow.flow.findings import Finding
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rewrite import rewritten
@@ -16,6 +15,7 @@ from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.interface import Item
 from pflow.naming import is_near
 from pflow.paths import parse_path, write_path
+from pflow.templates import TEMPLATE
 from pflow.types import Type
 
 Path = tuple[str | int, ...]

@@ -7,9 +7,9 @@ from copy import deepcopy
 from typing import Any
 
 from pflow.explain.account import MASK
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
+from pflow.templates import TEMPLATE
 
 IR = dict[str, Any]
 Place = tuple[str, ...]

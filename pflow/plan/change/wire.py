@@ -11,7 +11,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.take import take_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.models.capable import NoCapableModel, choose_capable
+from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change.change import Change, Options, change_error, errors_of, say, say_findings
 from pflow.plan.change.flow_file import FlowFile, flow_file_of
 from pflow.plan.change.gaps import Gap, Gaps, Wired

@@ -7,7 +7,6 @@ from typing import Any
 
 from pflow.binding.sources import parse_source
 from pflow.flow.findings import Finding
-from pflow.flow.flow import TEMPLATE
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow
 from pflow.models.talk import Said
@@ -18,6 +17,7 @@ from pflow.plan.change.gaps import Gap, Wired
 from pflow.plan.change.masks import masked
 from pflow.plan.conversation import Request
 from pflow.plan.prompt import listed
+from pflow.templates import TEMPLATE
 
 PL02, PL09 = "PL02", "PL09"
 

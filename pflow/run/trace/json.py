@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pflow.jsontext import encode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.run.trace.trace import Trace, Visit
+from pflow.run.trace.trace import Trace, Visit
 
 
-def write(found: Trace, *, now: float, with_store: bool) -> bytes:
-    """One line: run, flow, status, exit, ms, error?, snapshot, execution_trace, store?, events."""
-    document: dict[str, Any] = {
-        "run": found.run,
-        "flow": {"name": found.name, "hash": found.flow_hash} if found.flow_hash or found.name else None,
-        "status": found.status or ("failed" if found.error else "done"),
-        "exit": found.exit,
-        "began": found.begun,
-        "ms": found.ms,
+def write(trace: Trace, *, now: float, with_store: bool) -> bytes:
+    return encode({**document(trace, with_store=with_store), "events": trace.events}) + b"\n"
+
+
+def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
+    """run, flow, status, exit, began, ms, error?, snapshot, execution_trace, store?"""
+    return {
+        "run": trace.run,
+        "flow": {"name": trace.name, "hash": trace.flow_hash} if trace.flow_hash or trace.name else None,
+        "status": trace.status or ("failed" if trace.error else "done"),
+        "exit": trace.exit,
+        "began": trace.begun,
+        "ms": trace.ms,
+        **({"error": trace.error} if trace.error else {}),
+        "snapshot": trace.snapshot,
+        "execution_trace": [_visit(visit) for visit in trace.visits],
+        **({"store": trace.store} if with_store else {}),
     }
-    if found.error:
-        document["error"] = found.error
-    document["snapshot"] = found.snapshot
-    document["execution_trace"] = [_visit(visit) for visit in found.visits]
-    if with_store:
-        document["store"] = found.store
-    document["events"] = found.events
-    return encode(document) + b"\n"
 
 
 def _visit(visit: Visit) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+    return {
         "node": visit.node,
         "read_keys": visit.read_keys,
         "write_keys": visit.write_keys,
@@ -45,9 +42,7 @@ def _visit(visit: Visit) -> dict[str, Any]:
         "version": visit.version,
         "reads": visit.reads,
         "writes": visit.writes,
+        **({"lane": visit.lane} if visit.lane else {}),
+        **({"outer": visit.outer.number} if visit.outer else {}),
+        **visit.more,
     }
-    if visit.lane:
-        entry["lane"] = visit.lane
-    if visit.outer:
-        entry["outer"] = visit.outer.number
-    return {**entry, **visit.more}

@@ -5,29 +5,40 @@ https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
 from pflow import __version__
 from pflow.jsontext import encode
-from pflow.run.trace.ids import parent_span, run_span, trace_id, visit_span
-from pflow.run.trace.trace import CUT, RUNNING
+from pflow.run.runs import RUNNING, number_of
+from pflow.run.trace.trace import CUT, Trace, Visit
+from pflow.stage.trace import span_parts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from pflow.run.trace.trace import Trace, Visit
-
-    Span = dict[str, Any]
+Span = dict[str, Any]
 
 _AT_ONCE = 500
 _INTERNAL, _OK, _ERROR = 1, 1, 2
 _NO_END = "it did not end"
 
 
-def write(found: Trace, *, now: float, with_store: bool) -> bytes:
+def write(trace: Trace, *, now: float, with_store: bool) -> bytes:
     """A line for every few hundred spans: the run's and each visit's. What still goes on has none yet."""
-    spans = list(_spans(found))
+    spans = list(_spans(trace))
     return b"".join([encode(_line(spans[at : at + _AT_ONCE])) + b"\n" for at in range(0, len(spans), _AT_ONCE)])
+
+
+def ids_of(trace: Trace) -> tuple[str, str, str]:
+    """The ids of the trace, of the run's own span and of its parent span ("" for none).
+
+    They are those of a wider trace where that began the run, else the bits of the run's id. The TRACEPARENT in a
+    document's header is the span of its last stage, not of the whole.
+    """
+    number = number_of(trace.run)
+    own = f"{number:032x}" if number else hashlib.sha256(trace.run.encode()).hexdigest()[:32]
+    wider, parent = span_parts(trace.traceparent), span_parts(trace.parent)
+    root = wider[2] if wider and trace.status else own[16:]
+    return wider[1] if wider else own, root, parent[2] if parent else ""
 
 
 def _line(spans: list[Span]) -> dict[str, Any]:
@@ -36,26 +47,31 @@ def _line(spans: list[Span]) -> dict[str, Any]:
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
 
 
-def _spans(found: Trace) -> Iterator[Span]:
-    trace = {"traceId": trace_id(found.run, found.traceparent)}
-    if found.status != RUNNING:
-        yield {**trace, **_of_run(found)}
-    for visit in found.visits:
+def _spans(trace: Trace) -> Iterator[Span]:
+    trace_id, root, parent = ids_of(trace)
+    if trace.status != RUNNING:
+        ids = {"traceId": trace_id, "spanId": root, **({"parentSpanId": parent} if parent else {})}
+        yield {**ids, **_run_span(trace)}
+    for visit in trace.visits:
         if visit.state != RUNNING:
-            yield {**trace, **_of_visit(visit, found)}
+            outer = _visit_id(trace, visit.outer) if visit.outer else root
+            ids = {"traceId": trace_id, "spanId": _visit_id(trace, visit), "parentSpanId": outer}
+            yield {**ids, **_visit_span(visit, trace)}
 
 
-def _of_run(found: Trace) -> Span:
-    about = {"pflow.run": found.run, "pflow.flow_hash": found.flow_hash, "pflow.exit": found.exit}
-    fault = None
-    if found.exit or found.status == "killed":
-        fault = str(found.error.get("message", "")) if found.exit else _NO_END
-    parent = parent_span(found.parent)
-    ids = {"spanId": _root(found), **({"parentSpanId": parent} if parent else {})}
-    return {**ids, "name": found.name or "pipe", **_course(found.begun, found.last, about, fault)}
+def _visit_id(trace: Trace, visit: Visit) -> str:
+    return hashlib.sha256(f"{trace.run}/{visit.number}".encode()).hexdigest()[:16]
 
 
-def _of_visit(visit: Visit, found: Trace) -> Span:
+def _run_span(trace: Trace) -> Span:
+    about = {"pflow.run": trace.run, "pflow.flow_hash": trace.flow_hash, "pflow.exit": trace.exit}
+    error = None
+    if trace.exit or trace.status == "killed":
+        error = str(trace.error.get("message", "")) if trace.exit else _NO_END
+    return {"name": trace.name or "pipe", **_course(trace.begun, trace.last, about, error)}
+
+
+def _visit_span(visit: Visit, trace: Trace) -> Span:
     more = visit.more
     about = {
         "pflow.node": visit.node,
@@ -65,33 +81,19 @@ def _of_visit(visit: Visit, found: Trace) -> Span:
         "pflow.reads": visit.read_keys,
         "pflow.writes": visit.write_keys,
         **{f"pflow.{name}": more[name] for name in ("action", "exit", "tries", "cost") if name in more},
-        **_of_model(visit),
+        "gen_ai.response.model": more.get("model"),
     }
-    fault = _NO_END if visit.state == CUT else str(more.get("message", "")) if more.get("exit") else None
-    ended = found.last if visit.ms is None else visit.begun + visit.ms / 1000
-    outer = visit_span(found.run, visit.outer.number) if visit.outer else _root(found)
-    ids = {"spanId": visit_span(found.run, visit.number), "parentSpanId": outer}
-    return {**ids, "name": visit.step, **_course(visit.begun, ended, about, fault)}
+    if isinstance(more.get("tokens"), dict):
+        about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in more["tokens"].items()}
+    error = _NO_END if visit.state == CUT else str(more.get("message", "")) if more.get("exit") else None
+    ended = trace.last if visit.ms is None else visit.begun + visit.ms / 1000
+    return {"name": visit.step, **_course(visit.begun, ended, about, error)}
 
 
-def _root(found: Trace) -> str:
-    """The span of the run. The one in a document's header is that of its last stage."""
-    return run_span(found.run, found.traceparent if found.status else "")
-
-
-def _of_model(visit: Visit) -> dict[str, Any]:
-    """What OpenTelemetry's conventions for models have names for."""
-    about = {"gen_ai.response.model": visit.more.get("model")}
-    tokens = visit.more.get("tokens")
-    if isinstance(tokens, dict):
-        about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in tokens.items()}
-    return about
-
-
-def _course(begun: float, ended: float, about: dict[str, Any], fault: str | None) -> Span:
-    """When a span was, what is known of it, and how it ended; `fault` is None where that was well."""
+def _course(begun: float, ended: float, about: dict[str, Any], error: str | None) -> Span:
+    """When a span was, what is known of it, and how it ended; `error` is None where that was well."""
     times = {"startTimeUnixNano": _nanoseconds(begun), "endTimeUnixNano": _nanoseconds(max(begun, ended))}
-    status = {"code": _OK} if fault is None else {"code": _ERROR, "message": fault}
+    status = {"code": _OK} if error is None else {"code": _ERROR, "message": error}
     return {"kind": _INTERNAL, **times, "attributes": _attributes(about), "status": status}
 
 

@@ -2,72 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from pflow.jsontext import encode
 from pflow.run.runs import DONE, FAILED, RUNNING, is_int
-from pflow.run.trace import trace
-from pflow.run.trace.store import plain, store_text
-from pflow.terminal.colour import PLAIN
+from pflow.run.trace.trace import CUT, Trace, Visit
+from pflow.terminal.colour import PLAIN, Colour
+from pflow.terminal.columns import clean, duration
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from pflow.run.trace.trace import Trace, Visit
-    from pflow.terminal.colour import Colour
+_LONGEST = 1000
+_UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
-def write(found: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
-    """A block for each visit of a step, what failed, how the run stands where it is one, and the store if wanted."""
-    text = trace_text(found, now, colour)
-    return (f"{text}\n{store_text(found.store)}" if with_store else text).encode()
-
-
-def trace_text(found: Trace, now: float, colour: Colour = PLAIN) -> str:
-    blocks = [_visit(visit, found, now, colour) for visit in found.visits]
-    error = found.error
+def write(trace: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
+    """A block for each visit of a step, what failed, the status of a run, and the store if wanted."""
+    blocks = [_visit(visit, trace, now, colour) for visit in trace.visits]
+    error = trace.error
     if error:
-        words = plain(f"{error.get('step')} (exit {error.get('exit')}): {error.get('message')}")
-        blocks.append([f"{colour.fault('failed:')} {words}"])
-    if found.status:
-        paint = {DONE: colour.good, RUNNING: colour.warning}.get(found.status, colour.fault)
-        blocks.append([f"{plain(f'run {found.run} ({found.name})')}: {paint(_standing(found, now))}"])
-    return "\n".join(["".join(line + "\n" for line in block) for block in blocks]) or "no step has run\n"
+        words = clean(f"{error.get('step')} (exit {error.get('exit')}): {error.get('message')}")
+        blocks.append(f"{colour.fault('failed:')} {words}\n")
+    if trace.status:
+        paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace.status, colour.fault)
+        blocks.append(f"{clean(f'run {trace.run} ({trace.name})')}: {paint(_status(trace, now))}\n")
+    blocks = blocks or ["no step has run\n"]
+    return "\n".join([*blocks, *([_store(trace.store)] if with_store else [])]).encode()
 
 
-def seconds(ms: float) -> str:
-    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
-
-
-def _visit(visit: Visit, found: Trace, now: float, colour: Colour) -> list[str]:
-    told = plain(", ".join(_told(visit, now)))
-    lines = [colour.heading(plain(f"[{visit.number}] {visit.step} ({visit.node})")) + ("  " + told if told else "")]
+def _visit(visit: Visit, trace: Trace, now: float, colour: Colour) -> str:
+    facts = clean(", ".join(filter(None, _facts(visit, now))))
+    lines = [colour.heading(clean(f"[{visit.number}] {visit.step} ({visit.node})")) + ("  " + facts if facts else "")]
     reads = [f"{key} from {origin}" if origin else f"{key} given" for key, origin in visit.origins.items()]
     if reads:
-        lines.append(f"    {colour.dim('← reads:')} {plain(', '.join(reads))}")
+        lines.append(f"    {colour.dim('← reads:')} {clean(', '.join(reads))}")
     if visit.writes:
         places = ", ".join([" and ".join(places) for places in visit.writes.values()])
-        lines.append(f"    {colour.dim('→ writes:')} {plain(places)}")
+        lines.append(f"    {colour.dim('→ writes:')} {clean(places)}")
     message = visit.more.get("message")
-    if message and message != found.error.get("message"):
-        lines.append(f"    {colour.fault('✗')} {plain(str(message))}")
-    return ["    " * visit.depth + line for line in lines]
+    if message and message != trace.error.get("message"):
+        lines.append(f"    {colour.fault('✗')} {clean(str(message))}")
+    return "".join("    " * visit.depth + line + "\n" for line in lines)
 
 
-def _told(visit: Visit, now: float) -> list[str]:
+def _facts(visit: Visit, now: float) -> list[str]:
     """How long a visit took, which one it is, what it used and how it ended, as far as that is known."""
-    told = [_took(visit, now)]
-    told.append(f"visit {visit.visit}" if visit.visit > 1 else "")
-    told.append(f"in branch {visit.lane}" if visit.lane else "")
-    told += [say(visit.more[name]) for name, say in _SAYINGS.items() if name in visit.more]
-    return [each for each in told if each]
-
-
-def _took(visit: Visit, now: float) -> str:
-    if visit.state == trace.RUNNING:
-        return f"running for {seconds(max(0.0, now - visit.begun) * 1000)}"
-    if visit.state == trace.CUT:
-        return "did not end"
-    return "" if visit.ms is None else seconds(visit.ms)
+    if visit.state == RUNNING:
+        took = f"running for {duration(max(0.0, now - visit.begun) * 1000)}"
+    elif visit.state == CUT:
+        took = "did not end"
+    else:
+        took = "" if visit.ms is None else duration(visit.ms)
+    number = f"visit {visit.visit}" if visit.visit > 1 else ""
+    lane = f"in branch {visit.lane}" if visit.lane else ""
+    return [took, number, lane, *(text(visit.more[name]) for name, text in _MORE.items() if name in visit.more)]
 
 
 def _items(items: Any) -> str:
@@ -88,7 +75,7 @@ def _cost(cost: Any) -> str:
     return "$" + f"{cost:.6f}".rstrip("0").rstrip(".") if is_number else ""
 
 
-_SAYINGS: dict[str, Callable[[Any], str]] = {
+_MORE: dict[str, Callable[[Any], str]] = {
     "tries": lambda tries: f"{tries} tries",
     "items": _items,
     "tokens": _tokens,
@@ -98,12 +85,29 @@ _SAYINGS: dict[str, Callable[[Any], str]] = {
     "action": lambda action: f"action {action}",
     "exit": lambda exit: f"exit {exit}",
 }
-"""What a visit may have beside its time, in the order in which it is told."""
+"""What a visit may have beside its time, in the order in which it is printed."""
 
 
-def _standing(found: Trace, now: float) -> str:
-    if found.status == RUNNING:
-        return f"running for {seconds(max(0.0, now - found.begun) * 1000)}"
-    after = "" if found.ms is None else f" after {seconds(found.ms)}"
-    how = {DONE: "done", FAILED: f"failed with {found.exit}"}.get(found.status, "killed")
-    return how + after
+def _status(trace: Trace, now: float) -> str:
+    if trace.status == RUNNING:
+        return f"running for {duration(max(0.0, now - trace.begun) * 1000)}"
+    how = {DONE: "done", FAILED: f"failed with {trace.exit}"}.get(trace.status, "killed")
+    return how if trace.ms is None else f"{how} after {duration(trace.ms)}"
+
+
+def _store(store: dict[str, Any] | None) -> str:
+    """A line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
+    if store is None:
+        return "the store is known when the run has ended\n"
+    lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items() if isinstance(shape, dict)]
+    return "".join(clean(line) + "\n" for line in ["the store" if lines else "the store is empty", *lines])
+
+
+def _shape(shape: dict[str, Any]) -> str:
+    type, size = str(shape.get("type", "?")), shape.get("size")
+    unit = _UNITS.get(type, "")
+    text = f"{type}, {size:,} {unit.removesuffix('s') if size == 1 else unit}" if isinstance(size, int) else type
+    if "value" not in shape:
+        return text
+    value = str(encode(shape["value"]), "utf-8")
+    return f"{text}: {value if len(value) <= _LONGEST else value[: _LONGEST - 1] + '…'}"

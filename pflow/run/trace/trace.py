@@ -1,17 +1,24 @@
-"""A trace: the visits of a run's steps in the order in which they began, and how the run stands."""
+"""A trace: the visits of a run's steps in the order in which they began, read from a log or a document's header."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+import re
+from dataclasses import dataclass, field
+from typing import Any
 
-DONE, FAILED, RUNNING, CUT = "done", "failed", "running", "cut"
-"""How a visit stands: it ended well or not, it goes on, or it was cut short and has no end."""
+from pflow.run.log import describe
+from pflow.run.runs import RUNNING, Event, Run, is_int, milliseconds, time_of
+from pflow.stage.document import Document
+
+DONE, FAILED, CUT = "done", "failed", "cut"
+"""How a visit ended, beside RUNNING: well or not; CUT has no end and does not run any more."""
+
+_MORE = ("action", "exit", "message", "tokens", "model", "cost", "tries", "items", "dry")
 
 
+@dataclass
 class Visit:
-    """One visit of a step: its `number` in the trace, and the how manieth of this step it is (`visit`).
+    """One visit of a step: its `number` in the trace, and which of this step's visits it is (`visit`).
 
     `reads` gives for each read the places of the store that its value came from, none for one that was given outright;
     `origins` says the same in words. `writes` gives the places of each write. `begun` is in seconds; `ms` is None
@@ -19,21 +26,20 @@ class Visit:
     what not every visit has: action, exit, message, tokens, model, cost, tries, items, dry.
     """
 
-    def __init__(self, number: int, step: str, node: str) -> None:
-        self.number = number
-        self.step = step
-        self.node = node
-        self.version = ""
-        self.visit = 1
-        self.lane = ""
-        self.outer: Visit | None = None
-        self.begun = 0.0
-        self.ms: float | None = None
-        self.state = RUNNING
-        self.reads: dict[str, list[str]] = {}
-        self.origins: dict[str, str] = {}
-        self.writes: dict[str, list[str]] = {}
-        self.more: dict[str, Any] = {}
+    number: int
+    step: str
+    node: str
+    version: str = ""
+    visit: int = 1
+    lane: str = ""
+    outer: Visit | None = None
+    begun: float = 0.0
+    ms: float | None = None
+    state: str = RUNNING
+    reads: dict[str, list[str]] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    writes: dict[str, list[str]] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
@@ -50,29 +56,137 @@ class Visit:
         """Every place that it wrote, once."""
         return list(dict.fromkeys(place for places in self.writes.values() for place in places))
 
+    def end(self, fields: Event) -> None:
+        """Take what an end event, or an entry of a document's header, tells."""
+        self.version = text_in(fields, "version")
+        self.ms = milliseconds(fields)
+        self.reads = {key: _places(value) for key, value in object_in(fields, "reads").items()}
+        self.writes = {key: _places(value) for key, value in object_in(fields, "writes").items()}
+        self.more = {name: fields[name] for name in _MORE if name in fields}
+        self.state = FAILED if fields.get("exit") else DONE
+        self.origins = {key: " and ".join(places) for key, places in self.reads.items()}
 
+
+@dataclass
 class Trace:
     """What is known of one run.
 
-    `status` is the run's (done, failed, running, killed), "" for a document. `begun` and `last`, the last moment that
-    is known of, are in seconds. `error` is {step, node, exit, message}, or empty. `store` gives for each key of the
-    final store its type and size, and its value where that is at hand; None where the run has no end. `traceparent`
-    tells the run's span in a wider trace, `parent` the span that began it.
+    `status` is the run's (done, failed, running, killed), "" for a document. `begun` and `last`, the last known moment,
+    are in seconds. `error` is {step, node, exit, message}, or empty. `store` gives for each key of the final store its
+    type and size, and its value where that was kept; None where the run has no end. `traceparent` is the run's own span
+    in a wider trace, `parent` the span that began it.
     """
 
-    def __init__(self, run: str, name: str) -> None:
-        self.run = run
-        self.name = name
-        self.flow_hash = ""
-        self.traceparent = ""
-        self.parent = ""
-        self.status = ""
-        self.begun = 0.0
-        self.last = 0.0
-        self.ms: float | None = None
-        self.exit: int | None = None
-        self.error: dict[str, Any] = {}
-        self.visits: list[Visit] = []
-        self.store: dict[str, Any] | None = None
-        self.snapshot: Any = None
-        self.events: list[Any] = []
+    run: str
+    name: str = ""
+    flow_hash: str = ""
+    traceparent: str = ""
+    parent: str = ""
+    status: str = ""
+    begun: float = 0.0
+    last: float = 0.0
+    ms: float | None = None
+    exit: int | None = None
+    error: dict[str, Any] = field(default_factory=dict)
+    visits: list[Visit] = field(default_factory=list)
+    store: dict[str, Any] | None = None
+    snapshot: Any = None
+    events: list[Event] = field(default_factory=list)
+
+
+def trace_of_run(run: Run, events: list[Event]) -> Trace:
+    """The trace of a run, as far as its events tell."""
+    trace = Trace(run.id, run.name, status=run.status, begun=run.begun, last=run.begun, ms=run.ms, exit=run.exit)
+    trace.events, trace.snapshot = events, run.snapshot()
+    visits = _Visits(trace)
+    for event in events:
+        trace.last = max(trace.last, event["time"])
+        if event["event"] == "run":
+            trace.flow_hash, trace.traceparent = text_in(event, "flow_hash"), text_in(event, "traceparent")
+            trace.parent = text_in(event, "parent")
+        elif event["event"] == "finish":
+            trace.error, trace.store = object_in(event, "error"), object_in(event, "store")
+        elif event["event"] in ("start", "end") and isinstance(event.get("step"), str):
+            (visits.start if event["event"] == "start" else visits.end)(event)
+    for visit in trace.visits:
+        if visit.state == RUNNING and run.status != RUNNING:
+            visit.state = CUT
+    return trace
+
+
+class _Visits:
+    """Joins each start of a step and its end to one visit."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.visits = trace.visits
+        self.open: dict[tuple[str, int, str], list[Visit]] = {}
+        """By step, visit and lane; items of a batch run at the same time and share all three."""
+        self.latest: dict[str, Visit] = {}
+
+    def start(self, event: Event) -> None:
+        self.open.setdefault(_key(event), []).append(self._begin(event, event["time"]))
+
+    def end(self, event: Event) -> None:
+        """End the oldest open visit of this key; an end without a start is a visit of its own."""
+        ms = milliseconds(event) or 0.0
+        same = self.open.get(_key(event))
+        visit = same.pop(0) if same else self._begin(event, event["time"] - ms / 1000)
+        visit.end({**event, "ms": ms})
+
+    def _begin(self, event: Event, begun: float) -> Visit:
+        step, number, lane = _key(event)
+        visit = Visit(len(self.visits) + 1, step, text_in(event, "node"), visit=number, lane=lane, begun=begun)
+        outer, slash, _ = step.rpartition("/")
+        visit.outer = self.latest.get(outer) if slash else None
+        self.latest[step] = visit
+        self.visits.append(visit)
+        return visit
+
+
+def _key(event: Event) -> tuple[str, int, str]:
+    return event["step"], event["visit"] if is_int(event.get("visit")) else 1, text_in(event, "lane")
+
+
+def trace_of_document(document: Document, *, with_store: bool) -> Trace:
+    """The trace of the stages that a store has passed, which tells how long each took, and not when."""
+    header = document.header
+    run = text_in(header, "run")
+    trace = Trace(run, traceparent=text_in(header, "traceparent"), error=object_in(header, "error"))
+    trace.exit = trace.error.get("exit", 0)
+    trace.begun = trace.last = time_of(run)
+    trace.events = [step for step in header.get("steps", []) if isinstance(step, dict)]
+    for number, step in enumerate(trace.events, 1):
+        visit = Visit(number, str(step.get("id")), str(step.get("node")), begun=trace.last)
+        visit.end(step)
+        visit.reads = {key: _places_in_words(origin) for key, origin in object_in(step, "reads").items()}
+        trace.last += (visit.ms or 0.0) / 1000
+        trace.visits.append(visit)
+    trace.ms = (trace.last - trace.begun) * 1000
+    if with_store:
+        trace.store = {key: {**describe(value), "value": value} for key, value in document.decoded().items()}
+    return trace
+
+
+def _places_in_words(origin: Any) -> list[str]:
+    """The places of the store in an origin: `a.b`, or what templates in a flag refer to, `--prompt (a.b, c)`.
+
+    A comma inside a quoted key separates nothing.
+    """
+    if not isinstance(origin, str) or not origin.startswith("--"):
+        return _places(origin)
+    paths = origin.partition(" (")[2].removesuffix(")")
+    return [path.strip() for path in re.findall(r'(?:"(?:\\.|[^"\\])*"|[^,"])+', paths) if path.strip()]
+
+
+def _places(value: Any) -> list[str]:
+    return [str(place) for place in value] if isinstance(value, list) else [str(value)]
+
+
+def text_in(fields: Event, name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def object_in(fields: Event, name: str) -> dict[str, Any]:
+    value = fields.get(name)
+    return value if isinstance(value, dict) else {}

@@ -1,20 +1,16 @@
-"""Embedding models for the tests, as a plugin of llm: recorded answers of a real one, and some that behave badly.
+"""Embedding models for the tests, as a plugin of llm: one that counts letters, and some that behave badly.
 
 Each text that is asked for is a line of the file that EMBED_LOG names.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import llm
-
-RECORDED = Path(__file__).with_name("recorded.json")
 
 
 class Peer(llm.EmbeddingModel):
@@ -33,17 +29,6 @@ class Peer(llm.EmbeddingModel):
 
     def vector(self, text: str) -> list[float]:
         raise NotImplementedError
-
-
-class Recorded(Peer):
-    """What a real model said, of the texts of tests/library/paraphrases.json and its distractors alone."""
-
-    _known: dict[str, str] | None = None
-
-    def vector(self, text: str) -> list[float]:
-        if self._known is None:
-            self._known = json.loads(RECORDED.read_text(encoding="utf-8"))["vectors"]
-        return [float((byte + 128) % 256 - 128) for byte in base64.b64decode(self._known[text_key(text)])]
 
 
 class Letters(Peer):
@@ -89,15 +74,8 @@ class Keyed(Letters):
     needs_key = "embed-peer"
 
 
-def text_key(text: str) -> str:
-    """What a text goes by in the recording."""
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 @llm.hookimpl
 def register_embedding_models(register: object) -> None:
-    kinds = (Recorded, Letters, Broken, NoNumbers, Uneven, Half, Stalled, Keyed)
+    kinds = (Letters, Broken, NoNumbers, Uneven, Half, Stalled, Keyed)
     for kind in kinds:
         register(kind(f"peer-{kind.__name__.lower()}"))  # type: ignore[operator]

@@ -1,0 +1,307 @@
+"""Where each value of a node comes from, by the order of DESIGN.md's section 4: the one place that knows it."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.binding.given import settle
+from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.view import NodeStore
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.interface import fresh
+from pflow.paths import meet, write_path
+from pflow.types import Type, fit, from_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from pflow.binding.sources import Source
+    from pflow.interface import Interface, Item
+    from pflow.paths import Path
+
+    Origins = dict[str, tuple[str, ...]]
+    """The places that the value of each read came from; none for what the flow itself says."""
+
+FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
+
+_ANY, _TEXT = Type("any"), Type("str")
+_EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
+"""Types of which a value of this very class is one."""
+
+
+def rule_of(item: Item, has: Mapping[str, Collection[str]]) -> str:
+    """Which rule gives a read: the first whose names, `has[rule]`, hold it; else DEFAULT, or NOTHING if required."""
+    for rule in (FLAG, MAPPING, PIPE, STORE, PARAM):
+        if item.name in has.get(rule, ()) and not (rule == STORE and "explicit" in item.marks):
+            return rule
+    return NOTHING if item.required else DEFAULT
+
+
+def nothing_gives(item: Item) -> PflowError:
+    about = f" ({item.doc})" if item.doc else ""
+    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
+
+
+def from_environment(item: Item) -> Any:
+    """The value of a param's `[env]` variable. Raises PflowError (78) where it is not of its type."""
+    text = os.environ[item.env]
+    try:
+        return from_text(item.type, text)
+    except ValueError as error:
+        shown = "" if "secret" in item.marks else f"='{text}'"
+        raise PflowError(f"cannot take {item.env}{shown}: {error}", exit=BAD_CONFIG) from None
+
+
+class Finder:
+    """Finds the value of one read or param that has a source."""
+
+    __slots__ = ("is_soft", "item", "key", "places", "source", "type")
+
+    def __init__(
+        self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
+    ) -> None:
+        self.key = key
+        self.source = source
+        self.item = item
+        self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
+        self.is_soft = is_soft
+        self.places = tuple(map(write_path, source.paths)) if source.is_fixed else None
+        if isinstance(source, Constant):
+            # a mapping that stands fast is a template without references
+            fixed = settle(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
+            self.source = Constant(fixed, source.origin)
+
+    def find(self, store: Any) -> Any:
+        """The value, as its type. Raises PflowError: 66 where a path leads nowhere, 65 where it does not fit."""
+        source = self.source
+        if isinstance(source, Constant):
+            return source.value
+        value = source.find(store)
+        if isinstance(source, TemplateSource):
+            value = settle(source.flag or self.key, self.type, source.written, value)
+        return self.fitted(value)
+
+    def fitted(self, value: Any) -> Any:
+        if self.type.name == "any" or value.__class__ is _EXACT.get(self.type.name):
+            return value
+        if value is None and self.item is not None and self.item.default is None:
+            return None
+        try:
+            return fit(self.type, value)
+        except ValueError as error:
+            origin = f" from {self.source.origin}" if self.source.origin else ""
+            hint = f"--map-in {self.key}=PATH takes another place"
+            raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
+
+    def origins(self, store: Any) -> tuple[str, ...]:
+        if self.places is not None:
+            return self.places
+        return tuple(map(write_path, self.source.places(store)))
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether a path by names only leads to the value: no index, no alternative, no default."""
+        source = self.source
+        if not isinstance(source, PathSource) or self.is_soft or not all(isinstance(step, str) for step in source.path):
+            return False
+        return self.item is None or self.item.default is not None
+
+
+class Binding:
+    """Finds everything that one node starts with: the value of each read and of each param.
+
+    `flags` and `mappings` are the sources of reads, `carried` of the `[pipe]` read, `params` of params and of the reads
+    that they stand in for. Where a mapping of a `soft` read leads nowhere, the next rule counts. `overrides` go over
+    the params. What is at the `pretended` places a dry stage would have written: nobody knows it yet.
+    """
+
+    def __init__(
+        self, interface: Interface, *, flags: Mapping[str, Source], mappings: Mapping[str, Source],
+        params: Mapping[str, Source], carried: PathSource | None = None, soft: Collection[str] = (),
+        overrides: Mapping[str, Any] | None = None, pretended: Collection[Path] = (),
+    ) -> None:  # fmt: skip
+        self.interface = interface
+        self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
+        pipe = interface.pipe_read
+        if carried is not None and pipe is not None and pipe.name not in flags:
+            used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
+            if any(meet(path, carried.path) for path in used):
+                self.hidden.add(pipe.name)
+            else:
+                mappings = {pipe.name: carried, **mappings}
+        self._has = {FLAG: flags, MAPPING: mappings, PARAM: params}
+        self.sources: dict[str, Source] = {**mappings, **flags}
+        self.hidden -= self.sources.keys()
+        self.soft = soft
+        self.pretended = pretended
+        self.stored = [key for key in flags if _is_stored(interface, key, params)]
+        self._refuse_templates()
+        self._make_finders()
+        self.params: dict[str, Any] = {}
+        self.param_finders: list[Finder] = []
+        self._find_constant_params(params, overrides or {})
+        self.stand_ins: dict[str, Any] = {}
+        self.late_stand_ins: list[Finder] = []
+        """Params with templates that stand in for reads."""
+        for item in interface.reads.values():
+            self._set_stand_in(item, params.get(item.name))
+        self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
+        wired = [*self.finders, *self.param_finders, *self.late_stand_ins]
+        self.is_fixed = all(finder.places is not None for finder in wired)
+
+    def _refuse_templates(self) -> None:
+        """Raise PflowError (65) for a template that would fill what is verbatim, such as a command."""
+        for key, source in self.sources.items():
+            item = self.interface.reads.get(key)
+            if item is not None and "verbatim" in item.marks and isinstance(source, TemplateSource):
+                hint = "values go in as arguments, or on stdin"
+                raise PflowError(f"cannot fill '{key}' with a template: it is taken as it is", hint=hint, exit=BAD_DATA)
+
+    def _make_finders(self) -> None:
+        reads, sources = self.interface.reads, self.sources
+        self.finders = [
+            Finder(key, source, reads.get(key), is_soft=key in self.soft, is_mapped=key in self._has[MAPPING])
+            for key, source in sources.items()
+            if not self.is_pretended(source.paths)
+        ]
+        self.straight = [
+            (finder.key, source.path, _EXACT.get(finder.type.name, None if finder.type.name == "any" else Type), finder)
+            for finder in self.finders
+            if isinstance(source := finder.source, PathSource) and finder.is_straight
+        ]
+        self.others = [finder for finder in self.finders if not finder.is_straight]
+        by_name = [item for key, item in reads.items() if key not in sources and not self.is_pretended([(key,)])]
+        self.typed = [
+            (item.name, _EXACT.get(item.type.name), item)
+            for item in by_name
+            if item.type.name != "any" and item.name not in self.hidden
+        ]
+        self.needed = [item for item in by_name if item.required]
+        self.needed += [reads[key] for key in self.soft if reads[key].required]
+
+    def is_pretended(self, paths: Collection[Path]) -> bool:
+        return any(meet(path, place) for path in paths for place in self.pretended)
+
+    def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
+        """Find the params that are known now; one with a template is found when the node runs."""
+        known = self.interface.params
+        for key, item in known.items():
+            if key in params:
+                continue
+            if item.env and os.environ.get(item.env):
+                self.params[key] = from_environment(item)
+            elif not item.required:
+                self.params[key] = fresh(item.default)
+        for key, source in params.items():
+            stands_in = key in self.interface.reads and key not in known
+            if key in overrides or stands_in or self.is_pretended(source.paths):
+                continue
+            finder = Finder(key, source, known.get(key))
+            if isinstance(finder.source, Constant):
+                self.params[key] = finder.source.value
+            else:
+                self.param_finders.append(finder)
+        self.params.update(overrides)
+
+    def _set_stand_in(self, item: Item, source: Source | None) -> None:
+        """Set what stands in for a read that nothing before it gives: a param, else its default."""
+        if isinstance(source, Constant):
+            self.stand_ins[item.name] = Finder(item.name, source, item).find({})
+        elif source is not None:
+            self.late_stand_ins.append(Finder(item.name, source, item))
+        elif not item.required and item.default is not None:
+            self.stand_ins[item.name] = fresh(item.default)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every value is the store's own, by its name and of whatever type."""
+        finds = self.finders or self.param_finders or self.late_stand_ins
+        return not (finds or self.hidden or self.typed or self.stand_ins)
+
+    def is_watched(self, key: str) -> bool:
+        """Whether a change in place is a write: of what a node may write, or, where nobody knows, of anything."""
+        return self.interface.open or key in self.interface.writes
+
+    def open(self, store: Any) -> NodeStore:
+        """The store as the node sees it. Raises PflowError before it has begun: 66 where a value is missing, 65."""
+        found: dict[str, Any] = {}
+        for key, path, exact, finder in self.straight:
+            try:
+                value = store
+                for step in path:
+                    value = value[step]
+            except (KeyError, TypeError, IndexError):  # into a list or a JSON text, or not there: it says so
+                value = finder.source.find(store)
+            found[key] = value if exact is None or value.__class__ is exact else finder.fitted(value)
+        for finder in self.others:
+            self._find_other(finder, store, found)
+        for finder in self.late_stand_ins:
+            if finder.key not in found and (finder.key in self.hidden or finder.key not in store):
+                found[finder.key] = finder.find(store)
+        for key, exact, item in self.typed:
+            if key in store and (value := store[key]).__class__ is not exact:
+                value = Finder(key, PathSource((key,)), item).fitted(value)
+                if value is not None:
+                    found[key] = value
+        view = NodeStore(store, found, self.stand_ins, self.hidden)
+        for item in self.needed:
+            if item.name not in view:
+                raise nothing_gives(item)
+        return view
+
+    def _find_other(self, finder: Finder, store: Any, found: dict[str, Any]) -> None:
+        try:
+            found[finder.key] = finder.find(store)
+        except PflowError as error:
+            if not (finder.is_soft and error.exit == MISSING):
+                raise
+
+    def data(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The values of data flags that go into the store; not null where that is how a read is left unset."""
+        reads = self.interface.reads
+        return {
+            key: _as_stored(reads.get(key), found[key])
+            for key in self.stored
+            if key in found and not (found[key] is None and key in reads and reads[key].default is None)
+        }
+
+    def origins(self, store: Any) -> Origins:
+        """The places that the value of each read, and of each `params.NAME`, comes from."""
+        found: Origins = {key: (write_path((key,)),) for key, _, _ in self.typed if key in store}
+        found |= {finder.key: finder.origins(store) for finder in [*self.late_stand_ins, *self.finders]}
+        return found | {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
+
+    def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
+        """Where each read's value comes from, of a store with these keys; not those left at a param or a default."""
+        found = {}
+        for name in dict.fromkeys([*self.interface.reads, *self.sources]):
+            if name in self.sources:
+                found[name] = self.sources[name].origin
+            elif name not in self.hidden and name in keys:
+                found[name] = name
+        return found
+
+    def find_params(self, store: Any) -> Any:
+        """The params, those with templates in them too."""
+        found = fresh(self.params)
+        for finder in self.param_finders:
+            found[finder.key] = finder.find(store)
+        return found
+
+
+def _is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
+    """Whether a data flag also goes into the store. Of an open interface a flag that may be a param does not."""
+    item = interface.reads.get(key)
+    return key not in params if item is None else item.is_stored
+
+
+def _as_stored(item: Item | None, value: Any) -> Any:
+    """A data flag's value as the store holds it: a path whose bytes are not UTF-8 as those bytes."""
+    if item is not None and item.type.name == "path" and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(value)
+    return value

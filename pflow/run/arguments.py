@@ -1,0 +1,156 @@
+"""The words of `pflow run`: which flow, which of its own flags, and which flags of the flow."""
+
+from __future__ import annotations
+
+from pflow.binding.given import Given
+from pflow.common import COMMON
+from pflow.errors import USAGE, PflowError
+from pflow.interface import Item
+from pflow.types import Type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
+"""The common flags that a flow takes as a stage does."""
+
+REFUSED = {
+    "id": "a flow has no id here; its steps have theirs",
+    "map_in": "mappings are in the flow",
+    "map_out": "mappings are in the flow",
+    "verbatim": "flags of a flow are never templates",
+    "retries": "a step has retries of its own, in the flow",
+    "wait": "a step has a wait of its own, in the flow",
+    "describe": "pflow explain tells of a flow",
+    "version": "pflow --version",
+}
+
+_OWN = {
+    "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
+    "isolate": (Type("bool"), "run each step in a process of its own"),
+    "show_store": (Type("bool"), "print the final store on stderr"),
+}
+
+_SEPARATORS = frozenset({"::", "=>", ">>", "|", ";"})
+_VALUED = ("--from", "--timeout", "--jobs")
+_FIRST = ("-n", "--no-stdin", "--allow-empty")
+_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
+
+
+def own_items() -> dict[str, Item]:
+    """The flags that only `pflow run` has."""
+    items = {}
+    for name, (type, doc) in _OWN.items():
+        items[name] = Item("run", name, type)
+        items[name].doc = doc
+    return items
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of the flow, and the flags beside it.
+
+    A flow is one word, and flags may stand on both sides of it; or it is words with separators among them, as `a :: b`:
+    then the flags before the first word are ours, and those of a stream in the first and the last step.
+    """
+    flags, rest = _skip_value(*_leading_flags(words))
+    if not rest:
+        return [], flags
+    if not has_separator(rest):
+        return rest[:1], flags + rest[1:]
+    flow, taken = _take_stream_flags(rest)
+    return flow, flags + taken
+
+
+def has_separator(words: list[str]) -> bool:
+    """Whether a separator stands between steps: after a flag, and before a flag or nothing, it is that flag's value."""
+    return any(_is_separator(word) and not _is_value(words, at) for at, word in enumerate(words))
+
+
+def _is_value(words: list[str], at: int) -> bool:
+    before, after = words[at - 1 : at], words[at + 1 : at + 2]
+    is_after_flag = bool(before) and before[0].startswith("--") and len(before[0]) > 2 and "=" not in before[0]
+    return is_after_flag and (not after or after[0].startswith("-"))
+
+
+def _is_separator(word: str) -> bool:
+    return word in _SEPARATORS or (len(word) > 2 and word[0] == "=" and word.endswith("=>") and " " not in word)
+
+
+def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    flags: list[str] = []
+    at = 0
+    while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
+        if words[at] == "--":
+            return flags, words[at + 1 :]
+        flags.append(words[at])
+        if words[at] in _VALUED and at + 1 < len(words):
+            at += 1
+            flags.append(words[at])
+        at += 1
+    return flags, words[at:]
+
+
+def _skip_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+    """Give the first bare word to the flag before it where it names no flow and a later one does: `--issue 7 FLOW`."""
+    if not (flags and flags[-1].startswith("--") and "=" not in flags[-1] and len(rest) > 1) or _names_flow(rest[0]):
+        return flags, rest
+    more, later = _skip_value(*_leading_flags(rest[1:]))
+    return (flags + rest[:1] + more, later) if later and _names_flow(later[0]) else (flags, rest)
+
+
+def _names_flow(word: str) -> bool:
+    from pflow.flow.pipe import is_pipe
+    from pflow.flow.pipe.recognize import names_node
+    from pflow.flow.take import find_file
+
+    if _is_separator(word):
+        return False
+    return word == "-" or is_pipe([word]) or names_node(word.partition(" ")[0]) or find_file(word) is not None
+
+
+def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
+    places = [at for at, word in enumerate(words) if _is_separator(word)]
+    flow: list[str] = []
+    taken: list[str] = []
+    for at, word in enumerate(words):
+        is_first = at < places[0] and (word in _FIRST or word.startswith("--from="))
+        is_last = at > places[-1] and word in _LAST
+        (taken if is_first or is_last else flow).append(word)
+    return flow, taken
+
+
+class RunFlags:
+    """The common flags of one run, each as an attribute, and those of its own. It takes its texts out of `texts`."""
+
+    def __init__(self, texts: dict[str, list[str | bool]]) -> None:
+        types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
+        types |= {name: type for name, (type, _) in _OWN.items()}
+        self.values: dict[str, Any] = {name: COMMON[name].default for name in TAKEN}
+        self.values.update(jobs=None, isolate=False, show_store=False)
+        for name in list(texts):
+            flag = "--" + name.replace("_", "-")
+            if name in REFUSED:
+                raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
+            if name in types:
+                text = texts.pop(name)[-1]
+                is_switch = isinstance(text, bool)
+                self.values[name] = text if is_switch else Given(flag, types[name], text, verbatim=True).value
+        self._check()
+
+    def _check(self) -> None:
+        forms = [f"--{name}" for name in ("raw", "json", "quiet") if self.values[name]]
+        if len(forms) > 1:
+            raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
+        jobs, timeout = self.values["jobs"], self.values["timeout"]
+        if jobs is not None and jobs < 1:
+            raise PflowError(f"cannot take --jobs={jobs}: it is not 1 or more", exit=USAGE)
+        if timeout is not None and not 0.001 <= timeout <= 10 * 365 * 24 * 3600:
+            raise PflowError(f"cannot take --timeout={timeout}: it is no time to wait", exit=USAGE)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None

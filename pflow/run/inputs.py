@@ -1,0 +1,157 @@
+"""What a run is given: by flags, by answers, and by the store and the bytes on its stdin."""
+
+from __future__ import annotations
+
+from pflow.binding.places import find
+from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.errors import BAD_STDIN, PflowError
+from pflow.interface import fresh
+from pflow.paths import meet, parse_path
+from pflow.run.flags import DATA, INPUT, OPEN, PARAM
+from pflow.stage.intake import EMPTY, RAW, empty_pipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.paths import Path
+    from pflow.run.flags import Target
+    from pflow.stage.document import Document
+    from pflow.stage.intake import Intake
+
+
+class RunInputs:
+    """Values for the flow's inputs by name, and for params and own data of its steps by step and name."""
+
+    def __init__(self, wired: WiredFlow, flags: list[tuple[Target, Any]]) -> None:
+        self.wired = wired
+        self.inputs: dict[str, Any] = {}
+        self.params: dict[str, dict[str, Any]] = {}
+        self.data: dict[str, dict[str, Any]] = {}
+        for target, value in flags:
+            self._set(target, value)
+
+    def _set(self, target: Target, value: Any) -> None:
+        if target.kind == INPUT:
+            self.set_input(target.key, value)
+        elif target.step:
+            step = self.wired.steps[target.step]
+            value = _as_whole(step, target.key, value)
+            if target.kind in (DATA, OPEN):
+                self.data.setdefault(step.id, {})[target.key] = value
+            if target.kind in (PARAM, OPEN):
+                self._set_param(step, target.key, value)
+        else:
+            self.inputs[target.key] = value
+            for step in self.wired.steps.values():
+                if step.interface.open:
+                    self._set_param(step, target.key, value)
+
+    def set_input(self, name: str, value: Any) -> None:
+        """An input for one step alone is that step's data."""
+        self.inputs[name] = value
+        known = self.wired.inputs.get(name)
+        if known is not None and known.step is not None:
+            step, key = known.readers[0]
+            self.data.setdefault(step, {})[key] = value
+
+    def _set_param(self, step: WiredStep, key: str, value: Any) -> None:
+        params = self.params.setdefault(step.id, {})
+        params[key] = value
+        config = params.get("config", step.step.params.get("config"))
+        if isinstance(config, dict) and key in config:
+            params["config"] = {**config, key: value}
+
+
+def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
+    """An int where the flow has one, as long as the number is whole."""
+    written = step.step.inputs.get(key, step.step.params.get(key))
+    is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+def check_stdin(wired: WiredFlow, intake: Intake, given: dict[str, Any], *, allow_empty: bool) -> None:
+    """Refuse an empty pipe that the flow was to work on (66), and raw input that nothing in it takes (64; PF05)."""
+    name = _pipe_input(wired)
+    wants_pipe = (name is not None and name not in given) or _takes_pipe(wired, given)
+    if intake.kind == EMPTY and wants_pipe and not allow_empty:
+        raise empty_pipe()
+    size = sum(map(len, intake.chunks))
+    if intake.kind == RAW and size and not (wants_pipe or _names_stdin(wired)):
+        raise PflowError(
+            f"cannot use stdin: no step takes its {size:,} bytes (PF05)",
+            hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
+            exit=BAD_STDIN,
+        )
+
+
+def _pipe_input(wired: WiredFlow) -> str | None:
+    return next((each.name for each in wired.inputs.values() if each.pipe and each.declared), None)
+
+
+def _takes_pipe(wired: WiredFlow, given: dict[str, Any]) -> bool:
+    """Whether the first step's `[pipe]` read is open to the pipe."""
+    return wired.first_read is not None and wired.first_read[1] not in given
+
+
+def _names_stdin(wired: WiredFlow) -> bool:
+    steps = wired.steps.values()
+    if any(step.interface.open or ("stdin" in step.interface.reads and "stdin" not in step.sources) for step in steps):
+        return True
+    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
+
+
+def carry_in(wired: WiredFlow, document: Document, given: dict[str, Any]) -> dict[str, str]:
+    """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
+
+    Returns which of them takes it, with the place that it comes from. What a dry stage would have written is None.
+    """
+    last = document.header.get("last")
+    name = _pipe_input(wired)
+    if last is None or name in given:
+        return {}
+    if name is not None:
+        given[name] = None if last in document.header.get("dry", []) else find(document, parse_path(last))
+        return {name: last}
+    if not _takes_pipe(wired, given):
+        return {}
+    assert wired.first_read is not None
+    id, key = wired.first_read
+    step = wired.steps[id]
+    item = step.interface.reads[key]
+    is_taken = not _is_in_template(step, parse_path(last))
+    if is_taken:
+        step.sources[key] = PathSource(parse_path(last))
+    elif not item.required:
+        step.sources[key] = Constant(fresh(item.default), key)
+    else:
+        return {}
+    step.soft.discard(key)
+    _forget_reader(wired, id, key)
+    return {key: last} if is_taken else {}
+
+
+def _is_in_template(step: WiredStep, carried: Path) -> bool:
+    """Whether a template of the step uses the carried path, a part of it, or what holds it."""
+    sources = [*step.sources.values(), *step.params.values()]
+    return any(meet(path, carried) for each in sources if isinstance(each, TemplateSource) for path in each.paths)
+
+
+def _forget_reader(wired: WiredFlow, id: str, key: str) -> None:
+    """A read that the pipe fills asks for no input."""
+    if key in wired.inputs:
+        wired.inputs[key].readers = [each for each in wired.inputs[key].readers if each != (id, key)]
+        if not wired.inputs[key].readers:
+            del wired.inputs[key]
+
+
+def used_keys(wired: WiredFlow) -> set[str] | None:
+    """The top-level keys of a store that a flow may look at; None where that is not known: all of them."""
+    keys = {str(path[0]) for source in wired.sources() for path in source.paths}
+    for step in wired.steps.values():
+        if step.interface.open:
+            return None
+        keys |= {step.id, *step.interface.reads}
+        keys |= {str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets]}
+    return keys | {str(each.path[0]) for each in wired.inputs.values()}

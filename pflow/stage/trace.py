@@ -1,0 +1,88 @@
+"""A stage in the trace: its entry in the header, the span that it is in a wider trace, PFLOW_TRACE's events."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pflow.jsontext import encode
+from pflow.terminal.messages import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.stage.document import Document
+
+
+def step_id(document: Document, name: str, given: str | None) -> str:
+    """The name a person gave this step, else its node's, with a number where that ran before: llm, llm-2."""
+    if given:
+        return given
+    taken = [step.get("id") for step in document.header.get("steps", []) if isinstance(step, dict)]
+    number = 1
+    while (name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return name if number == 1 else f"{name}-{number}"
+
+
+def usage_of(written: dict[str, Any]) -> dict[str, Any]:
+    """The model, tokens and cost of an answer, from a node's `usage` write."""
+    usage = written.get("usage")
+    if not isinstance(usage, dict):
+        return {}
+    tokens = {"in": usage.get("input"), "out": usage.get("output")}
+    noted = {
+        "model": usage.get("model"),
+        "tokens": {side: count for side, count in tokens.items() if count is not None},
+        "cost": usage.get("cost"),
+    }
+    return {name: value for name, value in noted.items() if value not in (None, {})}
+
+
+def add_step(document: Document, entry: dict[str, Any]) -> None:
+    document.header.setdefault("steps", []).append(entry)
+
+
+def enter_span(document: Document) -> None:
+    """Take a TRACEPARENT from the header, else from the environment, and hand a span of our own on in both."""
+    parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
+    parts = span_parts(parent)
+    if not parts:
+        return
+    parts[2] = os.urandom(8).hex()
+    document.header["traceparent"] = os.environ["TRACEPARENT"] = "-".join(parts)
+
+
+def span_parts(traceparent: Any) -> list[str]:
+    """Version, trace, span and flags; nothing where it is no TRACEPARENT (https://www.w3.org/TR/trace-context/)."""
+    parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
+    is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
+    return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
+
+
+def write_event(program: str, event: str, about: dict[str, Any]) -> None:
+    """Append one event where PFLOW_TRACE says: 1 is stderr, a directory gets a file a process, else it is a file.
+
+    A trace that cannot be written is a warning: tracing never fails a run.
+    """
+    write_lines(program, encode({"v": 1, "event": event, "time": time.time(), "pid": os.getpid(), **about}) + b"\n")
+
+
+def write_lines(program: str, line: bytes) -> None:
+    """The same for events that are lines already, several perhaps."""
+    target = os.environ["PFLOW_TRACE"]
+    try:
+        if target == "1":
+            os.write(2, line)
+            return
+        if target.endswith("/") or os.path.isdir(target):
+            os.makedirs(target, 0o700, exist_ok=True)
+            target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, line)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        say(program, f"warning: cannot write the trace to '{target}': {error.strerror}")

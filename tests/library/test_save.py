@@ -1,0 +1,238 @@
+"""Saving: under a name that is one, whole, without secrets; what was there before is kept."""
+
+import json
+import os
+import stat
+
+import pytest
+
+from pflow.catalog.flows import saved_flow, saved_flows
+from pflow.catalog.offered import FLOWS, offered_file, read_cached
+from pflow.errors import PflowError
+from pflow.flow.load import load_document, load_file
+from pflow.flow.subflow import FlowCatalog
+from pflow.library.old import MOST, olds_of
+from pflow.library.save import AlreadySaved, remove_flow, save_flow
+from tests.flow.own_nodes import own_nodes
+
+COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}
+OTHER = {"description": "Of lines", "nodes": [{"id": "shell", "inputs": {"command": "wc -l"}}]}
+BINDINGS = {"nodes": [{"id": "s", "type": "shell", "input_bindings": {"input": "text"}, "config": {"check": False}}]}
+ASK = """
+    - Reads: shared["prompt"]: str [pipe]  # what
+    - Reads: shared["token"]: str [secret]  # who
+    - Writes: shared["response"]: str [pipe]  # the answer
+    - Params: key: str = null [secret] [env ASK_KEY]  # whose"""
+
+
+def flow(document, directory="."):
+    return load_document(document, "it", FlowCatalog(str(directory))).usable()
+
+
+def test_what_is_saved_is_ir_for_its_owner_alone(library):
+    kept = save_flow("count", flow(COUNT))
+    assert (kept.name, kept.file, kept.old) == ("count", str(library / "count.pflow.json"), None)
+    saved = json.loads((library / "count.pflow.json").read_text())
+    assert saved == {"pflow": 1, "name": "count", "nodes": [{"type": "shell", **COUNT["nodes"][0]}]}
+    assert stat.S_IMODE(os.stat(kept.file).st_mode) == 0o600
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (library, library.parent)} == {0o700}
+
+
+def test_a_flow_in_another_dialect_is_saved_as_ir(library):
+    save_flow("old", flow(BINDINGS))
+    assert load_file(saved_flow("old")).flow.dialect == "pflow"
+    assert json.loads((library / "old.pflow.json").read_text())["mappings"] == {
+        "s": {"input_mappings": {"input": "text"}}
+    }
+
+
+def test_the_flow_that_is_saved_stays_as_it_is(library):
+    mine = flow({"name": "mine", **COUNT})
+    save_flow("count", mine)
+    assert mine.name == "mine"
+
+
+NO_NAMES = [
+    "",
+    ".",
+    "..",
+    "a/b",
+    "/etc/x",
+    "a b",
+    "a\nb",
+    "a\x1b[31m",
+    "a\0",
+    "é",
+    "-a",
+    ".a",
+    "a.b",
+    "flow:a",
+    "a" * 101,
+]
+TAKEN = ["llm", "LLM", "read_file", "save", "run", "help", "get", "pflow", "pflow-x", "flow"]
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, *TAKEN])
+def test_a_name_that_is_none_or_that_is_taken_is_refused(library, name):
+    with pytest.raises(PflowError, match="cannot call a flow") as caught:
+        save_flow(name, flow(COUNT))
+    assert caught.value.exit == 65
+    assert not library.exists()
+
+
+def test_another_flow_is_replaced_only_when_that_is_said(library):
+    save_flow("count", flow(COUNT))
+    with pytest.raises(AlreadySaved) as caught:
+        save_flow("count", flow(OTHER))
+    assert (caught.value.exit, caught.value.file) == (73, str(library / "count.pflow.json"))
+    assert "wc -w" in (library / "count.pflow.json").read_text()
+    kept = save_flow("count", flow(OTHER), replace=True)
+    assert "wc -l" in (library / "count.pflow.json").read_text()
+    assert "wc -w" in open(kept.old).read()
+    assert stat.S_IMODE(os.stat(kept.old).st_mode) == 0o600
+    assert olds_of("count") == [kept.old] == [str(library / "old" / "count.1.pflow.json")]
+
+
+def test_the_same_flow_again_changes_nothing(library):
+    first = save_flow("count", flow(COUNT))
+    before = os.stat(first.file)
+    again = save_flow("count", flow(COUNT))
+    assert (again.is_changed, again.old) == (False, None)
+    assert os.stat(first.file).st_mtime_ns == before.st_mtime_ns
+    assert olds_of("count") == []
+
+
+def test_another_spelling_of_a_name_is_the_same_flow(library):
+    save_flow("count-words", flow(COUNT))
+    assert save_flow("Count_Words", flow(COUNT)).is_changed is False
+    with pytest.raises(AlreadySaved):
+        save_flow("countwords", flow(OTHER))
+    kept = save_flow("countwords", flow(OTHER), replace=True)
+    assert kept.name == "count-words" == load_file(kept.file).flow.name
+    assert saved_flows() == ["count-words"]
+
+
+def test_only_the_last_few_old_ones_are_kept(library):
+    for number in range(MOST + 5):
+        save_flow("count", flow({"description": str(number), **COUNT}), replace=True)
+    assert [load_file(file).flow.description for file in olds_of("count")] == [str(n) for n in range(4, MOST + 4)]
+
+
+def test_an_old_one_is_kept_once(library):
+    save_flow("count", flow(COUNT))
+    old = save_flow("count", flow(OTHER), replace=True).old
+    (library / "count.pflow.json").write_bytes(open(old, "rb").read())  # as kill -9 before the replacing leaves it
+    assert save_flow("count", flow(OTHER), replace=True).old == old
+
+
+def test_a_broken_file_is_kept_as_it_is(library):
+    library.mkdir(parents=True)
+    (library / "count.pflow.json").write_bytes(b"{\xff")
+    assert open(save_flow("count", flow(COUNT), replace=True).old, "rb").read() == b"{\xff"
+    (library / "more.pflow.json").write_bytes(b"{\xff")
+    assert open(remove_flow("more"), "rb").read() == b"{\xff"
+
+
+@pytest.mark.parametrize("put", [os.mkdir, os.mkfifo, lambda file: os.symlink("nowhere", file)])
+def test_what_is_no_file_is_left(library, put):
+    library.mkdir(parents=True)
+    put(library / "count.pflow.json")
+    with pytest.raises(PflowError, match=f"'{library}/count.pflow.json' is not a file") as caught:
+        save_flow("count", flow(COUNT), replace=True)
+    assert caught.value.exit == 73
+
+
+def test_a_removed_flow_is_kept_and_found_by_nothing(library):
+    save_flow("count", flow(COUNT))
+    old = remove_flow("count")
+    assert olds_of("count") == [old]
+    assert saved_flows() == []
+    assert [saved_flow(name) for name in ("count", "count.1", "old/count.1", "old")] == [None] * 4
+    with pytest.raises(PflowError) as caught:
+        remove_flow("count")
+    assert caught.value.exit == 127
+
+
+def test_of_a_link_only_the_link_is_removed(library, tmp_path):
+    save_flow("count", flow(COUNT))
+    mine = tmp_path / "mine.json"
+    (library / "count.pflow.json").rename(mine)
+    (library / "count.pflow.json").symlink_to(mine)
+    assert open(remove_flow("count")).read() == mine.read_text()
+    assert saved_flows() == []
+
+
+def test_old_ones_of_other_names_are_others(library):
+    for name in ("a", "a-1", "a1", "b"):
+        if name != "a1":
+            save_flow(name, flow(COUNT))
+            remove_flow(name)
+    assert [os.path.basename(file) for file in olds_of("a")] == ["a.1.pflow.json"]
+    assert olds_of("a1") == olds_of("a-1") != []
+
+
+def test_tab_learns_of_what_was_saved_and_removed(library):
+    save_flow("count", flow(OTHER))
+    save_flow("more", flow(COUNT))
+    assert read_cached(offered_file(FLOWS)) == b"count\tOf lines\nmore\t\n"
+    remove_flow("more")
+    assert read_cached(offered_file(FLOWS)) == b"count\tOf lines\n"
+
+
+def test_the_path_of_a_subflow_is_written_in_full(library, tmp_path):
+    (tmp_path / "sub").mkdir()
+    inner = tmp_path / "sub" / "inner.pflow.json"
+    inner.write_text(json.dumps(COUNT))
+    kept = save_flow("outer", flow({"nodes": [{"id": "in", "type": "./inner.pflow.json"}]}, tmp_path / "sub"))
+    assert load_file(kept.file).flow.steps[0].type == str(inner)
+    assert kept.notes == [f"'in' runs the flow in '{inner}': save that too, as flow:NAME, if it may move"]
+
+
+def test_a_path_to_a_saved_flow_becomes_its_name(library):
+    save_flow("count", flow(COUNT))
+    kept = save_flow("outer", flow({"nodes": [{"id": "in", "type": "./count.pflow.json"}]}, library))
+    assert load_file(kept.file).flow.steps[0].type == "flow:count"
+    assert kept.notes == []
+
+
+def test_a_flow_that_would_hold_itself_is_refused(library):
+    save_flow("count", flow(COUNT))
+    save_flow("outer", flow({"nodes": [{"type": "flow:count"}]}))
+    for inner in ("flow:count", "flow:outer", str(library / "outer.pflow.json")):
+        with pytest.raises(PflowError, match="it would contain itself") as caught:
+            save_flow("count", flow({"nodes": [{"id": "in", "type": inner}]}), replace=True)
+        assert caught.value.exit == 65
+    assert "wc -w" in (library / "count.pflow.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"nodes": [{"type": "ask", "params": {"key": "sk-1"}}]}, "'key' of 'ask'"),
+        ({"nodes": [{"type": "ask", "inputs": {"token": "sk-1"}}]}, "'token' of 'ask'"),
+        ({"mappings": {"ask": {"input_mappings": {"token": "template:sk-1"}}}}, "'token' of 'ask'"),
+        ({"inputs": {"prompt": {}, "token": {"default": "sk-1"}}}, "the default of the input 'token'"),
+        (
+            {"inputs": {"who": {"default": "sk-1"}}, "mappings": {"ask": {"input_mappings": {"token": "who"}}}},
+            "the default of the input 'who'",
+        ),
+    ],
+)
+def test_a_secret_is_never_written(library, tmp_path, document, said):
+    (tmp_path / "nodes").mkdir()
+    with own_nodes(tmp_path / "nodes", {"ask": ASK}):
+        with pytest.raises(PflowError, match=said) as caught:
+            save_flow("ask-her", flow({"nodes": [{"type": "ask"}], **document}))
+        assert caught.value.exit == 65
+        assert not list(library.glob("**/*.json"))
+        save_flow(
+            "ask-her", flow({"nodes": [{"type": "ask"}], "mappings": {"ask": {"input_mappings": {"token": "who"}}}})
+        )
+
+
+def test_without_a_home_there_is_no_place(library, monkeypatch):
+    monkeypatch.delenv("HOME")
+    with pytest.raises(PflowError, match="cannot find the place of saved flows") as caught:
+        save_flow("count", flow(COUNT))
+    assert caught.value.exit == 78
+    assert olds_of("count") == []

@@ -1,0 +1,159 @@
+"""A provider's failure in pflow's words: the exit code, one line, and no secret in it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+from pflow.models.errors import LONGEST, explain, hide_keys, no_key, one_line
+
+
+def model(key=None, *, headers=None, api_base=None, needs_key="peer", variable=None):
+    return SimpleNamespace(
+        model_id="a-model",
+        needs_key=needs_key,
+        key_env_var=variable,
+        get_key=lambda: key,
+        headers=headers,
+        api_base=api_base,
+    )
+
+
+class ProviderError(Exception):
+    """What HTTP libraries raise, with what they put on it."""
+
+    def __init__(self, words="", **about):
+        super().__init__(words)
+        self.__dict__.update(about)
+
+
+def named(name, words=""):
+    return type(name, (Exception,), {})(words)
+
+
+@pytest.mark.parametrize(
+    ("status", "exit"),
+    [
+        *((status, BAD_DATA) for status in (400, 413, 422)),
+        *((status, DENIED) for status in (401, 402, 403)),
+        (404, BAD_CONFIG),
+        *((status, TRY_AGAIN) for status in (408, 409, 425, 429, 500, 502, 529)),
+        (418, FAILED),
+    ],
+)
+def test_a_status_has_its_exit_code(status, exit):
+    for error in (
+        ProviderError("no", status_code=status),
+        ProviderError("no", response=SimpleNamespace(status_code=status)),
+        ProviderError("no", code=status),
+    ):
+        explained = explain(error, model())
+        assert explained.exit == exit
+        assert explained.message == f"cannot get an answer from 'a-model': {status}: no"
+
+
+@pytest.mark.parametrize(
+    ("name", "exit", "said"),
+    [
+        ("APITimeoutError", TRY_AGAIN, "no answer in time: why"),
+        ("ConnectError", UNAVAILABLE, "cannot connect: why"),
+        ("IncompleteRead", TRY_AGAIN, "the answer was cut: why"),
+        ("JSONDecodeError", TRY_AGAIN, "its answer is garbled: why"),
+        ("APIConnectionError", UNAVAILABLE, "no connection: why"),
+        ("NotImplementedError", USAGE, "why"),
+        ("APIError", TRY_AGAIN, "the provider failed: why"),
+        ("SomethingElse", FAILED, "why"),
+    ],
+)
+def test_an_exception_without_a_status_is_told_by_its_class(name, exit, said):
+    explained = explain(named(name, "why"), model())
+
+    assert explained.exit == exit
+    assert explained.message.endswith(f"'a-model': {said}")
+
+
+def test_the_cause_counts_that_lies_deepest():
+    error = named("APIConnectionError", "outer")
+    error.__cause__ = named("ReadError", "middle")
+    error.__cause__.__context__ = named("gaierror", "inner")
+
+    assert explain(error, model()).message.endswith("cannot connect: inner")
+
+
+def test_causes_that_lead_in_a_circle_end():
+    error, other = named("APIError", "one"), named("Other", "two")
+    error.__cause__, other.__cause__ = other, error
+
+    assert explain(error, model()).exit == TRY_AGAIN
+
+
+def test_what_was_explained_stays():
+    error = PflowError("cannot", exit=FAILED)
+
+    assert explain(error, model()) is error
+
+
+def test_a_content_filter_is_a_failure_and_no_bad_data():
+    assert explain(ProviderError("no", status_code=400, code="content_filter"), model()).exit == FAILED
+
+
+def test_the_message_in_the_body_is_what_the_provider_says():
+    error = ProviderError("Error code: 400 - {…}", status_code=400, body={"message": "too\nlong"})
+
+    assert explain(error, model()).message.endswith("400: too long")
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("inf", None), ("soon", None)])
+def test_a_retry_after_is_a_number_of_seconds(said, seconds):
+    response = SimpleNamespace(status_code=429, headers={"retry-after": said})
+
+    assert explain(ProviderError("wait", response=response), model()).retry_after == seconds
+
+
+def test_a_retry_after_may_be_a_date_that_is_over():
+    response = SimpleNamespace(status_code=503, headers={"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"})
+
+    assert explain(ProviderError("wait", response=response), model()).retry_after == 0
+
+
+def test_a_retry_after_counts_for_what_may_be_tried_again_only():
+    response = SimpleNamespace(status_code=401, headers={"retry-after": "7"})
+
+    explained = explain(ProviderError("no", response=response), model())
+
+    assert explained.retry_after is None
+    assert explained.hint == "llm keys set peer"
+
+
+@pytest.mark.parametrize("key", ["k", "1234", "12345", "sk-peer-0123456789", "x" * 200])
+def test_a_key_is_never_shown_however_short(key):
+    error = ProviderError(f"bad key {key}!", status_code=401)
+
+    assert key not in explain(error, model(key)).message.partition("401: ")[2].replace("bad key", "")
+    assert hide_keys(f"<{key}>", model(key)) == "<***>"
+
+
+def test_what_headers_and_the_address_hold_is_never_shown():
+    secretive = model(headers={"Authorization": "Bearer tok-1"}, api_base="http://ann:pass@127.0.0.1/v1")
+
+    assert hide_keys("tok-1 ann:pass Bearer tok-1", secretive) == "*** *** ***"
+
+
+def test_a_key_that_cannot_be_read_hides_nothing_and_stops_nothing():
+    broken = model()
+    broken.get_key = lambda: 1 / 0
+
+    assert hide_keys("words", broken) == "words"
+
+
+def test_words_are_one_line_of_bounded_length():
+    assert one_line("a\n b\x1b[31m\tc") == "a b [31m c"
+    assert one_line("x" * LONGEST) == "x" * LONGEST
+    assert one_line("x" * (LONGEST + 1)) == "x" * LONGEST + "…"
+
+
+def test_a_missing_key_names_the_command_and_the_variable():
+    error = no_key(model(variable="PEER_KEY"))
+
+    assert (error.exit, error.hint) == (DENIED, "llm keys set peer, or set PEER_KEY")
+    assert no_key(model(needs_key=None)).hint == "llm keys set NAME"

@@ -1,0 +1,123 @@
+"""Mutation testing: a seeded sample of small changes to what must never be wrong, each held against the tests.
+
+Needs cosmic-ray. It makes no mutants of strings; those of type annotations change nothing and are left out.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from cosmic_ray.commands.init import _all_work_items  # the only way to mutations without a database of them
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+
+ROOT = Path(__file__).parents[2]
+
+TARGETS = {
+    "pflow/binding": "tests/binding tests/stage",
+    "pflow/flow/rules": "tests/flow",
+    "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
+    "pflow/models/errors.py": "tests/models",
+}
+"""What is changed, and the tests that must see it."""
+
+EQUIVALENT = ROOT / "tests" / "mutants" / "equivalent.txt"
+"""Mutants that change nothing that anybody could see, a line each as the report has it, with the reason."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("targets", nargs="*", help="some of the targets; all without")
+    chosen = parser.parse_args()
+    sample = draw({name: TARGETS[name] for name in chosen.targets or TARGETS}, chosen.count, chosen.seed)
+    ends_at = time.monotonic() + 60 * chosen.minutes
+    with ProcessPoolExecutor(os.cpu_count(), initializer=work_in_a_copy) as pool:
+        outcomes = list(pool.map(judge, *zip(*sample, strict=True), [ends_at] * len(sample)))
+    return report([mutation for mutation, _ in sample], outcomes)
+
+
+def draw(targets: dict[str, str], count: int, seed: int) -> list[tuple[MutationSpec, str]]:
+    """So many mutations of the targets, and the tests for each."""
+    everything = [(mutation, tests) for target, tests in targets.items() for mutation in mutations_of(target)]
+    return random.Random(seed).sample(everything, min(count, len(everything)))
+
+
+def mutations_of(target: str) -> Iterator[MutationSpec]:
+    path = ROOT / target
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        annotated = annotations_of(file)
+        for item in _all_work_items([file.relative_to(ROOT)], {}):
+            (mutation,) = item.mutations
+            if not any(start <= mutation.start_pos < end for start, end in annotated):
+                yield mutation
+
+
+def annotations_of(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where the type annotations of a file stand: from (line, column) to (line, column)."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    found = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+    return [
+        ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
+        for each in found
+        if isinstance(each, ast.AST) and hasattr(each, "lineno")
+    ]
+
+
+def work_in_a_copy() -> None:
+    """Give this worker process a copy of the checkout, which mutants are written into, as its directory."""
+    copy = ROOT / "build" / "mutants" / str(os.getpid())
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, files.split("\0")):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).exists():
+            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    os.chdir(copy)
+    os.environ["PYTHONPATH"] = str(copy)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def judge(mutation: MutationSpec, tests: str, ends_at: float) -> str:
+    """What became of one mutant: killed, survived, or not tried for want of time."""
+    if time.monotonic() > ends_at:
+        return "not tried"
+    command = f"{sys.executable} -m pytest -q -x -p no:cacheprovider -p no:randomly --no-header {tests}"
+    result = mutate_and_test([mutation], command, timeout=60)
+    if result.worker_outcome != WorkerOutcome.NORMAL:
+        return "not tried"
+    return "survived" if result.test_outcome == TestOutcome.SURVIVED else "killed"
+
+
+def report(mutations: list[MutationSpec], outcomes: list[str]) -> int:
+    shutil.rmtree(ROOT / "build" / "mutants", ignore_errors=True)
+    known = {line.partition("  # ")[0].strip() for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
+    survivors = [line(each) for each, outcome in zip(mutations, outcomes, strict=True) if outcome == "survived"]
+    real = [each for each in survivors if each not in known]
+    print(*real, sep="\n")
+    numbers = Counter(outcomes)
+    tried = len(outcomes) - numbers["not tried"] - (len(survivors) - len(real))
+    print(f"mutants: {tried} tried, {len(real)} survived ({len(real) / max(tried, 1):.0%})", end="")
+    print(f", {len(survivors) - len(real)} change nothing, {numbers['not tried']} not tried")
+    return int(len(real) > 0.1 * tried)
+
+
+def line(mutation: MutationSpec) -> str:
+    """A mutant in a line: the file, the function, the operator, and the source line that it changes."""
+    source = (ROOT / mutation.module_path).read_text(encoding="utf-8").splitlines()[mutation.start_pos[0] - 1].strip()
+    operator = mutation.operator_name.removeprefix("core/")
+    return f"{mutation.module_path}:{mutation.definition_name}: {operator} at {mutation.start_pos[1]}: {source}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

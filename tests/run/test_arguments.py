@@ -1,0 +1,88 @@
+"""The words of `pflow run`: which of them are the flow, which its flags, and which are the run's own."""
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.run.arguments import RunFlags, split
+
+
+@pytest.mark.parametrize(
+    ("line", "flow", "flags"),
+    [
+        ("a.json", "a.json", ""),
+        ("a.json --x=1 -r", "a.json", "--x=1 -r"),
+        ("-n --x=1 a.json --y", "a.json", "-n --x=1 --y"),
+        ("--timeout 5 --jobs 2 --from text a.json", "a.json", "--timeout 5 --jobs 2 --from text"),
+        ("-n -- a.json --x", "a.json", "-n --x"),
+        ("-", "-", ""),
+        ("text :: echo", "text :: echo", ""),
+        ("-r text --text=a :: echo --x", "text --text=a :: echo --x", "-r"),
+        ("text -n :: echo -r", "text :: echo", "-n -r"),
+        ("text --from=text --allow-empty => echo --raw", "text => echo", "--from=text --allow-empty --raw"),
+        ("text -r :: echo -n", "text -r :: echo -n", ""),
+        ("text =left=> echo -q", "text =left=> echo", "-q"),
+        ("", "", ""),
+        ("-n -r", "", "-n -r"),
+        ("a.json --sep | -r", "a.json", "--sep | -r"),
+        ("a.json --sep ;", "a.json", "--sep ;"),
+        ("a.json --sep =x=> --end :: --x=1", "a.json", "--sep =x=> --end :: --x=1"),
+        ("a.json --sep | | echo", "a.json --sep | | echo", ""),
+        ("a.json --sep=1 |", "a.json --sep=1 |", ""),
+        ("text --fast | echo", "text --fast | echo", ""),
+    ],
+)
+def test_the_flow_and_the_flags_beside_it(line, flow, flags):
+    assert split(line.split()) == (flow.split(), flags.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "flow", "flags"),
+    [
+        ("--topic 7 text", "text", "--topic 7"),
+        ("--a 1 --b 2 text -r", "text", "--a 1 --b 2 -r"),
+        ("--fast text --x=7", "text", "--fast --x=7"),
+        ("--fast txet --x=7", "txet", "--fast --x=7"),
+        ("--topic | text", "text", "--topic |"),
+        ("--topic 7", "7", "--topic"),
+        ("--topic=1 7 text", "7", "--topic=1 text"),
+    ],
+)
+def test_a_word_after_a_flag_is_its_value_where_a_later_one_names_the_flow(line, flow, flags):
+    assert split(line.split()) == ([flow], flags.split())
+
+
+def test_a_text_with_separators_in_it_is_one_word():
+    assert split(["-n", "text => echo", "-r"]) == (["text => echo"], ["-n", "-r"])
+
+
+def test_what_is_not_given_is_as_its_table_says():
+    flags = RunFlags({})
+    assert (flags.no_stdin, flags.raw, flags.timeout, flags.jobs, flags.isolate) == (None, None, None, None, False)
+    assert getattr(flags, "from") == "auto"
+
+
+def test_flags_are_taken_out_of_the_texts():
+    texts = {"jobs": ["3"], "raw": [True], "isolate": [False], "timeout": ["1.5"], "topic": ["x"]}
+    flags = RunFlags(texts)
+    assert (flags.jobs, flags.raw, flags.isolate, flags.timeout, texts) == (3, True, False, 1.5, {"topic": ["x"]})
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        ({"raw": [True], "json": [True]}, "in two ways: --raw and --json"),
+        ({"jobs": ["0"]}, "it is not 1 or more"),
+        ({"jobs": ["many"]}, "it is not an int"),
+        ({"timeout": ["0"]}, "it is no time to wait"),
+        ({"timeout": ["-1"]}, "it is no time to wait"),
+        ({"from": ["xml"]}, "it is none of auto, store, text, json"),
+        ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),
+        ({"map_in": ["a=b"]}, "cannot take --map-in for a flow (PF01)"),
+        ({"retries": ["3"]}, "cannot take --retries for a flow (PF01)"),
+    ],
+)
+def test_what_a_run_cannot_take_is_2(texts, why):
+    with pytest.raises(PflowError) as caught:
+        RunFlags(texts)
+    assert caught.value.exit == 2
+    assert why in caught.value.message

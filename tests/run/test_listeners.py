@@ -1,0 +1,73 @@
+"""Progress: what a person at a terminal hears of a run."""
+
+import json
+
+import pytest
+
+from pflow.run import listeners
+from pflow.run.listeners import Progress, say_places, wants_progress
+
+
+@pytest.fixture
+def said(monkeypatch):
+    texts = []
+    monkeypatch.setattr(listeners, "write_stderr", texts.append)
+    return texts
+
+
+def line(event, step="a", node="text", **more):
+    return json.dumps({"event": event, "step": step, "node": node, **more}).encode() + b"\n"
+
+
+def test_each_step_has_a_line_that_its_end_replaces(said):
+    heard = Progress(lambda: None)
+    heard.take(line("start"))
+    heard.take(line("end", ms=12.4) + line("start", step="text"))
+    heard.take(line("end", step="text", ms=1234.5))
+    assert "".join(said) == ("[1] a (text) …\r\x1b[K[1] a (text)  12 ms\n[2] text …\r\x1b[K[2] text  1.2 s\n")
+
+
+def test_a_failure_and_a_later_visit_are_said(said):
+    heard = Progress(lambda: None)
+    heard.take(line("start", visit=2))
+    heard.take(line("end", visit=2, ms=1, exit=66))
+    assert said[-1] == "[1] a (text) #2  1 ms  failed (66)\n"
+
+
+def test_branches_that_run_at_once_keep_their_numbers(said):
+    heard = Progress(lambda: None)
+    heard.take(line("start", lane="f/a") + line("start", step="b", lane="f/b"))
+    heard.take(line("end", lane="f/a", ms=5) + line("end", step="b", lane="f/b", ms=6))
+    assert [text for text in said if text.endswith("\n")] == ["[1] a (text)  5 ms\n", "[2] b (text)  6 ms\n"]
+
+
+def test_what_else_is_shown_stands_on_a_line_of_its_own(said):
+    heard = Progress(lambda: said.append("|"))
+    heard.take(line("start"))
+    heard.clear()
+    heard.clear()
+    heard.take(line("end", ms=1))
+    assert "".join(said) == "|[1] a (text) …|\r\x1b[K|[1] a (text)  1 ms\n"
+
+
+def test_v_says_where_each_value_came_from_and_went_to(monkeypatch):
+    said = []
+    monkeypatch.setattr(listeners, "say", lambda program, text: said.append(text))
+    say_places(line("start") + line("end", reads={"text": ["x.y", "z"], "n": []}, writes={"out": ["a.out"]}))
+    assert said == ["a reads text from x.y, z", "a reads n from the flow itself", "a writes out to a.out"]
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "term", "quiet", "wanted"),
+    [
+        (True, "xterm", False, True),
+        (False, "xterm", False, False),
+        (True, "xterm", True, False),
+        (True, "dumb", False, False),
+        (True, "", False, False),
+    ],
+)
+def test_progress_is_for_terminals_that_can_show_it(monkeypatch, is_terminal, term, quiet, wanted):
+    monkeypatch.setattr("os.isatty", lambda fd: is_terminal)
+    monkeypatch.setenv("TERM", term)
+    assert wants_progress(quiet=quiet) is wanted
