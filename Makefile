@@ -53,9 +53,8 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
 	echo 'make check: passed'
 
-bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel; and TAB
+bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
-	@$(WHEEL_VENV)/bin/python tests/bench/tab.py
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
@@ -65,7 +64,7 @@ mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of 
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
 	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
-generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/
+generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
 	@$(VENV)/bin/python -m pflow.docs.generate
 
 clean: ## remove everything that make has made

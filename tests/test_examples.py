@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import usages
-from pflow.docs.man.pages import files
+from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
 from tests.peers.openai_server import OpenAIServer
 

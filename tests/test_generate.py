@@ -1,4 +1,4 @@
-"""`make generate`: launchers, man pages and completions follow from nodes and tools; what is out of date is named."""
+"""`make generate`: launchers, man pages and completion follow from nodes and tools; what is out of date is named."""
 
 import os
 import shutil
@@ -50,12 +50,10 @@ def of(name: str) -> set[str]:
         f"bin/pflow-{name}",
         f"man/man1/pflow-{name}.1",
         f"completions/bash/pflow-{name}",
-        f"completions/zsh/_pflow-{name}",
-        f"completions/fish/pflow-{name}.fish",
     }
 
 
-def test_every_node_and_every_tool_has_a_man_page_and_three_completions(tree):
+def test_every_node_and_every_tool_has_a_man_page_and_a_loader_for_bash(tree):
     files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
     assert of("count-words") | of("get") <= files
 
@@ -77,7 +75,7 @@ def test_a_second_run_changes_nothing(tree):
     assert check(tree) == []
 
 
-def test_a_new_node_in_a_copied_checkout_adds_exactly_its_five_files(tmp_path):
+def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
     for folder in ("bin", "completions", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     generate(tmp_path)

@@ -7,8 +7,7 @@ import os
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.catalog.flows import saved_flows
 from pflow.catalog.header import interpreter_fault, program_interface
-from pflow.catalog.kinds import FLOW, Catalog, Kind, read_python
-from pflow.catalog.offered import FLOWS, NODES, offer
+from pflow.catalog.kinds import Catalog, Kind, read_python
 from pflow.catalog.remembered import Remembered, stamp
 from pflow.catalog.source import in_words
 from pflow.errors import PflowError
@@ -42,19 +41,18 @@ class Line:
 
 
 def lines(catalog: Catalog) -> list[Line]:
-    """Every node, also what another keeps from being one, or a fault; then every saved flow."""
-    remembered = Remembered(len(_Read.__slots__))
-    listed = [_line(found, remembered) for found in list_nodes()]
-    remembered.save()
+    """All nodes, including shadowed and broken ones; then all saved flows."""
+    listed = node_lines()
     flows = (catalog.find(f"flow:{name}") for name in saved_flows())
     return [*listed, *(_line_of_flow(kind) for kind in flows if kind is not None)]
 
 
-def offer_lines(listed: list[Line]) -> None:
-    """Let shells that complete names know of the nodes and flows."""
-    there = [line for line in listed if line.is_there]
-    offer(NODES, [(line.name, line.summary) for line in there if line.origin != FLOW])
-    offer(FLOWS, [(line.name.removeprefix("flow:"), line.summary) for line in there if line.origin == FLOW])
+def node_lines() -> list[Line]:
+    """All nodes, including shadowed and broken ones."""
+    remembered = Remembered(len(_Read.__slots__))
+    listed = [_line(found, remembered) for found in list_nodes()]
+    remembered.save()
+    return listed
 
 
 class _Read:

@@ -10,8 +10,8 @@ import os
 import time
 
 from pflow import __version__
-from pflow.catalog.offered import cache_directory, read_cached
 from pflow.scanner import quote, scan
+from pflow.xdg import cache_directory, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,6 +8,16 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.redirection import is_rest
 from pflow.flow.pipe.scan import is_sign
 from pflow.process.stdout import write_pieces
+from pflow.terminal.colour import AUTO, WHEN
+
+color_option = click.option(
+    "--color",
+    "when",
+    type=click.Choice(WHEN),
+    default=AUTO,
+    help="Print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set.",
+)
+"""Gives a command `when`, for `pflow.terminal.colour.colour_of`."""
 
 
 class FlowCommand(click.Command):
@@ -52,7 +62,7 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
     """Run the command. Raises PflowError for wrong flags (2) and for what cannot be printed (73)."""
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
-        from pflow.commands._usage import usage_of_click
+        from pflow.commands._usages import usage_of_click
         from pflow.help.text import help_text
 
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])

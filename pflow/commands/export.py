@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import FlowCommand
-from pflow.commands._output import put
+from pflow.commands._print import write_output
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export import exporter, targets
 from pflow.flow.rules import check
@@ -44,7 +44,7 @@ def _help() -> str:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
     module = exporter(to)
-    put(output, module.export(_checked(words)).encode(), is_program=getattr(module, "IS_PROGRAM", False))
+    write_output(output, module.export(_checked(words)).encode(), is_program=getattr(module, "IS_PROGRAM", False))
     return 0
 
 

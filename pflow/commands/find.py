@@ -6,8 +6,8 @@ import os
 
 import click
 
-from pflow.commands._color import color_option
-from pflow.commands._json import print_json
+from pflow.commands._click import color_option
+from pflow.commands._print import print_json
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words

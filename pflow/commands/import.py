@@ -11,7 +11,7 @@ import click
 
 from pflow.catalog.registry import load_module
 from pflow.catalog.source import in_words
-from pflow.commands._output import put
+from pflow.commands._print import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -43,7 +43,7 @@ def command(source: str, output: str | None) -> int:
     flow = flow_from(_flow_in(module, name, file), vars(module))
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
-    put(output, canonical_json(flow_to_ir(flow)).encode())
+    write_output(output, canonical_json(flow_to_ir(flow)).encode())
     return 0
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pflow.commands._color import color_option
-from pflow.commands._json import print_json
+from pflow.commands._click import color_option
+from pflow.commands._print import print_json
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved
 from pflow.process.stdout import write_pieces

@@ -7,7 +7,7 @@ import sys
 
 from pflow import __version__
 from pflow.catalog.registry import names_in
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error
 from pflow.process.signals import die_of_closed_pipe, die_quietly_of_interrupt
 from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
 from pflow.stage.main import leave
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Where the executable begins."""
     die_quietly_of_interrupt()
+    if sys.argv[1:2] == ["__complete"]:
+        from pflow.completion.shells import main as complete
+
+        leave(complete(sys.argv[2:]))
     leave(run(sys.argv[1:]))
 
 
@@ -47,7 +51,7 @@ def run(words: list[str]) -> int:
     except ClosedPipe:
         die_of_closed_pipe()
     except PflowError as error:
-        say_error("pflow", error, debug=False)
+        say_error("pflow", error)
         _say_in_json(words, error)
         return error.exit
     except Exception as error:
@@ -59,7 +63,7 @@ def run(words: list[str]) -> int:
 
 def _say_in_json(words: list[str], error: PflowError) -> None:
     if "--json" in words:
-        from pflow.commands._json_error import say_in_json
+        from pflow.commands._print import say_in_json
 
         say_in_json(words, error)
 
@@ -73,7 +77,7 @@ def _run_words(words: list[str], closed: list[int]) -> int:
     if _may_be_pipe(words):
         from pflow.flow.pipe import is_pipe
 
-        if is_pipe(words) and not (word in _OF_FLOWS and not _is_sign(rest[0])):
+        if is_pipe(words) and not (word in _OF_FLOWS and not _is_separator(rest[0])):
             return _run_flow(words, closed)
     if word == "run":
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
@@ -94,10 +98,10 @@ _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 
 def _may_be_pipe(words: list[str]) -> bool:
     """What can be told without the modules that know pipe syntax."""
-    return any(map(_is_sign, words)) or " " in words[0] or "\n" in words[0]
+    return any(map(_is_separator, words)) or " " in words[0] or "\n" in words[0]
 
 
-def _is_sign(word: str) -> bool:
+def _is_separator(word: str) -> bool:
     return word in ("::", "=>", ">>", "|", ";") or (word[:1] == "=" and word[-2:] == "=>")
 
 
@@ -137,9 +141,31 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
             from pflow.commands._run_sentence import main
 
             return main(words, closed)
-    from pflow.commands._unknown import not_found
+    raise _not_found(words)
 
-    raise not_found(words)
+
+def _not_found(words: list[str]) -> PflowError:
+    """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
+    import difflib
+
+    from pflow.catalog.discovery import fault_of
+    from pflow.catalog.flows import saved_flows
+    from pflow.catalog.kinds import list_kinds
+    from pflow.catalog.registry import tool_names
+    from pflow.commands._sentence import step_hint
+
+    word = words[0]
+    if fault := fault_of(word):
+        return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
+    shown = word if len(word) <= 60 else word[:59] + "…"
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
+    near = difflib.get_close_matches(word, names, 2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    if len(word.split()) > 1:
+        hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
+    elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
+        hint = "a sentence is one argument: put quotes around it"
+    return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 
 def _run_flow(words: list[str], closed: list[int]) -> int:

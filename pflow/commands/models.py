@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._json import print_json
+from pflow.commands._print import print_json
 from pflow.errors import USAGE, PflowError
 from pflow.process.stdout import write_pieces
 from pflow.terminal.messages import say

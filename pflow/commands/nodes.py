@@ -66,7 +66,10 @@ def main(words: list[str]) -> int:
         return _search(" ".join([*flags["--search"], *names]).split(), when, as_json=as_json)
     if names:
         return _print_interfaces(names) if as_json else _print(_details(names, when))
-    return _list(_lines(), when, as_json=as_json)
+    from pflow.catalog.lines import lines
+    from pflow.flow.subflow import FlowCatalog
+
+    return _list(lines(FlowCatalog()), when, as_json=as_json)
 
 
 def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -79,24 +82,15 @@ def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _search(words: list[str], when: str, *, as_json: bool) -> int:
-    from pflow.catalog.lines import about
+    from pflow.catalog.lines import about, lines
+    from pflow.flow.subflow import FlowCatalog
 
-    listed = about(_lines(), words)
+    listed = about(lines(FlowCatalog()), words)
     if listed or as_json:
         _list(listed, when, as_json=as_json, is_ranked=True)
     if not listed:
         raise PflowError(f"cannot find a node about '{' '.join(words)}'", hint="pflow nodes lists all", exit=FAILED)
     return 0
-
-
-def _lines() -> list[Line]:
-    """Everything there is; shells that complete names learn of it too."""
-    from pflow.catalog.lines import lines, offer_lines
-    from pflow.flow.subflow import FlowCatalog
-
-    listed = lines(FlowCatalog())
-    offer_lines(listed)
-    return listed
 
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
@@ -120,7 +114,7 @@ def _print_interfaces(names: list[str]) -> int:
 
 
 def _print_json(entries: list[dict[str, object]]) -> int:
-    from pflow.commands._json import print_json
+    from pflow.commands._print import print_json
 
     print_json(entries)
     return 0

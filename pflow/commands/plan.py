@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand
-from pflow.commands._color import color_option
+from pflow.commands._click import FlowCommand, color_option
 from pflow.commands._sentence import is_flag, is_sentence, seconds
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pflow.commands._color import color_option
-from pflow.commands._json import print_json
+from pflow.commands._click import color_option
+from pflow.commands._print import print_json
 from pflow.process.stdout import write_pieces
 from pflow.run.runs import DONE, RUNNING, Run, list_runs
 from pflow.terminal.colour import Colour, colour_of

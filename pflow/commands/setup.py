@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pflow.setup.places import Places
-    from pflow.setup.work import Report
+from pflow.errors import USAGE, PflowError
+from pflow.process.stdout import write_pieces
+from pflow.setup import install
+from pflow.setup.advice import advise
+from pflow.setup.install import Report
+from pflow.setup.places import FOLDERS, Places, find_places, find_wanted
+from pflow.setup.zshrc import zshrc_path
+from pflow.terminal.columns import clean
+from pflow.terminal.messages import say
+
+_DONE = {
+    install.WRITE: "wrote",
+    install.UPDATE: "updated",
+    install.REMOVE: "removed",
+    install.KEEP: "unchanged",
+    install.FOUND: "was there already",
+    install.CHANGED: "left",
+}
+_WOULD = _DONE | {install.WRITE: "would write", install.UPDATE: "would update", install.REMOVE: "would remove"}
+_ZSHRC = {
+    install.ADD: ("added a block to", "would add a block to"),
+    install.REMOVE: ("removed the block from", "would remove the block from"),
+}
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,77 +40,62 @@ if TYPE_CHECKING:
 def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> int:
     """Put man pages and completions where man, bash, zsh and fish look: pflow's, and those of your own nodes.
 
-    They go below ~/.local/share, or XDG_DATA_HOME. What a shell still needs to find them is said at the end; no
-    start-up file is edited, unless --zshrc asks for it. After an update, or with a new node of yours, run it again.
+    They go below ~/.local/share, or XDG_DATA_HOME. Setup ends with what a shell still needs to find them; it edits no
+    start-up file unless --zshrc asks for it. After an update, or with a new node of yours, run it again.
 
-    A file that setup did not write is never overwritten: then nothing is done (73). One that was changed since is left,
-    and so it is by --undo, which takes the rest away. Where there is nothing to take away, that is no error.
+    Setup never overwrites a file that it did not write: then it does nothing (73). It leaves a file that you changed,
+    and so does --undo, which takes the rest away. Where there is nothing to take away, --undo succeeds.
 
     \b
     pflow setup
     pflow setup --prefix /tmp/pflow --dry-run
     pflow setup --undo
     """
-    from pflow.errors import USAGE, PflowError
-    from pflow.setup.places import find_places
-
     if undo and with_zshrc:
         hint = "--undo alone takes the block out of ~/.zshrc too"
         raise PflowError("cannot put a block into ~/.zshrc and undo that", hint=hint, exit=USAGE)
     places = find_places(prefix)
-    if undo:
-        return _undo(places, is_dry=is_dry, verbose=verbose)
-    return _setup(places, is_dry=is_dry, with_zshrc=with_zshrc, verbose=verbose)
-
-
-def _setup(places: Places, *, is_dry: bool, with_zshrc: bool, verbose: bool) -> int:
-    from pflow.setup.advice import advise
-    from pflow.setup.lists import refresh
-    from pflow.setup.startup import zshrc_path
-    from pflow.setup.text import advice_lines
-    from pflow.setup.wanted import find_wanted
-    from pflow.setup.work import put
-    from pflow.terminal.messages import say
-
-    wanted = find_wanted()
-    for line in wanted.left_out:
-        say("pflow setup", line)
-    zshrc = zshrc_path() if with_zshrc else None
-    report = put(places, wanted.files, zshrc, is_dry=is_dry)
-    lines = _report(places, report, is_dry=is_dry, verbose=verbose)
-    _print(lines if is_dry else [*lines, *advice_lines(advise(places))])
-    if not is_dry:
-        refresh()
-    return 0
-
-
-def _undo(places: Places, *, is_dry: bool, verbose: bool) -> int:
-    from pflow.setup.work import take_away
-    from pflow.terminal.messages import say
-
-    report = take_away(places, is_dry=is_dry)
+    report = install.uninstall(places, is_dry=is_dry) if undo else _install(places, is_dry, with_zshrc)
     if report is None:
         say("pflow setup", f"there is nothing to undo in '{places.share}'")
         return 0
-    _print(_report(places, report, is_dry=is_dry, verbose=verbose))
+    lines = _report_lines(places, report, is_dry=is_dry, verbose=verbose or is_dry)
+    lines += [] if undo or is_dry else _advice_lines(places)
+    write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
     return 0
 
 
-def _report(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> list[str]:
-    """What was done, as lines; what was left is said on stderr."""
-    from pflow.setup import changes, startup, text
-    from pflow.terminal.messages import say
+def _install(places: Places, is_dry: bool, with_zshrc: bool) -> Report:
+    wanted = find_wanted()
+    for line in wanted.left_out:
+        say("pflow setup", line)
+    return install.install(places, wanted.files, zshrc_path() if with_zshrc else None, is_dry=is_dry)
 
-    for name, kind in report.files.items():
-        if kind == changes.CHANGED:
-            say("pflow setup", f"'{places.path(name)}' is left as it is: it was changed since setup wrote it")
-    if report.zshrc == startup.CHANGED:
+
+def _report_lines(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> list[str]:
+    """What was done to files and to .zshrc; what was left is said on stderr."""
+    words = _WOULD if is_dry else _DONE
+    for name in [name for name, change in report.files.items() if change == install.CHANGED]:
+        say("pflow setup", f"'{places.share / name}' is left as it is: it was changed since setup wrote it")
+    if report.zshrc == install.CHANGED:
         say("pflow setup", f"'{report.zshrc_path}' is left as it is: its block was changed since setup wrote it")
-    lines = text.file_lines(places, report, is_dry=is_dry) if verbose or is_dry else []
-    return [*lines, *text.summary(places, report, is_dry=is_dry), *text.zshrc_line(report, is_dry=is_dry)]
+    lines = [f"{words[change]} {clean(str(places.share / name))}" for name, change in report.files.items() if verbose]
+    for program, folder in FOLDERS.items():
+        counts = Counter(words[change] for name, change in report.files.items() if name.startswith(f"{folder}/"))
+        if counts:
+            said = ", ".join(f"{word} {count}" for word, count in counts.items())
+            lines.append(f"{program:5} {said} in {clean(str(places.folder(program)))}")
+    if report.zshrc in _ZSHRC:
+        lines.append(f"zsh   {_ZSHRC[report.zshrc][is_dry]} {clean(str(report.zshrc_path))}")
+    return lines
 
 
-def _print(lines: list[str]) -> None:
-    from pflow.process.stdout import write_pieces
-
-    write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
+def _advice_lines(places: Places) -> list[str]:
+    """What the user still has to do."""
+    advice = advise(places)
+    done = ", ".join(program for program, each in advice.items() if each is None)
+    lines = ["", f"New shells find this by themselves: {done}."] if done else []
+    for program, each in advice.items():
+        if each is not None:
+            lines += ["", f"For {program}, {clean(each.what)}", *[f"  {line}" for line in each.lines]]
+    return lines

@@ -7,7 +7,7 @@ import os
 import click
 
 from pflow.catalog.flows import saved_flow
-from pflow.commands._color import color_option
+from pflow.commands._click import color_option
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import click
 
-from pflow.commands._color import color_option
+from pflow.commands._click import color_option
 from pflow.conformance.conduct import FAILED, Verdict, choose_checks, conduct
 from pflow.conformance.node import TestedNode, find_node
 from pflow.conformance.report import as_json as report_of

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import click
 
-from pflow.commands._color import color_option
-from pflow.commands._json import shown
+from pflow.commands._click import color_option
+from pflow.commands._print import shown
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
 from pflow.process.stdin import is_readable

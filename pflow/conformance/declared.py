@@ -1,8 +1,9 @@
-"""What a node declares, and whether it keeps to that: interface, help, effects, purity."""
+"""What a node declares, whether it runs, and whether it does no more than it declares."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import time
 from typing import Any
@@ -87,6 +88,14 @@ def help_is_printed(trial: Trial) -> None:
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
+
+
+@check("runs", "with all that it reads it ends with 0 and a document", of_good_run=False)
+def it_runs(trial: Trial) -> None:
+    good = trial.good
+    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
+    good.expect_exit(0, f"fix it; if it takes other values: {values}")
+    good.expect_answer("write the document that came in, with your keys in it")
 
 
 @check("effects", "no file is touched, unless it declares that")

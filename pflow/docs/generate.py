@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from pflow.catalog.source import read_interface
+from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.terminal.messages import say_error
 
@@ -28,6 +28,8 @@ class Generator(NamedTuple):
     folder: str
     texts: Callable[[Path], dict[str, str]]
     mode: int = 0o644
+    pattern: str = "*"
+    """Which files of the folder are generated; others beside them are written by hand."""
 
 
 class Difference(NamedTuple):
@@ -52,23 +54,30 @@ def launchers(root: Path) -> dict[str, str]:
     return texts
 
 
-def of_usages(module: str, which: str = "usages") -> Callable[[Path], dict[str, str]]:
-    """A folder's files from how every command is used, as `files` in a module of pflow's makes them."""
+def table(root: Path) -> dict[str, str]:
+    """What the completer knows of all that is no node: nodes say it themselves."""
+    from pflow.commands._usages import typed
 
-    def texts(root: Path) -> dict[str, str]:
-        usages = getattr(import_module("pflow.commands._usages"), which)
-        made: dict[str, str] = import_module(f"pflow.{module}").files(usages(str(root)))
-        return made
+    return {TABLE: table_text(usage for usage in typed(str(root)) if not usage.is_node)}
 
-    return texts
+
+def man_pages(root: Path) -> dict[str, str]:
+    from pflow.commands._usages import usages
+    from pflow.help.man import files
+
+    return files(usages(str(root)))
+
+
+def loaders(root: Path) -> dict[str, str]:
+    """What bash-completion finds by a command's name: a line that loads the shim."""
+    return {name: LOADER.format(name=name) for name in launchers(root) if name != "pflow"}
 
 
 GENERATORS = (
     Generator("bin", launchers, mode=0o755),
-    Generator("man/man1", of_usages("docs.man.pages")),
-    Generator("completions/bash", of_usages("docs.completion.bash", "typed")),
-    Generator("completions/zsh", of_usages("docs.completion.zsh", "typed")),
-    Generator("completions/fish", of_usages("docs.completion.fish", "typed")),
+    Generator("man/man1", man_pages),
+    Generator("pflow/completion", table, pattern="*.json"),
+    Generator("completions/bash", loaders, pattern="pflow-*"),
 )
 
 
@@ -98,7 +107,7 @@ def differences(root: Path) -> Iterator[Difference]:
             problem = _problem(folder / name, text, generator.mode)
             if problem:
                 yield Difference(folder / name, problem, text, generator.mode)
-        for path in sorted(folder.glob("*")):
+        for path in sorted(folder.glob(generator.pattern)):
             if path.name not in texts:
                 yield Difference(path, "orphaned")
 

@@ -219,6 +219,8 @@ def _check(flow: Any, around: _Around | None) -> None:
             why, hint = f"it has a {own[0]} of its own", "put that into a node"
     if isinstance(flow, pocketflow.BatchFlow):
         why, hint = "it runs its nodes once for each of a batch", "put that into a node"
+    if around is not None and {"inputs", "outputs"} & {*getattr(flow, "ir", {})}:
+        why, hint = "it has inputs or outputs of its own inside a flow", "step() takes the path of its file"
     if flow.start_node is None:
         why, hint = "it has no start node", ""
     while around is not None and not why:

@@ -13,7 +13,7 @@ from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.library.lock import locked
 from pflow.library.old import copy_old, move_old
 from pflow.library.portable import portable
-from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, offer_saved
+from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of
 
 
 @dataclass
@@ -66,7 +66,6 @@ def save_flow(name: str, flow: Flow, *, replace: bool = False) -> Outcome:
             raise AlreadySaved(name, file)
         old = copy_old(name_of(file), before) if before is not None else None
         write_file(file, data, mode=0o600, overwrite=before is not None)
-    offer_saved()
     return Outcome(file, old, notes)
 
 
@@ -74,9 +73,7 @@ def remove_flow(name: str) -> str:
     """Remove a saved flow, and return the file where it is kept. Raises PflowError (127, 73, 77)."""
     with locked(library_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
-        old = move_old(name_of(file), file)
-    offer_saved()
-    return old
+        return move_old(name_of(file), file)
 
 
 def _encoded(flow: Flow, act: str) -> bytes:

@@ -8,7 +8,6 @@ from typing import Any
 
 from pflow.catalog.discovery import is_node_name
 from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
-from pflow.catalog.offered import FLOWS, offer
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.catalog.source import in_words, plain
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
@@ -64,11 +63,6 @@ def read_saved(name: str) -> Saved:
     """One saved flow. Raises PflowError (127) where no flow has the name."""
     file = find_saved(name)
     return _read(name_of(file), file)
-
-
-def offer_saved() -> None:
-    """Let TAB complete the saved flows that there are now."""
-    offer(FLOWS, [(saved.name, saved.description) for saved in list_saved() if not saved.fault])
 
 
 def name_of(file: str) -> str:

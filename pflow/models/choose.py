@@ -15,8 +15,8 @@ import llm
 import yaml  # type: ignore[import-untyped,unused-ignore]
 from llm import Model, NeedsKeyException
 
-from pflow.catalog.offered import MODELS, offer
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.list import keep_models
 from pflow.models.local import SUFFIX, from_file
 
 SMALL = "SmolLM2"
@@ -94,7 +94,7 @@ def all_models() -> dict[str, Model]:
     """Every model that can be asked here, by id and by alias; TAB offers them from now on."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
         models: dict[str, Model] = llm.get_model_aliases()
-        offer(MODELS, [(name, describe(name, model)) for name, model in models.items()])
+        keep_models([(name, describe(name, model)) for name, model in models.items()])
     return models
 
 

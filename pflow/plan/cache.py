@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace
-from pflow.catalog.offered import cache_directory, read_cached
 from pflow.errors import PflowError
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import decode, encode
+from pflow.xdg import cache_directory, read_cached
 
 _FORM = "plan 1"
 _MOST = 500

@@ -1,3 +1,1 @@
-"""Putting man pages and completions where the shells look, and taking exactly that away again."""
-
-from __future__ import annotations
+"""Putting man pages and completions where man and the shells look, and taking exactly that away again."""

@@ -1,56 +1,107 @@
-"""Where man, bash, zsh and fish look, below a prefix."""
+"""Where man, bash, zsh and fish look below a prefix, and what is put there."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from pflow.errors import BAD_CONFIG, USAGE, PflowError
+from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
+from pflow.completion.names import LOADER
+from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
+from pflow.help.man import files as man_pages
+from pflow.help.node import usage_of_node
+from pflow.help.usage import Usage
 
 FOLDERS = {
     "man": "man",
     "bash": "bash-completion/completions",
     "zsh": "zsh/site-functions",
-    "fish": "fish/vendor_completions.d",
+    "fish": "fish/vendor_conf.d",
 }
 """For each program, the directory below share/ that it reads."""
 
-RECORD = "pflow/setup.json"
+_PACKAGE = Path(__file__).parent.parent
 
 
+@dataclass(frozen=True)
 class Places:
-    """A prefix, its share directory, and whether that is where programs look for what is the user's own."""
+    """A prefix's share directory; `is_users` says that programs look there for what is the user's own."""
 
-    def __init__(self, prefix: str, share: str, *, is_users: bool) -> None:
-        self.prefix = prefix
-        self.share = share
-        self.is_users = is_users
+    share: Path
+    is_users: bool
+
+    def folder(self, program: str) -> Path:
+        return self.share / FOLDERS[program]
 
     @property
-    def home(self) -> str:
-        """The directory that holds setup's record of what it did."""
-        return os.path.dirname(self.path(RECORD))
+    def list_file(self) -> Path:
+        """Where setup keeps the list of what it did."""
+        return self.share / "pflow" / "setup.json"
 
-    def path(self, name: str) -> str:
-        """Where a file is that the record names."""
-        return os.path.normpath(os.path.join(self.share, name))
 
-    def folder(self, program: str) -> str:
-        return os.path.join(self.share, FOLDERS[program])
+@dataclass
+class Wanted:
+    """The files by their names below share/; and for each node that gets none, why."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
 
 def find_places(prefix: str | None) -> Places:
-    """The places below a prefix; without one, ~/.local and XDG_DATA_HOME. Raises PflowError (2, 78)."""
-    home = os.environ.get("HOME", "")
-    data = os.environ.get("XDG_DATA_HOME", "")
-    users = data if os.path.isabs(data) else os.path.join(home, ".local", "share") if os.path.isabs(home) else ""
-    is_found = users == data or not data  # XDG says that a relative one counts for nothing; bash and fish follow it
-    if prefix is None:
-        if not users:
-            raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
-        local = os.path.join(home, ".local") if os.path.isabs(home) else os.path.dirname(users)
-        return Places(os.path.normpath(local), os.path.normpath(users), is_users=is_found)
-    if not prefix:
+    """The places below a prefix; without one, XDG_DATA_HOME or ~/.local/share. Raises PflowError (2, 78)."""
+    home, data = os.environ.get("HOME", ""), os.environ.get("XDG_DATA_HOME", "")
+    users = data if os.path.isabs(data) else f"{home}/.local/share" if os.path.isabs(home) else ""
+    is_found = users == data or not data  # bash and fish do not replace a relative XDG_DATA_HOME
+    if prefix == "":
         raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
-    prefix = os.path.abspath(os.path.expanduser(prefix))
-    share = os.path.join(prefix, "share")
-    return Places(prefix, share, is_users=is_found and bool(users) and share == os.path.normpath(users))
+    if prefix is None and not users:
+        raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
+    share = os.path.abspath(f"{os.path.expanduser(prefix)}/share" if prefix else users)
+    return Places(Path(share), is_users=is_found and share == os.path.normpath(users))
+
+
+def find_wanted() -> Wanted:
+    """What comes with pflow, and pages and loaders for the user's own nodes.
+
+    Raises PflowError (66) where pflow came without its pages.
+    """
+    wanted = Wanted()
+    for usage in _own_usages(wanted.left_out):
+        for name, text in man_pages([usage]).items():
+            wanted.files[f"{FOLDERS['man']}/man1/{name}"] = text.encode("utf-8", "replace")
+        wanted.files[f"{FOLDERS['bash']}/{usage.name}"] = LOADER.format(name=usage.name).encode()
+    wanted.files |= _bundled()  # after the user's own: a name of pflow's is never another's
+    return wanted
+
+
+def _own_usages(left_out: list[str]) -> Iterator[Usage]:
+    """How each of the user's own nodes is used; those without an interface are left out."""
+    for kind in list_kinds():
+        if kind.origin not in (PYTHON, PROGRAM):
+            continue
+        try:
+            interface = kind.interface
+            fault = (interface.fault or "it has no interface") if interface.open else ""
+        except PflowError as error:
+            fault = error.message
+        if fault:
+            left_out.append(f"'{kind.name}' is left out: {fault}")
+        else:
+            yield usage_of_node(kind.name, interface)
+
+
+def _bundled() -> dict[str, bytes]:
+    """What an installation has in pflow/share/, and a checkout at its top."""
+    root = _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
+    sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
+    files = {
+        f"{FOLDERS[program]}/{file.relative_to(source)}": file.read_bytes()
+        for program, source in sources.items()
+        for file in sorted(source.rglob("*"))
+        if file.is_file()
+    }
+    if not files:
+        raise PflowError(f"cannot find the man pages and completions in '{root}'", hint="make generate", exit=MISSING)
+    return files

@@ -52,15 +52,19 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
     tab 'pflow-write-file --path=a'
     shows '> pflow-write-file --path=a\ file.md'
     teardown
+    tab 'pflow-write-file --path ~/.lo'
+    shows '> pflow-write-file --path ~/.local/'
+    teardown
     tab 'pflow export --to=mer'
     shows '> pflow export --to=mermaid'
 }
 
 @test "runs are completed, newest first" {
     mkdir -p "$XDG_STATE_HOME"/pflow/runs/01JD{10,9A,A0}00000000000000000000 "$XDG_STATE_HOME/pflow/runs/more"
+    touch "$XDG_STATE_HOME"/pflow/runs/01JD{10,9A,A0}00000000000000000000/trace.jsonl
     tab 'pflow trace '
     shows 01JD10
-    [ "$(lines_with '01JD..')" = '01JDA0 01JD9A 01JD10 ' ]
+    [ "$(lines_with '^01JD..')" = '01JDA0 01JD9A ' ] # and beside them, in a second column, 01JD10
 }
 
 @test "a description is shown as it is, and what it has in it is never run" {
@@ -83,39 +87,17 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
     shows "> pflow run 'read-file --path=a => llm --system="
 }
 
-@test "- and _ are one in a node's name" {
+@test "your own node is completed as soon as it exists, and never run" {
     mkdir -p data/pflow/nodes
-    printf '#!/bin/sh\n# Interface:\n# - Params: the_size: int = 1  # how big\n' >data/pflow/nodes/pflow-its_own
+    printf '#!/bin/sh\n# Interface:\n# - Params: the_size: int = 1  # how big\ntouch hurt\n' >data/pflow/nodes/pflow-its_own
     chmod +x data/pflow/nodes/pflow-its_own
-    export XDG_DATA_HOME=$PWD/data
-    pflow setup >/dev/null
-    for line in 'its_own' 'its-own' 'read_file :: its-own:x'; do
-        tab "pflow $line --the"
-        shows "pflow $line --the-size="
+    export XDG_DATA_HOME=$PWD/data PATH=$PWD/data/pflow/nodes:$PATH
+    mkdir -p data/fish/vendor_conf.d
+    cp "$HOME"/.local/share/fish/vendor_conf.d/pflow.fish data/fish/vendor_conf.d
+    for line in 'pflow its-own' 'pflow read_file :: its-own:x' pflow-its_own; do
+        tab "$line --the"
+        shows "$line --the-size="
         "${tmux[@]}" kill-server
     done
-}
-
-@test "a hostile program on PATH is offered and never run" {
-    mkdir bin
-    printf '#!/bin/sh\ntouch %s/hurt\n' "$PWD" >bin/pflow-x
-    chmod +x bin/pflow-x
-    PATH=$PWD/bin:$PATH tab 'pflow nodes x'
-    shows '> pflow nodes x'
     [ ! -e hurt ]
-}
-
-@test "TAB starts no process" {
-    need strace
-    touch a.txt
-    mkdir -p "$XDG_CACHE_HOME/pflow/completion" "$XDG_STATE_HOME/pflow/runs/01JD1000000000000000000000"
-    printf 'a-model\tof a provider\n' >"$XDG_CACHE_HOME/pflow/completion/models"
-    for line in 'pflow ' 'pflow-llm --' 'pflow-llm --model=' 'pflow trace ' 'pflow-write-file --path=' \
-        "pflow 'read-file => llm --" 'pflow run read-file :: '; do
-        strace -qq -f -e trace=execve,fork,vfork -o trace \
-            fish -N -C 'set -p fish_complete_path ~/.local/share/fish/vendor_completions.d' \
-            -c 'complete -C $argv[1]' -- "$line" >offered
-        [ -s offered ]
-        [ "$(grep -c 'execve' trace)" -eq 1 ]
-    done
 }

@@ -116,6 +116,7 @@ def start_rows(scratch: Path) -> list[Row]:
         *flow_rows(scratch, text),
         *nodes_rows(scratch),
         *find_rows(scratch),
+        *tab_rows(),
     ]
 
 
@@ -186,6 +187,13 @@ def find_rows(scratch: Path) -> list[Row]:
     words = "a short version of what department seven reported"
     command = [program("pflow"), "find", "--by=words", words]
     return [Row("pflow find, 500 saved flows", [command], 20, Path(os.devnull), variables)]
+
+
+def tab_rows() -> list[Row]:
+    """What TAB starts: for names, flags and models, and inside a quoted flow."""
+    lines = {"pflow-llm --": 2.5, "pflow ": 2.5, "pflow-llm --model=": 2.5, "pflow 'read-file => llm --": 4}
+    command = [program("pflow"), "__complete", "fish"]
+    return [Row(f"TAB: {line}", [[*command, line]], limit, Path(os.devnull)) for line, limit in lines.items()]
 
 
 def measure_engine(rounds: int) -> list[Line]:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import names_in
-from pflow.commands import _json_error
-from pflow.commands._json import json_line
-from pflow.commands._json_error import document, say_in_json
+from pflow.commands import _print
+from pflow.commands._print import error_document, json_line, say_in_json
 from pflow.commands._usages import usages
 from pflow.errors import PflowError, names_meant
 
@@ -22,7 +21,7 @@ ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, d
 @pytest.fixture
 def said(monkeypatch, capfdbinary):
     """What is printed for the error of a command line."""
-    monkeypatch.setattr(_json_error, "begun", set())
+    monkeypatch.setattr(_print, "begun", set())
 
     def say(*words):
         if words and words[0] in names_in("commands"):
@@ -46,7 +45,7 @@ def pflow(tmp_path):
 
 
 def test_a_document_has_the_words_the_code_the_names_that_may_be_meant_and_the_details():
-    assert document(ERROR, "check") == {
+    assert error_document(ERROR, "check") == {
         "message": "cannot do it",
         "hint": "did you mean this or that?",
         "exit": 66,
@@ -89,7 +88,7 @@ def test_names_are_told_apart_from_other_hints(hint, names):
     ],
 )
 def test_its_own_flag_counts_wherever_the_command_takes_it(said, words):
-    assert json.loads(said(*words)) == {"error": document(ERROR, words[0])}
+    assert json.loads(said(*words)) == {"error": error_document(ERROR, words[0])}
 
 
 @pytest.mark.parametrize(
@@ -119,11 +118,11 @@ def test_a_command_that_prints_json_says_its_errors_so():
         flags = next(each for each in usages() if each.name == f"pflow {word}").flags
         has_json = any("--json" in flag.names for flag in flags)
         __import__(f"pflow.commands.{word.replace('-', '_')}")
-        assert _json_error._asks_for_json([word, "--json"]) is has_json
+        assert _print._asks_for_json([word, "--json"]) is has_json
 
 
 def test_nothing_is_printed_after_something_else(said, monkeypatch):
-    monkeypatch.setattr(_json_error, "begun", {1})
+    monkeypatch.setattr(_print, "begun", {1})
     assert said("check", "--json", "f") == ""
 
 

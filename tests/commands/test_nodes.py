@@ -485,15 +485,6 @@ def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monke
     assert done.stdout.decode() == whole
 
 
-def test_tab_learns_the_names(nodes, own):
-    put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n")
-    nodes("--search", "words")
-    offered = own / "cache" / "pflow" / "completion"
-    assert "count-words\tCount the words.\n" in (offered / "nodes").read_text()
-    assert "odd" not in (offered / "nodes").read_text()
-    assert (offered / "flows").read_text() == "greet\tSave a greeting\n"
-
-
 def test_five_hundred_nodes_are_listed(nodes, own):
     for n in range(500):
         put_program(own / "bin" / f"pflow-n{n}", f"#!/bin/sh\n# Number {n}.\n")

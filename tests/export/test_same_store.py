@@ -8,6 +8,7 @@ import pytest
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.hash import flow_hash
 from pflow.flow.take import take_flow
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES
 from tests.export.running import BIN, export, lay_out, run, store_of
@@ -35,6 +36,13 @@ def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
     flow = take_flow([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
     assert back.warnings == []
     assert flow_hash(wire(back)) == flow_hash(wire(flow))
+    assert said_by(back) == said_by(flow)
+
+
+def said_by(flow):
+    """The IR, its edges in no order."""
+    ir = flow_to_ir(flow)
+    return {**ir, "edges": sorted(map(sorted, map(dict.items, ir.get("edges", []))))}
 
 
 @pytest.mark.parametrize("case", LINES.values(), ids=LINES)

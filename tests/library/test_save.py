@@ -7,7 +7,6 @@ import stat
 import pytest
 
 from pflow.catalog.flows import saved_flow, saved_flows
-from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import FlowCatalog
@@ -169,14 +168,6 @@ def test_old_ones_of_other_names_are_others(library):
             remove_flow(name)
     assert [os.path.basename(file) for file in olds_of("a")] == ["a.1.pflow.json"]
     assert olds_of("a1") == olds_of("a-1") != []
-
-
-def test_tab_learns_of_what_was_saved_and_removed(library):
-    save_flow("count", flow(OTHER))
-    save_flow("more", flow(COUNT))
-    assert read_cached(offered_file(FLOWS)) == b"count\tOf lines\nmore\t\n"
-    remove_flow("more")
-    assert read_cached(offered_file(FLOWS)) == b"count\tOf lines\n"
 
 
 def test_the_path_of_a_subflow_is_written_in_full(library, tmp_path):

@@ -6,11 +6,10 @@ import os
 import pytest
 
 from pflow.catalog.flows import saved_flow, saved_flows
-from pflow.catalog.offered import FLOWS, offered_file, read_cached
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import find_file
-from pflow.library.saved import list_saved, offer_saved, read_saved
+from pflow.library.saved import list_saved, read_saved
 
 FIX = {
     "pflow": 1,
@@ -138,10 +137,3 @@ def test_a_name_that_is_none_is_127_with_the_nearest(put):
     with pytest.raises(PflowError, match="cannot find the saved flow 'summar'") as caught:
         read_saved("summar")
     assert (caught.value.exit, caught.value.hint) == (127, "did you mean summary?")
-
-
-def test_tab_is_offered_those_that_can_be_read(put):
-    put("broken", "{")
-    put("fix", FIX)
-    offer_saved()
-    assert read_cached(offered_file(FLOWS)) == b"fix\tFix an issue\n"

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 from pflow.commands._usages import usages
-from pflow.docs.man.around import ENVIRONMENT
-from pflow.docs.man.pages import files
 from pflow.errors import EXIT_CODES
 from pflow.flow import ir
 from pflow.flow.rules import RULES
 from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
+from pflow.help.environment import ENVIRONMENT
+from pflow.help.man import files
 from pflow.types import _PYTHON
 from tests.manual.rendering import rendered, sections, tagged
 from tests.manual.source import plain

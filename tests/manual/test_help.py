@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import usages
-from pflow.docs.man.pages import files
+from pflow.help.man import files
 from tests.manual.rendering import rendered, sections, tagged
 
 PAGES = files(usages())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import usages
-from pflow.docs.man.pages import files
 from pflow.grammar import parse_interface
+from pflow.help.man import files
 from pflow.help.node import usage_of_node
 from tests.manual.rendering import TERMINAL, lint, rendered, sections
 from tests.manual.source import plain

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow.docs.man.pages import files
 from pflow.grammar import parse_interface
+from pflow.help.man import files
 from pflow.help.node import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
@@ -81,7 +81,7 @@ def test_mandoc_has_nothing_to_say_of_any_text(text):
 
 @given(st.text(SIGNS, min_size=1, max_size=200))
 def test_an_example_is_the_same_to_a_shell(command):
-    from pflow.docs.man.examples import folded
+    from pflow.help.mdoc import folded
 
     joined = " ".join(folded(command)).replace(" \\     ", " ")
     assert joined.replace("|     ", "| ") == command or "\\     " in command or "|     " in command

@@ -134,6 +134,13 @@ def test_what_a_dict_says_reaches_an_explicit_read(tmp_path):
     assert shared["content"] == "hello"
 
 
+def test_a_flow_with_outputs_of_its_own_is_no_part_of_another():
+    first, inner = step(Shout), Flow(start=step(Shout, "inner"), outputs={"x": "loud"})
+    first >> inner
+    with pytest.raises(PflowError, match="it has inputs or outputs of its own"):
+        Flow(start=first).run({"text": "a"})
+
+
 def test_a_flow_that_breaks_a_rule_does_not_run():
     with pytest.raises(PflowError) as caught:
         Flow(start=step(ReadFile, params={"nope": 1})).run({})

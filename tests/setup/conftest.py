@@ -7,12 +7,6 @@ import pytest
 
 from pflow.setup.places import Places, find_places
 
-WANTED = {
-    "man/man1/pflow.1": b"a page",
-    "zsh/site-functions/_pflow": b"for zsh",
-    "fish/vendor_completions.d/pflow.fish": b"for fish",
-}
-
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -28,12 +22,3 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
     return find_places(str(tmp_path / "deep" / "prefix"))
-
-
-def listing(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Everything below a directory: its mode, and a file's bytes."""
-    found = {}
-    for directory, _, files in os.walk(root):
-        for path in [Path(directory), *(Path(directory, file) for file in files)]:
-            found[str(path)] = (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
-    return found

@@ -1,0 +1,95 @@
+"""The typed line: its words as a shell takes them, and the word at the cursor as it was typed."""
+
+from __future__ import annotations
+
+_BLANKS = " \t\n"
+_FLOW_BLANKS = " \t"
+_REDIRECTIONS = "<>"
+_SEPARATORS = ";|\n"
+_ESCAPED_IN_QUOTES = '$`"\\'
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-,")
+
+
+class Typed:
+    """A command line up to the cursor, or the pipe syntax in its last word.
+
+    `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
+    `quote` the quote that is open in it, and `places[n]` says where in `raw` the character `word[n]` stands. `cut` is
+    where in `raw` readline begins the word that it replaces. `is_redirected` says that the word is a file to read or
+    write.
+    """
+
+    __slots__ = ("cut", "is_begun", "is_redirected", "places", "quote", "raw", "start", "word", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.raw = ""
+        self.is_redirected = False
+        self.begin(0)
+
+    def begin(self, at: int) -> None:
+        """Begin a word at this place of the text."""
+        self.start = at
+        self.word = self.quote = ""
+        self.places: list[int] = []
+        self.cut = 0
+        self.is_begun = False
+
+    def add(self, text: str, at: int) -> None:
+        self.word += text
+        self.places += [at - self.start] * len(text)
+        self.is_begun = True
+
+    def end(self, char: str, at: int) -> None:
+        """End the word before a blank, a redirection, or a separator of steps."""
+        is_descriptor = char in _REDIRECTIONS and self.word.isdigit()
+        if self.is_begun and not is_descriptor and not self.is_redirected:
+            self.words.append(self.word)
+        if self.is_begun or char in _REDIRECTIONS:
+            self.is_redirected = char in _REDIRECTIONS
+        self.begin(at)
+
+    def place(self, count: int) -> int:
+        """Where in `raw` the word goes on after so many of its characters."""
+        return self.places[count] if count < len(self.places) else len(self.raw)
+
+
+def split(text: str, *, breaks: str = "", is_flow: bool = False) -> Typed:
+    """Take a command line apart, or pipe syntax, whose separators become words. `breaks` are readline's."""
+    typed = Typed()
+    ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS + _REDIRECTIONS
+    at = cut_outside = 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char == "\\" and typed.quote != "'":
+            escaped = text[at : at + 1]
+            is_kept = typed.quote and escaped not in _ESCAPED_IN_QUOTES
+            typed.add(char + escaped if is_kept else escaped, at - 1)
+            at += 1
+        elif char == typed.quote:
+            typed.quote, typed.cut = "", cut_outside
+        elif typed.quote:
+            typed.add(char, at - 1)
+        elif char in "'\"":
+            cut_outside, typed.cut = typed.cut, at - typed.start
+            typed.quote, typed.is_begun = char, True
+        elif char in ends:
+            typed.end(char, at)
+            if is_flow and char in _SEPARATORS:
+                typed.words.append(";" if char == "\n" else char)
+        else:
+            typed.add(char, at - 1)
+            if char in breaks:  # readline leaves @ and $ in the word that they begin
+                typed.cut = at - typed.start - (char in "@$")
+    typed.raw = text[typed.start :]
+    return typed
+
+
+def quoted(text: str, quote: str) -> str:
+    """A text as it is typed after this open quote, or without one."""
+    if quote == "'":
+        return text.replace("'", "'\\''")
+    if quote == '"':
+        return "".join([f"\\{char}" if char in _ESCAPED_IN_QUOTES else char for char in text])
+    return "".join([char if char in _PLAIN or not char.isascii() else f"\\{char}" for char in text])

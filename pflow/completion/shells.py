@@ -1,0 +1,128 @@
+"""`pflow __complete`: answers the shim of each shell in the form that this shell wants."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from pflow.completion import candidates as groups
+from pflow.completion.candidates import Answer, Candidate, answer
+from pflow.completion.line import Typed, quoted, split
+from pflow.help.usage import TITLES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KINDS = {groups.COMMANDS: "command", groups.NODES: "node", groups.TOOLS: "tool", groups.FLOWS: "flow"}
+_LABELS = {**{group: group for group in TITLES}, **_KINDS}
+"""What bash and fish, which have no headings, write before each description."""
+_TITLES = {
+    **TITLES,
+    groups.COMMANDS: "Commands",
+    groups.NODES: "Nodes",
+    groups.TOOLS: "Tools",
+    groups.FLOWS: "Saved flows",
+    groups.RUNS: "Runs",
+    groups.MODELS: "Models",
+    groups.VALUES: "Values",
+    groups.FILES: "Files",
+}
+_LISTING = "63"
+"""readline's COMP_TYPE, the character `?`, where TAB lists what there is and inserts nothing."""
+_MOST = 99
+"""Readline asks before it lists more; descriptions would make such a list longer."""
+
+
+def main(words: list[str]) -> int:
+    """Print the answer to `SHELL ARGUMENT…`: nothing where nothing may stand there."""
+    from pflow.process.stdout import write_pieces
+
+    shell, *arguments = words
+    lines = _SHELLS[shell](*arguments)
+    write_pieces(1, ["".join([f"{line}\n" for line in lines]).encode("utf-8", "surrogateescape")])
+    return 0
+
+
+def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
+    """What compopt gets, `-` where no blank follows and else `+`, then COMPREPLY."""
+    line = split(text, breaks=breaks)
+    found = answer(line)
+    if not found.candidates:
+        return []
+    if type == _LISTING:
+        names = [each.value for each in found.candidates]
+        labelled = len(names) <= _MOST and any(each.about for each in found.candidates)
+        width = int(columns or 80)
+        lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
+        return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
+    words = [line.raw[line.cut :] + _rest(found, line, each) for each in found.candidates]
+    if found.flow is not None and len(words) == 1:
+        end = quoted(_end_in_flow(found.candidates[0], found.flow), line.quote)
+        words = [words[0] + end, words[0] + end + " "]  # readline takes what two share, and leaves the quote open
+    return ["+" if len(words) == 1 and not found.candidates[0].is_open else "-", *words]
+
+
+def _rest(found: Answer, line: Typed, candidate: Candidate) -> str:
+    """What a candidate adds to what is typed, quoted for where it stands."""
+    rest = candidate.value[len(found.typed) :]
+    if found.flow is not None:
+        rest = quoted(rest, found.flow.quote)
+    return quoted(rest, line.quote)
+
+
+def _end_in_flow(candidate: Candidate, flow: Typed) -> str:
+    """What ends a word inside pipe syntax: its quote, and a blank."""
+    return "" if candidate.is_open else f"{flow.quote} "
+
+
+def _zsh(columns: str, quotes: str, text: str) -> list[str]:
+    """How many characters of the word stay; then groups: tag, title, two options of compadd's, values and lines."""
+    line = split(text)
+    found = answer(line)
+    kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
+    names = [each.value.removesuffix("=") for each in found.candidates]
+    shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
+    rows = []
+    for text, each in zip(shown, found.candidates, strict=True):
+        value, suffix = (each.value[:-1], each.value[-1]) if each.is_open else (each.value, "")
+        if found.flow is not None:
+            value, suffix = quoted(value, found.flow.quote), suffix or _end_in_flow(each, found.flow)
+        rows.append(([each.group, f"-qS{suffix}" if suffix else ""], [value, text]))
+    lines = [str(line.place(kept) - int(quotes))]
+    for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
+        cells = [cell for _, pair in run for cell in pair]
+        lines.append("\t".join([group, _TITLES[group], suffix, "-l" * (names != shown), *cells]))
+    return lines
+
+
+def _fish(text: str) -> list[str]:
+    """The whole word, as it is without quotes, and what is said of it."""
+    line = split(text)
+    found = answer(line)
+    words = [line.word + each.value[len(found.typed) :] for each in found.candidates]
+    if found.flow is not None:
+        words = [line.word + quoted(each.value[len(found.typed) :], found.flow.quote) for each in found.candidates]
+    return [f"{word}\t{about}" for word, about in zip(words, _labelled(found, "[{}] "), strict=True)]
+
+
+def _labelled(found: Answer, label: str) -> list[str]:
+    """What is said of each candidate, after its group."""
+    candidates = found.candidates
+    return [label.format(_LABELS.get(each.group)) * (each.group in _LABELS) + _shown(each.about) for each in candidates]
+
+
+def _described(names: list[str], texts: list[str], columns: int, between: str) -> list[str]:
+    """A line for each name, with its text in a second column, cut to the terminal."""
+    width = max([len(name) for name in names if len(name) <= columns // 3], default=0)
+    lines = [
+        f"{name:{width}}{between}{_shown(text)}" if text else name for name, text in zip(names, texts, strict=True)
+    ]
+    return [line if len(line) < columns else line[: columns - 2] + "…" for line in lines]
+
+
+def _shown(text: str) -> str:
+    """A text without what would move a terminal's cursor."""
+    return text if text.isprintable() else "".join([each if each.isprintable() else " " for each in text])
+
+
+_SHELLS: dict[str, Callable[..., list[str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

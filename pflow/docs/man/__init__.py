@@ -1,1 +1,0 @@
-"""Man pages, made from how each command is used."""

@@ -1,0 +1,148 @@
+"""mdoc, the language of man pages: any text as lines that show it as it is, and the few forms that our pages have."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What roff would take for something else, or print as a typographer would.
+_SIGNS = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
+
+_DELIMITERS = frozenset("([.,:;)]?!|")
+_OF_CODE = frozenset("/_=$<>{}[(\\@#|")
+_STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
+
+_WIDTH = 78
+"""Where our own lines break; it does not show."""
+
+
+def escaped(text: str) -> str:
+    """A text that stands inside a line."""
+    return "".join([_SIGNS.get(sign) or (sign if sign.isascii() else f"\\[u{ord(sign):04X}]") for sign in text])
+
+
+def word(text: str) -> str:
+    """A text as one word of a macro's line, which is neither a macro there nor begins or ends with a delimiter."""
+    made = escaped(text).replace(" ", "\\ ")
+    return "\\&" + made + "\\&" * (made[-1:] in _DELIMITERS)
+
+
+def heading(title: str) -> str:
+    """A section's heading. What ends ours is for mandoc, which takes ACTIONS for AUTHORS, mistyped."""
+    return f".Sh {escaped(title)}" + "\\&" * (title not in _STANDARD)
+
+
+def lines(text: str) -> list[str]:
+    """A text to be filled: a line ends with each sentence, and where it gets long."""
+    made: list[str] = []
+    line = ""
+    for each in map(_unbroken, text.split()):
+        if line and (len(line) + len(each) >= _WIDTH or _ends_sentence(line, each)):
+            made.append(line)
+            line = ""
+        line = f"{line} {each}" if line else _first(each)
+    return [*made, line] if line else made
+
+
+def _unbroken(word: str) -> str:
+    """A word of a text; a path or the like is not hyphenated."""
+    return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
+
+
+def _ends_sentence(line: str, following: str) -> bool:
+    return line.endswith((".", "!", "?")) and not line.endswith("..") and not following[:1].islower()
+
+
+def _first(text: str) -> str:
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def literal(text: Iterable[str], *, offset: bool = False) -> list[str]:
+    """Lines as they are."""
+    shown = [_first(escaped(line.rstrip())) for line in text]
+    return [".Bd -literal" + " -offset indent" * offset, *shown, ".Ed"]
+
+
+def listing(rows: Iterable[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
+    """A list of tags, each already in mdoc, and a text for each."""
+    made = [f".Bl -tag -width {width}" + " -compact" * compact]
+    for tag, text in rows:
+        made += [f".It {tag}", *lines(text)]
+    return [*made, ".El"]
+
+
+_LONGEST = 16
+"""Letters of a tag that stands beside its text."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, each after the first with a space before it."""
+    made: list[str] = []
+    for each in filter(None, (part.strip("\n") for part in text.split("\n\n"))):
+        prose, block = _split(each.split("\n"))
+        if prose:
+            made += [".Pp"] * bool(made) + lines(" ".join(prose))
+        if block:
+            made += _block(block, [".Pp"] * bool(made))
+    return made
+
+
+def _split(rows: list[str]) -> tuple[list[str], list[str]]:
+    """A paragraph's lines, and those indented ones that it ends with."""
+    start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
+    return rows[:start], rows[start:]
+
+
+def _block(rows: list[str], space: list[str]) -> list[str]:
+    pairs = [tuple(map(str.strip, row.strip().partition("  ")))[::2] for row in rows]
+    if not all(tag and text for tag, text in pairs):
+        return literal([row[2:] for row in rows], offset=True)
+    width = max(len(tag) for tag, _ in pairs)
+    shape = f"{width + 2}n" if width <= _LONGEST else "Ds"
+    return [*space, *listing([(f"Sy {word(tag)}", text) for tag, text in pairs], shape, compact=True)]
+
+
+WIDTH = 72
+"""How long a line may get on a page of 80 columns."""
+
+
+def folded(command: str) -> list[str]:
+    """A command in lines; they are the same command to a shell."""
+    if len(command) <= WIDTH:
+        return [command]
+    words = _words(command)
+    made = [words[0]]
+    for word in words[1:]:
+        room = WIDTH - 2
+        if made[-1].endswith(" |") and len(_upto_pipe(command, made)) > WIDTH:
+            made.append("    " + word)
+        elif len(made[-1]) + 1 + len(word) > room:
+            made[-1] += "" if made[-1].endswith("|") else " \\"
+            made.append("    " + word)
+        else:
+            made[-1] += " " + word
+    return made
+
+
+def _upto_pipe(command: str, made: list[str]) -> str:
+    """What would stand in the line if the next program of the pipe were added."""
+    done = sum(len(line.strip().removesuffix(" \\")) + 1 for line in made)
+    return made[-1] + " " + command[done:].partition(" | ")[0]
+
+
+def _words(command: str) -> list[str]:
+    """The words between the spaces that no quote holds."""
+    made, word, quote, is_escaped = [], "", "", False
+    for sign in command:
+        if sign == " " and not quote and not is_escaped:
+            made.append(word)
+            word = ""
+            continue
+        is_escaped = sign == "\\" and quote != "'" and not is_escaped
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        word += sign
+    return [*made, word]

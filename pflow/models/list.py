@@ -1,0 +1,40 @@
+"""The list of models that TAB offers: runs that load the `llm` library keep it, so that TAB need not."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.xdg import cache_directory, read_cached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def models_file() -> str | None:
+    """Where the list of models is, lines of ID<TAB>DESCRIPTION; None where the environment names no place."""
+    cache = cache_directory()
+    return os.path.join(cache, "completion", "models") if cache else None
+
+
+def keep_models(models: Iterable[tuple[str, str]]) -> None:
+    """Keep the list of models, each with its description. A list that cannot be written is left as it is."""
+    from pflow.atomic import replace
+
+    path = models_file()
+    lines = [f"{model}\t{' '.join(about.split())}\n" for model, about in models if model.isprintable()]
+    data = "".join(lines).encode("utf-8", "replace")
+    try:
+        if path is not None and read_cached(path) != data:
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            replace(path, data, mode=0o600)
+    except OSError:
+        pass
+
+
+def read_models() -> Iterator[tuple[str, str]]:
+    """The models of the list, each with its description."""
+    path = models_file()
+    for line in str((read_cached(path) if path else None) or b"", "utf-8", "replace").splitlines():
+        model, _, about = line.partition("\t")
+        yield model, about

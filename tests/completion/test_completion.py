@@ -1,0 +1,284 @@
+"""What may stand at the cursor, asked as the shims ask it: of the lines and the home that a user has."""
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.catalog.kinds import forget_kinds
+from pflow.completion import shells
+from pflow.completion.candidates import answer
+from pflow.completion.line import quoted, split
+from pflow.models.list import keep_models
+
+ODD_TEXT = 'it\'s "q" [b] a:b $HOME `touch ran` $(touch ran) \\n \\ %B100%% {x} * ~ !!'
+ODD = f"""#!/bin/sh
+# Interface:
+# - Reads: shared["one"]: str  # {ODD_TEXT}
+# - Reads: shared["issue_number"]: int = 1 [flag issue]  # which
+# - Params: four: bool = false  # a switch
+# - Params: kind: files|some|all = "all"  # which kind
+# - Params: list: list[str] = []  # any of them
+# - Params: path: path = ""  # where
+# - Params: model: str = ""  # which model
+# - Params: token: str = "" [secret] [env TOKEN]  # a secret
+touch ran
+"""
+FLOW = {
+    "pflow": 1,
+    "name": "fix-issue",
+    "description": "Fix an issue",
+    "inputs": {"issue_number": {"type": "int", "description": "its number"}, "draft": {"type": "bool"}},
+    "nodes": [{"id": "say", "type": "shell"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("CACHE", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/nowhere")
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    for folder in ("bin", "docs/sub", "data/pflow/nodes", "data/pflow/flows"):
+        Path(folder).mkdir(parents=True)
+    for name in ("pflow-odd", "pflow-x.interface", "pflow-$(touch ran)", "pflow-a b"):
+        Path("bin", name).write_text(ODD)
+        Path("bin", name).chmod(0o755)
+    Path("bin/pflow-plain").write_text(ODD)
+    Path("docs/a file.txt").touch()
+    Path("docs/it's").touch()
+    Path("docs/.hidden").touch()
+    Path("docs/new\nline").touch()
+    Path("data/pflow/flows/fix-issue.pflow.json").write_text(json.dumps(FLOW))
+    keep_models([("ollama/llama3:8b", ODD_TEXT), ("gpt-9", "new\n\x1b[2J"), ("a\nb", "")])
+    forget_kinds()
+    yield tmp_path
+    forget_kinds()
+    assert not Path("ran").exists()
+
+
+def offered(line: str) -> list[str]:
+    return [each.value for each in answer(split(line)).candidates]
+
+
+FLAGS = ["--one=", "--issue-number=", "--issue=", "--four", "--no-four", "--kind=", "--list=", "--path=", "--model="]
+
+
+def test_flags_come_in_their_groups_data_first():
+    found = answer(split("pflow-odd --")).candidates
+    assert [each.value for each in found][: len(FLAGS)] == FLAGS
+    assert list(dict.fromkeys(each.group for each in found)) == ["data", "params", "common"]
+    assert found[0].about == f"{ODD_TEXT} [required]"
+    assert "--token=" not in [each.value for each in found]
+
+
+LINES = {
+    "pflow-odd --mo": ["--model="],
+    "pflow-odd --issue_n": ["--issue_number="],
+    "pflow-odd --no-f": ["--no-four"],
+    "pflow-odd --four --fo": [],
+    "pflow-odd --no-four --fo": [],
+    "pflow-odd --list=a --li": ["--list="],
+    "pflow-odd --one --four --fo": ["--four"],
+    "pflow-odd -q --qu": [],
+    "pflow-odd -nq --qu": [],
+    "pflow-odd -- --": [],
+    "pflow-odd --unknown=": [],
+    "pflow-odd --kind=": ["files", "some", "all"],
+    "pflow-odd --kind f": ["files"],
+    "pflow-odd --four=": ["true", "false"],
+    "pflow-odd --four t": [],
+    "pflow-odd --one=": [],
+    "pflow-odd --model g": ["gpt-9"],
+    "pflow-odd --path=do": ["docs/"],
+    "pflow-odd --path=docs/": ["a file.txt", "it's", "sub/"],
+    "pflow-odd --path=docs/.h": [".hidden"],
+    "pflow-odd --path ~/do": ["docs/"],
+    "pflow-odd --path=nowhere/": [],
+    "pflow-odd <do": ["docs/"],
+    "pflow-odd 2>err --mo": ["--model="],
+    "VAR=x pflow-odd --mo": ["--model="],
+    "./bin/pflow-odd --mo": ["--model="],
+    "pflow ru": ["run", "runs"],
+    "pflow help ru": ["run", "runs"],
+    "pflow --vers": ["--version"],
+    "pflow od": ["odd"],
+    "pflow ge": ["get"],
+    "pflow fix": ["fix-issue"],
+    "pflow odd --mo": ["--model="],
+    "pflow get --nu": ["--null"],
+    "pflow fix-issue --iss": ["--issue-number="],
+    "pflow fix_issue --dr": ["--draft", "--dry-run"],
+    "pflow fix-issue --jo": ["--jobs="],
+    "pflow trace --st": ["--store"],
+    "pflow nodes od": ["odd"],
+    "pflow export --to=mer": ["mermaid"],
+    "pflow plan --edit fix": ["fix-issue"],
+    "pflow show ": ["fix-issue"],
+    "pflow remove a fix": ["fix-issue"],
+    "pflow mcp ": ["serve"],
+    "pflow find --by=w": ["words"],
+    "pflow save na": [],
+    "pflow save name fix": ["fix-issue"],
+    "pflow save name odd --mo": ["--model="],
+    "pflow run do": ["docs/"],
+    "pflow run odd --jo": ["--jobs="],
+    "pflow run --jobs 1 odd --fo": ["--four"],
+    "pflow run odd :: fl": ["flow:fix-issue"],
+    "pflow run read-file '=>' od": ["odd"],
+    "pflow read-file =failed=\\> pflow-odd:draft --mo": ["--model="],
+    "pflow 'od": ["odd"],
+    "pflow 'a => odd --kind=f": ["files"],
+    'pflow run "a --x=\\$y | odd:id --mo': ["--model="],
+    "pflow 'a; odd --mo": ["--model="],
+    "pflow 'a\nodd --mo": ["--model="],
+    'pflow \'odd --one="a => b" --mo': ["--model="],
+    "pflow 'odd --one=\"a => od": [],
+    "pflow plan 'odd --mo": ["--model="],
+    "pflow 'say it' --al": ["--allow=", "--allow-empty"],
+    "pflow 'say it' --allow=co": ["commands"],
+    "pflow 'say it' --show": ["--show-store"],
+    "pflow 'odd => odd' --al": ["--allow-empty"],
+    "pflow nowhere --": [],
+    "pflow $(touch ran) --mo": [],
+    "pflow SENT": [],
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_typed_decides_what_may_follow(line):
+    assert offered(line) == LINES[line]
+
+
+def test_every_first_word_is_there_once_with_what_is_said_of_it():
+    about = {each.value: (each.group, each.about) for each in answer(split("pflow ")).candidates}
+    assert about["run"][0] == "commands"
+    assert about["get"][0] == "tools"
+    assert about["odd"] == ("nodes", "")
+    assert about["fix-issue"] == ("flows", "Fix an issue")
+    assert about.keys().isdisjoint({"plain", "x.interface", "x", "a b", "pflow", "SENTENCE"})
+
+
+def test_an_own_node_completes_before_any_setup():
+    Path("data/pflow/nodes/its_own.py").write_text(
+        'from pflow import Node\n\n\nclass ItsOwn(Node):\n    """Own.\n\n    Interface:\n'
+        '    - Reads: shared["the_text"]: str [pipe]  # what\n    """\n'
+    )
+    for line in ("pflow its_own --the", "pflow its-own --the", "pflow 'odd => its-own:x --the"):
+        assert offered(line) == ["--the-text="]
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\n# Interface:\n# - Reads: nonsense\n"])
+def test_a_node_without_a_sound_interface_has_the_flags_of_every_stage(text):
+    Path("bin/pflow-odd").write_text(text)
+    assert offered("pflow-odd --from=s") == ["store"]
+
+
+def test_runs_come_newest_first():
+    runs = [f"01JD{n:022}" for n in range(3)]
+    for run in [*runs, ".hidden", "other"]:
+        Path("state/pflow/runs", run).mkdir(parents=True)
+        Path("state/pflow/runs", run, "trace.jsonl").touch()
+    assert offered("pflow trace 0") == runs[::-1]
+
+
+def test_without_a_home_there_is_only_less(monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name)
+    assert offered("pflow-odd --model=") == offered("pflow trace 0") == offered("pflow fix") == []
+    assert offered("pflow ru") == ["run", "runs"]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), min_size=1))
+def test_a_line_is_taken_apart_as_a_shell_does(words):
+    line = split(f"{shlex.join(words)} 'x y")
+    assert (line.words, line.word, line.quote) == (words, "x y", "'")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), st.sampled_from(["", "'", '"']))
+def test_a_value_is_read_back_as_it_was_quoted(text, quote):
+    line = split(quote + quoted(text, quote))
+    assert (line.words, line.word, line.quote) == ([], text, quote)
+
+
+def bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> list[str]:
+    return shells._bash(type, "60", breaks, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "reply"),
+    [
+        ("pflow-odd --mo", ["-", "--model="]),
+        ("pflow-odd --model=oll", ["+", "ollama/llama3:8b"]),
+        ("pflow-odd --model ollama/llama3:", ["+", "8b"]),
+        ("pflow-odd --model='oll'", ["+", "'oll'ama/llama3:8b"]),
+        ("pflow-odd --kind=s", ["+", "some"]),
+        ('pflow-odd --kind="', ["-", "files", "some", "all"]),
+        ("pflow-odd --path=docs/a", ["+", "docs/a\\ file.txt"]),
+        ("pflow-odd --path 'docs/i", ["+", "docs/it'\\''s"]),
+        ("pflow 'a => odd --mo", ["-", "a => odd --model=", "a => odd --model= "]),
+        ("pflow 'odd --kind=\"f", ["-", 'odd --kind="files" ', 'odd --kind="files"  ']),
+        ('pflow "odd --path=docs/a', ["-", "odd --path=docs/a\\\\ file.txt ", "odd --path=docs/a\\\\ file.txt  "]),
+        ("pflow nowhere --", []),
+    ],
+)
+def test_bash_gets_what_readline_puts_in_the_place_of_its_word(line, reply):
+    assert bash(line) == reply
+
+
+def test_bash_lists_what_is_said_of_each_cut_to_the_terminal():
+    lines = bash("pflow-odd --is", type="63")
+    assert [line.rstrip() for line in lines] == [
+        "-", "--issue-number=  (data) which [default 1]", "--issue=         (data) which [default 1]"
+    ]  # fmt: skip
+    assert len(lines[1]) > 30
+    assert bash("pflow-odd --o", type="63")[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
+
+
+def test_bash_takes_a_word_whole_where_nothing_breaks_words():
+    assert bash("pflow-odd --model=ollama/llama3:", breaks=" ") == ["+", "--model=ollama/llama3:8b"]
+
+
+def test_fish_gets_whole_words_with_their_groups():
+    assert shells._fish("pflow-odd --mo") == ["--model=\t[params] which model"]
+    assert shells._fish("pflow 'a => odd --path=docs/a") == ["a => odd --path=docs/a\\ file.txt\t"]
+    assert shells._fish("pflow fix") == ["fix-issue\t[flow] Fix an issue"]
+
+
+def test_zsh_gets_groups_and_where_the_word_begins():
+    kept, data, *_ = shells._zsh("80", "0", "pflow-odd --")
+    tag, title, suffix, how, value, text, *_ = data.split("\t")
+    assert (kept, tag, title, suffix, how, value) == ("0", "data", "Data (into the store)", "-qS=", "-l", "--one")
+    assert (text[:6], text[-1], len(text)) == ("--one ", "…", 79)
+    assert ODD_TEXT[:40] in text
+    assert shells._zsh("80", "1", "pflow 'a => odd --kind=f") == ["16", "values\tValues\t-qS \t\tfiles\tfiles"]
+
+
+def test_nothing_that_moves_a_cursor_reaches_a_terminal():
+    lines = [*shells._fish("pflow-odd --model="), *bash("pflow-odd --model=", type="63")]
+    assert all(line.replace("\t", "").isprintable() for line in lines)
+    assert "ran" not in os.listdir()
+
+
+def test_the_shims_are_short():
+    root = Path(__file__).parent.parent.parent / "completions"
+    shims = [root / "bash" / "pflow", root / "zsh" / "_pflow", root / "fish" / "pflow.fish"]
+    assert sum(len(file.read_text().splitlines()) for file in shims) <= 75
+    assert {len(file.read_text().splitlines()) for file in (root / "bash").iterdir() if file not in shims} == {1}
+
+
+def test_a_failure_says_nothing_on_the_terminal(home):
+    Path("data/pflow/flows/fix-issue.pflow.json").write_text('{"inputs": []}')
+    root = Path(__file__).parent.parent.parent
+    run = subprocess.run(
+        ["/bin/sh", "-c", f"PATH={root}/.venv/bin; pflow __complete bash 9 80 '' 'pflow fix-issue --'"],
+        capture_output=True, text=True, check=False, cwd=home,
+    )  # fmt: skip
+    assert run.stdout == ""
