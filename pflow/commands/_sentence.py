@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pflow.catalog.kinds import list_kinds
 from pflow.common import LETTERS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.parse import split_name
+from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.scan import is_separator
 from pflow.help.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
+from pflow.naming import nearest
 
 _OWN = {"--allow": True, "--model": True, "--yes": False, "--fresh": False, "--help": False, "-h": False}
 """The flags that are the sentence's own, and whether each takes a value. Any other goes on to the run."""
@@ -22,7 +26,7 @@ def is_sentence(text: str) -> bool:
 
 
 def _is_separator(word: str) -> bool:
-    return word == ";" or is_sign(word)
+    return word == ";" or is_separator(word)
 
 
 def _words_of(text: str) -> list[str]:
@@ -39,11 +43,6 @@ def is_flag(word: str) -> bool:
 
 def step_hint(text: str) -> str:
     """What to do with a text that is one step of pipe syntax, or a slip away from one."""
-    from pflow.catalog.kinds import list_kinds
-    from pflow.flow.pipe.names import split_name
-    from pflow.flow.pipe.recognize import names_node
-    from pflow.naming import nearest
-
     words = _words_of(text)
     if names_node(words[0]):
         return "" if words[1:] and _is_separator(words[1]) else "one step needs no quotes around it"

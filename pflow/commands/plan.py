@@ -16,8 +16,7 @@ from pflow.flow.flow import Flow
 from pflow.flow.load import read_text
 from pflow.flow.pipe import is_pipe, parse_pipe
 from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.redirection import is_rest
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.take import find_file, take_flow
@@ -34,7 +33,7 @@ class _Command(FlowCommand):
 
     def flow_last(self, words: list[str]) -> list[str]:
         options, rest = self._split(words)
-        if any(map(is_sign, rest)) or (_is_step(rest) and not _is_changed(words, rest[0])):
+        if any(map(is_separator, rest)) or (_is_step(rest) and not _is_changed(words, rest[0])):
             return [*options, "--", *rest]
         return words
 
@@ -52,7 +51,7 @@ def _is_changed(words: list[str], flow: str) -> bool:
 
 def _is_step(words: list[str]) -> bool:
     """Whether words are a step of pipe syntax: a node and its flags, a slip of such, or what the shell left of a =>."""
-    if len(words) < 2 or not (is_flag(words[1]) or is_rest(words[1])):
+    if len(words) < 2 or not (is_flag(words[1]) or is_cut_separator(words[1])):
         return False
     return not set(words[0]) & set(" \t\n") and names_node(words[0])
 

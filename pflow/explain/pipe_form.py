@@ -10,8 +10,7 @@ from pflow.explain.account import without_secrets
 from pflow.explain.origins import Origins
 from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
-from pflow.flow.pipe.compile import _Compiler
-from pflow.flow.pipe.steps import Draft, interface_of_type
+from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.rewrite import escaped, reference
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
@@ -38,7 +37,7 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked
         flow = without_secrets(shown)
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
-    compiled = _compiled(flow)
+    compiled = compile_flow(flow, set())
     here, there = sources(wire(flow)), sources(wire(compiled))
     odd = next((place for place in {**here, **there} if here.get(place) != there.get(place)), None)
     if odd:
@@ -47,19 +46,6 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked
     if "\0" in text:
         raise _no_pipe("it holds a NUL")
     return (f"# outputs: {_on_one_line(outputs)}\n" if outputs else "") + text
-
-
-def _compiled(flow: Flow) -> Flow:
-    """The flow as pipe syntax would wire it."""
-    compiled = copy(flow)
-    compiled.steps = [copy(step) for step in flow.steps]
-    drafts = []
-    for step in compiled.steps:
-        step.inputs, step.params, step.input_mappings = {**step.inputs}, {**step.params}, {**step.input_mappings}
-        step.output_mappings = {**step.output_mappings}
-        drafts.append(Draft(step, interface_of_type(step.type, flow.catalog)[0], is_known=True))
-    _Compiler(compiled, drafts).compile()
-    return compiled
 
 
 def sources(wired: WiredFlow) -> dict[tuple[str, str], Any]:

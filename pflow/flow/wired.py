@@ -1,4 +1,4 @@
-"""A wired flow: everything settled that can be before it runs, for the rules, the engine and the exports."""
+"""A wired flow: where each value comes from and goes to, for the rules, the engine, explain and the exports."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph
+    from pflow.flow.reaching import Reaching
     from pflow.interface import Interface, Item
     from pflow.paths import Path
 
@@ -35,9 +36,9 @@ class Write:
 
 
 class Reference:
-    """A path that somebody wrote, where it stands, and what it was found to mean.
+    """A path that is written in a flow, its `place` there, and what it means.
 
-    `places` are the places of the store that it stands for. They come from `writes`, from the flow's input `input`, or
+    `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
     from a batch's item; else `trouble` says why there is nothing, and `remedy` what to do.
     """
 
@@ -83,7 +84,7 @@ class FlowInput:
 
 
 class WiredStep:
-    """A step of a plan. `kind` is None where its type is not known; then nothing is known of its keys either.
+    """A wired step. `kind` is None where its type is not known; then nothing is known of its keys either.
 
     `sources` gives, for each read that does not simply take the store's key of its name, where it comes from; those in
     `soft` may be missing. `targets` gives the place of each write that does not go to its own name.
@@ -110,7 +111,7 @@ class WiredStep:
 
     @property
     def subplan(self) -> WiredFlow | None:
-        """The plan of a step that is itself a flow."""
+        """The flow that a step runs, where it is itself a flow."""
         return getattr(self.kind, "plan", None)
 
     def place_of(self, key: str) -> Path:
@@ -119,7 +120,7 @@ class WiredStep:
 
     @property
     def is_moved(self) -> bool:
-        """Whether the step stands whole under its id, as `--id` puts a stage."""
+        """Whether all writes of the step go under its id, as `--id` puts those of a stage."""
         writes = self.interface.writes
         return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
 
@@ -135,6 +136,8 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.steps: dict[str, WiredStep] = {}
+        self.reaching: Reaching
+        """Which writes reach each step."""
         self.references: list[Reference] = []
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
@@ -151,7 +154,7 @@ class WiredFlow:
         yield from self.outputs.values()
 
     def write_type(self, write: Write) -> Type:
-        """What stands at a write's target: what the node declares, a list (an object) of it after a batch."""
+        """The type at a write's target: what the node declares, a list (an object) of it after a batch."""
         declared = write.item.type if write.item else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:

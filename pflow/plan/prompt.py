@@ -7,7 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from pflow.flow.findings import Finding
-from pflow.flow.ir import schema
+from pflow.flow.schema import SCHEMA
 
 Schema = dict[str, Any]
 
@@ -62,9 +62,6 @@ MOST_FINDINGS = 20
 _MEMBERS = ("type", "description", "properties", "additionalProperties", "required", "items", "enum", "anyOf")
 """No references, patterns, bounds or defaults: one server or another refuses each of them."""
 
-_LEFT_OUT = {"": ("$schema", "pflow"), "Node": ("name",)}
-"""Members that a model has no use for, by the definition that has them."""
-
 _SIMPLE: Schema = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
 """Stands for any value: not every server takes a schema that says nothing."""
 
@@ -88,11 +85,12 @@ def listed(findings: Sequence[Finding]) -> str:
 
 def plan_schema(types: Sequence[str] = ()) -> Schema:
     """The JSON schema of a plan; a step's type is one of `types`, unless they are too many to list."""
-    whole = schema()
-    plan = _plain(whole, whole["$defs"], "")
+    plan = _plain(SCHEMA)
+    for member in ("$schema", "pflow"):  # a model has no use for them
+        del plan["properties"][member]
     step = plan["properties"]["nodes"]["items"]
     step["required"] = ["id", "type"]
-    del step["anyOf"]
+    del step["anyOf"], step["properties"]["name"]
     step["properties"]["type"] = {"type": "string", "description": "The node that it runs, or flow:NAME."}
     plan["properties"]["cannot"] = {"type": "string", "description": "Why the task cannot be done; then no nodes."}
     if 0 < len(types) <= _MOST_TYPES:
@@ -100,22 +98,17 @@ def plan_schema(types: Sequence[str] = ()) -> Schema:
     return plan
 
 
-def _plain(schema: Schema, definitions: dict[str, Schema], name: str) -> Schema:
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return _plain({**definitions[name], **{key: schema[key] for key in schema if key != "$ref"}}, definitions, name)
+def _plain(schema: Schema) -> Schema:
     plain = {key: schema[key] for key in _MEMBERS if key in schema}
     if not plain.keys() - {"description"}:
         return {**plain, **_SIMPLE}
     if "properties" in plain:
         plain["properties"] = {
-            key: _plain(each, definitions, "")
-            for key, each in plain["properties"].items()
-            if key not in _LEFT_OUT.get(name, ()) and not each.get("deprecated")
+            key: _plain(each) for key, each in plain["properties"].items() if not each.get("deprecated")
         }
     for key in ("items", "additionalProperties"):
         if isinstance(plain.get(key), dict):
-            plain[key] = _plain(plain[key], definitions, "")
+            plain[key] = _plain(plain[key])
     if "anyOf" in plain:
-        plain["anyOf"] = [_plain(each, definitions, "") for each in plain["anyOf"]]
+        plain["anyOf"] = [_plain(each) for each in plain["anyOf"]]
     return plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path

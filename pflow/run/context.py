@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.binding.places import assign, has, remove
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import encode, plain
 from pflow.paths import meet

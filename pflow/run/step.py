@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow.binding.places import check_place, has
-from pflow.binding.view import FOUND, OWN, REMOVED, check_changes
+from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.jsontext import encode
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.resolve import Binding
-    from pflow.binding.view import NodeStore
+    from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.binding.places import find
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
 from pflow.errors import PflowError
 from pflow.paths import parse_path, write_path

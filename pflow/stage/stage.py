@@ -7,7 +7,7 @@ import time
 
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import PathSource
-from pflow.binding.view import OWN, check_changes
+from pflow.binding.store import OWN, check_changes
 from pflow.errors import CANNOT_WRITE, PflowError, node_error
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from pflow.binding.view import NodeStore
+    from pflow.binding.store import NodeStore
     from pflow.interface import Interface, Item
     from pflow.paths import Path
     from pflow.stage.flags import Flags

@@ -61,7 +61,7 @@ def test_the_flow_is_found(text):
         ('{"nodes": [], "nodes": []}', "its JSON cannot be read: "),
         ('{"nodes": ["\\ud800"]}', "its JSON cannot be read: "),
         ('{"nodes": [99999999999999999999999]}', "its JSON cannot be read: "),
-        ('{"nodes": ' + "[" * 200 + "]" * 200 + "}", "its JSON cannot be read: line 1, column 110: it is nested"),
+        ('{"nodes": ' + "[" * 200 + "]" * 200 + "}", "its JSON cannot be read: it is nested"),
         ('{"nodes": ' * 100_000, "its JSON cannot be read: it is nested too deeply"),
         (f"{FLOW} or {OTHER}", "it holds 2 flows"),
         (f"<think>so {FLOW}", "it stops while it still thinks"),

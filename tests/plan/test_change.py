@@ -33,8 +33,8 @@ def changes(old, new):
         (
             flow(READ, ASK, mappings=MAPPED),
             flow(READ, {**ASK, "inputs": {"prompt": "Résumé"}}, mappings=MAPPED),
-            ["-  => llm:ask --prompt='Sum up' --map-in=text=read.content",
-             "+  => llm:ask --prompt='Résumé' --map-in=text=read.content"],
+            ["-  => llm:ask --prompt='Sum up'",
+             "+  => llm:ask --prompt='Résumé'"],
         ),
         # JSON, where one has none
         (flow(ASK), flow(BATCH), ["+      },", '+      "batch": {', '+        "over": "xs"']),

@@ -10,11 +10,11 @@ from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import touches
+from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origins
-from pflow.explain.sayings import said
+from pflow.explain.words import origins_text
 from pflow.flow.wired import WiredFlow
-from pflow.plan.approval.reach import Reach, Reached, Touch
+from pflow.plan.approval.reach import Reach, Reached
 from pflow.terminal.columns import clean, shorten
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"
@@ -95,9 +95,9 @@ def refusals(wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_
     reach = Reach(wired, values, has_stdin=has_stdin)
     programs = {allowed.real_path(file) for file in _files_of_steps(wired)}
     found: list[Refusal] = []
-    for touch in touches(wired, Origins(wired)):
-        paths = reach.paths(touch)
-        found += [*_rewrites(touch, paths, programs, allowed), *_refusals(touch, paths, allowed)]
+    for effect in effects_of_flow(wired, Origins(wired)):
+        paths = reach.paths(effect)
+        found += [*_rewrites(effect, paths, programs, allowed), *_refusals(effect, paths, allowed)]
     return list(dict.fromkeys(found))
 
 
@@ -110,28 +110,28 @@ def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
             yield from _files_of_steps(step.subplan)
 
 
-def _rewrites(touch: Touch, paths: list[Reached], programs: set[str | None], allowed: Allowed) -> Iterator[Refusal]:
+def _rewrites(effect: Effect, paths: list[Reached], programs: set[str | None], allowed: Allowed) -> Iterator[Refusal]:
     """To change a node of this flow before it runs is a command, whatever that node's interface says."""
     for each in paths if not allowed.allows(COMMANDS) else ():
         if each.effect == "writes files" and each.path is not None and allowed.real_path(each.path) in programs:
             what = f"writes '{shorten(clean(each.path), _LONGEST)}', which a step of this flow runs"
-            yield Refusal(touch["step"], what, f"--allow={COMMANDS}")
+            yield Refusal(effect.place, what, f"--allow={COMMANDS}")
 
 
-def _refusals(touch: Touch, paths: list[Reached], allowed: Allowed) -> Iterator[Refusal]:
-    step, effect = touch["step"], touch["effect"]
-    if effect == OPEN:
+def _refusals(effect: Effect, paths: list[Reached], allowed: Allowed) -> Iterator[Refusal]:
+    step = effect.place
+    if effect.name == OPEN:
         yield Refusal(step, "may do anything: its interface does not say", f"--allow={ANYTHING}")
         return
-    if effect == "runs commands" and not allowed.allows(COMMANDS):
-        command = touch["what"].get("command")
-        yield Refusal(step, "runs commands" + (f": {said(command)}" if command else ""), f"--allow={COMMANDS}")
+    if effect.name == "runs commands" and not allowed.allows(COMMANDS):
+        command = effect.values.get("command")
+        yield Refusal(step, "runs commands" + (f": {origins_text(command)}" if command else ""), f"--allow={COMMANDS}")
     if allowed.allows(PATHS):
         return
     for each in paths:
         yield from _of_path(step, each, allowed)
-    if not paths and effect in ("reads files", "writes files"):
-        yield Refusal(step, f"{effect}, and its interface does not say which", f"--allow={PATHS}")
+    if not paths and effect.name in ("reads files", "writes files"):
+        yield Refusal(step, f"{effect.name}, and its interface does not say which", f"--allow={PATHS}")
 
 
 def _of_path(step: str, each: Reached, allowed: Allowed) -> Iterator[Refusal]:

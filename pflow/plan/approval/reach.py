@@ -9,14 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pflow.explain.effects import SCHEMA
-from pflow.explain.sayings import say
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.explain.effects import SCHEMA, Effect
+from pflow.explain.origins import Origin
+from pflow.explain.words import origin_text
+from pflow.flow.wired import WiredFlow
 from pflow.paths import write_path
 from pflow.templates import TEMPLATE, expand
-
-Origin = dict[str, Any]
-Touch = dict[str, Any]
 
 _FILES = ("reads files", "writes files")
 _MOST_FOLDERS = 5_000
@@ -45,30 +43,30 @@ class Reach:
         self.values = values
         self.has_stdin = has_stdin
 
-    def paths(self, touch: Touch) -> list[Reached]:
-        """The paths of one touch (pflow.explain.effects), those of hidden reads and params too."""
-        step, is_inner = _step_of(self.wired, touch["step"])
-        if touch["effect"] not in _FILES:
-            schema = touch["what"].get(SCHEMA) if step.kind is not None and step.kind.name == "llm" else None
+    def paths(self, effect: Effect) -> list[Reached]:
+        """The paths of one effect, those of hidden reads and params too."""
+        step, is_inner = effect.step, len(effect.ids) > 1
+        if effect.name not in _FILES:
+            schema = effect.values.get(SCHEMA) if step.kind is not None and step.kind.name == "llm" else None
             return self._of_key("reads files", SCHEMA, schema, is_inner=True, is_bare=False) if schema else []
         found: list[Reached] = []
-        for key, origins in touch["what"].items():
+        for key, origins in effect.values.items():
             item = step.interface.reads.get(key)
             is_bare = self.has_stdin and (is_inner or (item is not None and "explicit" not in item.marks))
-            found += self._of_key(touch["effect"], key, origins, is_inner=is_inner, is_bare=is_bare)
+            found += self._of_key(effect.name, key, origins, is_inner=is_inner, is_bare=is_bare)
         for key, item in step.interface.params.items():
-            if item.type.name == "path" and key not in touch["what"]:
+            if item.type.name == "path" and key not in effect.values:
                 if item.env and os.environ.get(item.env):
-                    found.append(Reached(touch["effect"], key, None, f"from the environment's {item.env}"))
+                    found.append(Reached(effect.name, key, None, f"from the environment's {item.env}"))
                 elif isinstance(item.default, str):
-                    found.append(Reached(touch["effect"], key, item.default))
+                    found.append(Reached(effect.name, key, item.default))
         return list(_with_folders(found))
 
     def _of_key(self, effect: str, key: str, origins: list[Origin], *, is_inner: bool, is_bare: bool) -> list[Reached]:
         """Each path that a key may be. `is_bare` says that the store which comes in may hold the key too."""
         try:
             if is_inner and _has_template(origins):
-                raise _Unknown(say(origins[0]))  # its names are those of the inner flow
+                raise _Unknown(origin_text(origins[0]))  # its names are those of the inner flow
             values = [value for origin in origins for value in self._values_of(origin, is_bare=is_bare)]
             return [Reached(effect, key, path) for value in values for path in _paths_in(value)]
         except _Unknown as unknown:
@@ -78,7 +76,7 @@ class Reach:
         """What a value may be. Raises _Unknown."""
         kind = origin["from"]
         if kind in ("default", "param") and is_bare:
-            raise _Unknown(say(origin))
+            raise _Unknown(origin_text(origin))
         if kind in ("constant", "default") or (kind == "param" and "of" not in origin):
             return [origin["value"]]
         if kind == "input":
@@ -87,42 +85,31 @@ class Reach:
             return [value for each in origin["of"] for value in self._values_of(each, is_bare=is_bare)]
         if kind == "template":
             return [self._expanded(origin)]
-        raise _Unknown(say(origin))
+        raise _Unknown(origin_text(origin))
 
     def _of_input(self, origin: Origin) -> list[Any]:
         """An input's value; [] where it stays unset, so that what comes after it counts."""
         name = origin.get("input", "")
         wanted = self.wired.inputs.get(name)
         if wanted is None or origin["path"] != name:
-            raise _Unknown(say(origin))
+            raise _Unknown(origin_text(origin))
         if name in self.values:
             return [self.values[name]]
         if wanted.required or wanted.pipe or (self.has_stdin and wanted.step is None):
-            raise _Unknown(f"{say(origin)}, which has no value")
+            raise _Unknown(f"{origin_text(origin)}, which has no value")
         return []
 
     def _expanded(self, origin: Origin) -> Any:
         """A template whose every name is an input with a value."""
         known = {each["path"]: self._of_input(each) for each in origin["of"] if each["from"] == "input"}
         if len(known) < len(origin["of"]) or not all(known.values()):
-            raise _Unknown(say(origin))
+            raise _Unknown(origin_text(origin))
         text = origin["text"]
         text = text.removeprefix(TEMPLATE) if isinstance(text, str) else text
         try:
             return expand(text, lambda path: known[write_path(path)][0])
         except (KeyError, ValueError):
-            raise _Unknown(say(origin)) from None
-
-
-def _step_of(wired: WiredFlow, place: str) -> tuple[WiredStep, bool]:
-    """The step that a touch names, and whether it is one of an inner flow: `outer/inner`."""
-    is_inner = False
-    while True:
-        at = next(id for id in sorted(wired.steps, key=len, reverse=True) if f"{place}/".startswith(f"{id}/"))
-        step = wired.steps[at]
-        if place == at or step.subplan is None:
-            return step, is_inner
-        wired, place, is_inner = step.subplan, place[len(at) + 1 :], True
+            raise _Unknown(origin_text(origin)) from None
 
 
 def _has_template(origins: list[Origin]) -> bool:
@@ -137,7 +124,7 @@ def _paths_in(value: Any) -> list[str]:
     if isinstance(value, bytes):
         return [os.fsdecode(value)]
     if not isinstance(value, str):
-        raise _Unknown(f"a value that is no path: {say({'from': 'constant', 'value': value})}")
+        raise _Unknown(f"a value that is no path: {origin_text({'from': 'constant', 'value': value})}")
     return [value]
 
 

@@ -9,17 +9,15 @@ from typing import Any
 from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.pipe_lines import pipe_lines
-from pflow.explain.sayings import said, value_text
-from pflow.explain.step_text import step_lines
-from pflow.explain.text import account_text
+from pflow.explain.text import account_text, step_lines
+from pflow.explain.words import origins_text, pipe_lines
 from pflow.flow.findings import Finding
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.change.masks import masked
 from pflow.terminal.colour import Colour, colour_of
-from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, wrap
+from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
 
 Account = dict[str, Any]
@@ -83,7 +81,7 @@ def _title(account: Account, width: int, colour: Colour) -> list[str]:
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
     """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
     try:
-        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"), width - 2)
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"))
     except PflowError as error:
         ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
@@ -138,7 +136,7 @@ def _is_set(origins: list[Account]) -> bool:
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
     """Where a value comes from, after the value itself where the words would cut it."""
-    first, words = origins[0], said(origins)
+    first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return _whole(clean(first["value"]))
     is_input = first["from"] == "input" and first["path"] in values

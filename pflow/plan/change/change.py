@@ -11,10 +11,10 @@ from typing import Any
 
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError
-from pflow.explain.effects import touches
-from pflow.explain.origins import Origins
+from pflow.explain.effects import Effect, effects_of_flow
+from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.sayings import said, value_text
+from pflow.explain.words import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
@@ -27,9 +27,7 @@ from pflow.process.stdout import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.colour import AUTO, Colour, colour_of
-from pflow.terminal.columns import clean
-
-Touch = dict[str, Any]
+from pflow.terminal.columns import clean, value_text
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _OF_STEPS = ("nodes", "edges", "mappings")
@@ -212,36 +210,23 @@ def _rest(ir: dict[str, Any]) -> str:
 def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
     """What a changed flow would touch that it did not before, worst first, a line for each effect:
     `write (write-file) writes files: path "b.txt"`."""
-    before = {_effect(old, touch)[1:] for touch in touches(old, Origins(old))}
-    found = [_effect(new, touch) for touch in touches(new, Origins(new))]
-    return [
-        f"{step} ({type}) {effect}" + (f": {what}" if what else "")
-        for step, type, effect, what in found
-        if (type, effect, what) not in before
-    ]
+    before = {_in_words(old, effect) for effect in effects_of_flow(old, Origins(old))}
+    found = effects_of_flow(new, Origins(new))
+    return [f"{clean(effect.place)} {words}" for effect in found if (words := _in_words(new, effect)) not in before]
 
 
-def _effect(wired: WiredFlow, touch: Touch) -> tuple[str, str, str, str]:
-    """The step, its type, its effect, and what it touches, in words."""
-    words = {key: _origins_text(wired, origins) for key, origins in touch["what"].items()}
-    what = ", ".join(f"{clean(key)} {each}" for key, each in words.items() if each)
-    return clean(touch["step"]), clean(_type(wired, touch["step"])), touch["effect"], what
+def _in_words(wired: WiredFlow, effect: Effect) -> str:
+    """The type of the step, the effect, and what it touches."""
+    values = {key: _value_text(wired, origins) for key, origins in effect.values.items()}
+    what = ", ".join(f"{clean(key)} {each}" for key, each in values.items() if each)
+    return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")
 
 
-def _type(wired: WiredFlow, id: str) -> str:
-    """The type of a step, of an inner flow's too: `outer/inner`."""
-    first, _, rest = id.partition("/")
-    if id in wired.steps or first not in wired.steps:
-        return wired.steps[id].step.type if id in wired.steps else ""
-    inner = wired.steps[first].subplan
-    return _type(inner, rest) if inner is not None else ""
-
-
-def _origins_text(wired: WiredFlow, origins: list[Touch]) -> str:
+def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
     """Where a value comes from; of an input its default; empty for what is unset."""
     if origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}]):
         return ""
     read = wired.inputs.get(origins[0].get("input", "")) if len(origins) == 1 else None
     if read is not None and read.has_default and not read.secret:
         return value_text(read.default)
-    return said(origins)
+    return origins_text(origins)

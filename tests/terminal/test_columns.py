@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.explain.pipe_lines import pipe_lines
+from pflow.explain.words import pipe_lines
 from pflow.terminal.columns import cells, clean, is_utf8, shorten, table, wrap
 
 
@@ -51,15 +51,5 @@ def test_a_text_is_cleaned_to_one_line():
     assert clean("a\nb\tc\x00\ud800") == "a b c\\x00\\ud800"
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("a => b", ["a => b"]),
-        ("aaaaaa --x=1 => bbbbbb --y=2", ["aaaaaa --x=1 =>", "    bbbbbb --y=2"]),
-        ("aaa --x='b => c d e f g h' => b", ["aaa --x='b => c d e f g h' =>", "    b"]),
-        ("a =>\n  b --z='\n' => c", ["a =>", "  b --z='\n' => c"]),
-        ("a --x='it'\\''s 5 => b' => c", ["a --x='it'\\''s 5 => b' =>", "    c"]),
-    ],
-)
-def test_pipe_syntax_breaks_after_separators_only(text, lines):
-    assert pipe_lines(text, 20) == lines
+def test_a_line_of_pipe_syntax_does_not_end_inside_quotes():
+    assert pipe_lines("a\n  => b --z='\n' => c") == ["a", "  => b --z='\n' => c"]

@@ -1,32 +1,22 @@
-"""An origin in words: where a value comes from, as a line for people."""
+"""Explaining in words: where a value comes from, and the lines of pipe syntax."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable
 
-from pflow.jsontext import encode
-from pflow.terminal.columns import clean, shorten
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from pflow.explain.origins import Origin
-
-_LONGEST = 60
+from pflow.explain.origins import Origin
+from pflow.flow.pipe.scan import END, scan
+from pflow.terminal.columns import clean, value_text
 
 
-def said(origins: Iterable[Origin]) -> str:
+def origins_text(origins: Iterable[Origin]) -> str:
     """Where a value comes from: the first of these that has one."""
-    return ", else ".join(map(say, origins))
+    return ", else ".join(map(origin_text, origins))
 
 
-def say(origin: Origin) -> str:
-    return _SAYINGS[origin["from"]](origin)
+def origin_text(origin: Origin) -> str:
+    return _WORDS[origin["from"]](origin)
 
 
-def value_text(value: Any) -> str:
-    """A value as JSON, cut where it is long."""
-    return shorten(clean(str(encode(value, escape=False), "utf-8")), _LONGEST)
+said, say = origins_text, origin_text
 
 
 def _store(origin: Origin) -> str:
@@ -34,11 +24,11 @@ def _store(origin: Origin) -> str:
     if len(origin["paths"]) > 1:
         paths += ", whichever was written last"
     writers = origin["written_by"]
-    is_plain = all(_is_plain(origin["paths"], each) for each in writers)
+    is_plain = all(_names_writer(origin["paths"], each) for each in writers)
     return paths if is_plain else f"{paths} ({', '.join(map(clean, writers))})"
 
 
-def _is_plain(paths: list[str], writer: str) -> bool:
+def _names_writer(paths: list[str], writer: str) -> bool:
     """Whether the paths say already who wrote them."""
     return all(path == writer or path.startswith((f"{writer}.", f"{writer}[")) for path in paths)
 
@@ -53,12 +43,8 @@ def _input(origin: Origin) -> str:
 
 
 def _template(origin: Origin) -> str:
-    parts = ", ".join(dict.fromkeys(map(say, origin["of"])))
+    parts = ", ".join(dict.fromkeys(map(origin_text, origin["of"])))
     return f"the template {value_text(origin['text'])}" + (f" of {parts}" if parts else "")
-
-
-def _latest(origin: Origin) -> str:
-    return "the latest of " + ", ".join(map(say, origin["of"]))
 
 
 def _nothing(origin: Origin) -> str:
@@ -66,24 +52,23 @@ def _nothing(origin: Origin) -> str:
     return f"nothing: {clean(origin['why'])}{clean(remedy)}" if origin.get("why") else "nothing"
 
 
-def _pipe(origin: Origin) -> str:
-    return "what comes through the pipe"
-
-
-def _secret(origin: Origin) -> str:
-    return "a secret"
-
-
-_SAYINGS: dict[str, Callable[[Origin], str]] = {
+_WORDS: dict[str, Callable[[Origin], str]] = {
     "store": _store,
     "input": _input,
     "template": _template,
-    "latest": _latest,
+    "latest": lambda origin: "the latest of " + ", ".join(map(origin_text, origin["of"])),
     "nothing": _nothing,
-    "pipe": _pipe,
-    "secret": _secret,
+    "pipe": lambda origin: "what comes through the pipe",
+    "secret": lambda origin: "a secret",
     "constant": lambda origin: value_text(origin["value"]),
     "param": lambda origin: f"the param {value_text(origin['value'])}",
     "default": lambda origin: "unset" if origin["value"] is None else f"the default {value_text(origin['value'])}",
     "item": lambda origin: f"{clean(origin['path'])} of each in {clean(origin['over'])}",
 }
+
+
+def pipe_lines(text: str) -> list[str]:
+    """The lines of pipe syntax. A line feed inside quotes does not end one."""
+    ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
+    starts = [0, *(end + 1 for end in ends)]
+    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]

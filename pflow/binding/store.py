@@ -1,18 +1,23 @@
-"""The store as one node sees it, in a stage and in a step alike: what was found for it, what it reads and changes."""
+"""The store as one node sees it, in a stage and in a step alike: what it finds there, reads and changes."""
 
 from __future__ import annotations
 
 from _collections_abc import MutableMapping
 
+from pflow.binding.places import assign, find, remove
+from pflow.binding.sources import parse_source
 from pflow.errors import PflowError
 from pflow.interface import fresh
+from pflow.paths import parse_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
 
+    from pflow.binding.sources import Source
     from pflow.interface import Interface
+    from pflow.paths import Path
 
 STAND_IN, FOUND, OWN = 0, 1, 2
 """Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
@@ -142,3 +147,49 @@ def check_changes(interface: Interface, changes: dict[str, Any]) -> None:
         if key not in interface.writes and not (value is REMOVED and key in interface.reads):
             did, there = "removed" if value is REMOVED else "wrote", ", ".join(interface.writes) or "nothing"
             raise PflowError(f"the node {did} '{key}', which its interface does not name", hint=f"it names {there}")
+
+
+class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
+    """A store under a node's own names: its `prompt` may be the store's `formatted_prompt` or `fetch.issue.title`.
+
+    A read goes where `input_mappings` says: to a path, to a `template:` and its text, or to a list of paths, of which
+    the first that is there counts. A write goes to the path that `output_mappings` says; objects are made on the way.
+    Any other key is the store's own; one that was written through this proxy is read where it was written.
+
+    Raises KeyError for what is not there, ValueError for a mapping that is no path, PflowError (65) for a target that
+    something else stands in the way of.
+    """
+
+    def __init__(
+        self,
+        shared: MutableMapping[str, Any],
+        input_mappings: Mapping[str, str | list[str]] | None = None,
+        output_mappings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._shared = shared
+        self._sources: dict[str, Source] = {key: parse_source(at) for key, at in (input_mappings or {}).items()}
+        self._targets: dict[str, Path] = {key: parse_path(path) for key, path in (output_mappings or {}).items()}
+        self._written: dict[str, Path] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._written:
+            return find(self._shared, self._written[key])
+        if key in self._sources:
+            return self._sources[key].find(self._shared)
+        return self._shared[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        target = self._targets.get(key, (key,))
+        assign(self._shared, target, value)
+        self._written[key] = target
+
+    def __delitem__(self, key: str) -> None:
+        place = self._targets.get(key, (key,))
+        remove(self._shared, self._written.pop(key, place))
+
+    def __iter__(self) -> Iterator[str]:
+        own = dict.fromkeys([*self._shared, *self._sources, *self._written])
+        return (key for key in own if key in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
