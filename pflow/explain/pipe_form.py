@@ -32,9 +32,7 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked
     """
     flow = with_literals(wired, values or {})
     if is_masked:
-        shown = copy(wired)
-        shown.flow = flow
-        flow = without_secrets(shown)
+        flow = without_secrets(wire(flow))
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     compiled = compile_flow(flow, set())

@@ -69,7 +69,7 @@ def test_an_input_without_a_value_is_read_as_before():
     mapped = {"read": {"path": "file"}, "s": {"text": "read.content"}}
     prompt = node("s", "llm", prompt="$topic of $size")
     flow = plan(READ, prompt, inputs={"size": 2}, declared={"file": {}, "topic": {}}, mappings=mapped)
-    text = "read-file:read --map-in=path=file\n  => llm:s --prompt='${topic} of 2' --map-in=text=read.content\n"
+    text = "read-file:read --map-in=path=file\n  => llm:s --prompt='${topic} of 2'\n"
     assert pipe_of(flow) == text
 
 
