@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from pflow.catalog.flows import saved_flow
 from pflow.commands._click import color_option
+from pflow.commands._print import print_text
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
@@ -24,7 +23,7 @@ from pflow.library.old import olds_of
 from pflow.library.saved import library_folder, name_of
 from pflow.process.stdout import write_pieces
 from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import clean, in_ascii, is_utf8, terminal_width
+from pflow.terminal.columns import clean, terminal_width
 from pflow.terminal.messages import say
 
 _REFUSED = "cannot write the flow in pipe syntax: "
@@ -93,7 +92,7 @@ def _print_text(file: str, name: str, when: str) -> int:
     for error in errors:
         say("pflow show", str(error))
     text = _text(wired, findings, file, when)
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    print_text(text)
     return BAD_DATA if errors else OK
 
 

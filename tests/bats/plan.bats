@@ -4,7 +4,6 @@
 
 load helper
 
-export SHELLS=dash # no shell makes more of these than another
 
 setup_file() { start_server; }
 teardown_file() { stop_server; }
