@@ -111,7 +111,7 @@ def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network", "runs commands")
     if shutil.which("strace") is None:
         raise Skipped("strace is not installed, which would show it")
-    run = trial.run_good(under=["strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"])
+    run = trial.run_good(under=("strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"))
     if "ptrace" in run.stderr:
         raise Skipped("strace may not look into processes here")
     calls = [line for line in run.stderr.splitlines() if "AF_INET" in line]

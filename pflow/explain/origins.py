@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pflow.binding.sources import Constant, Source, TemplateSource
-from pflow.flow.reaching import END
-from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep, Write
+from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface import Item
 from pflow.paths import Path, meet, write_path
@@ -117,11 +116,11 @@ class Origins:
     def _found_by_name(self, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
         item = step.interface.reads.get(key)
         is_by_name = item is not None and "explicit" not in item.marks
-        return self.flow.reaching.find(step.id, (key,)) if is_by_name else []
+        return self.flow.writes_at(step.id, (key,)) if is_by_name else []
 
     def _writes_behind(self, reference: Reference) -> tuple[Write, ...]:
         """The writes that a reference may meet: those it names, and others to its place that may be there."""
-        found = [write for place in reference.places for _, write in self.flow.reaching.find(reference.step, place)]
+        found = [write for place in reference.places for _, write in self.flow.writes_at(reference.step, place)]
         known = {(write.step, write.key): write for write in [*reference.writes, *found]}
         return tuple(known.values()) if reference.writes else ()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.wired import Write
+from pflow.binding.resolve import is_stored as is_flag_stored
+from pflow.flow.wired import END, Write
 from pflow.templates import references
 
 TYPE_CHECKING = False
@@ -11,69 +12,43 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Step
     from pflow.flow.graph import Graph
-    from pflow.flow.wired import WiredStep
+    from pflow.flow.wired import Names, WiredStep
     from pflow.paths import Path
 
-    Writes = dict[tuple[str, str], Write]
-    Names = dict[str | int, dict[Path, Writes]]
-    """For each root the paths that a place is found by, and for each path the writes that may be there."""
 
-END = ""
-"""Stands among the steps for the end of the flow."""
+def reaching_writes(steps: dict[str, WiredStep], graph: Graph) -> dict[str, Names]:
+    """The writes that reach each step of a graph, and the end of the flow.
+
+    The graph is walked until nothing more arrives anywhere: once where it has no loop.
+    """
+    made = {id: _writes_by_name(step) for id, step in steps.items()}
+    order = graph.order()
+    number = {id: n for n, id in enumerate(order)}
+    has_loops = any(number[each] >= number[id] for id in order for each in graph.before[id] if each in number)
+    names: dict[str, Names] = {id: {} for id in [*steps, END]}
+    after: dict[str, Names] = {}
+    known = -1
+    while True:
+        for id in order:
+            names[id] = _merged([after[each] for each in graph.before[id] if each in after])
+            after[id] = _past(names[id], made[id])
+        there = [paths for each in after.values() for paths in each.values()]
+        count = sum(len(writes) for paths in there for writes in paths.values())
+        if not has_loops or count == known:
+            break
+        known = count
+    names[END] = _merged([after[id] for id in order if has_loops or not graph.after(id)])
+    return names
 
 
-class Reaching:
-    """The writes that reach each step of a graph, and the end of the flow."""
-
-    def __init__(self, steps: dict[str, WiredStep], graph: Graph) -> None:
-        self._names: dict[str, Names] = {id: {} for id in [*steps, END]}
-        self._made = {id: _writes_of(step) for id, step in steps.items()}
-        self._follow(graph)
-
-    def _follow(self, graph: Graph) -> None:
-        """Walk the graph until nothing more arrives anywhere: once where it has no loop."""
-        order = graph.order()
-        number = {id: n for n, id in enumerate(order)}
-        has_loops = any(number[each] >= number[id] for id in order for each in graph.before[id] if each in number)
-        after: dict[str, Names] = {}
-        before_this_round = -1
-        while True:
-            for id in order:
-                self._names[id] = _merged([after[each] for each in graph.before[id] if each in after])
-                after[id] = self._past(id)
-            count = sum(
-                len(writes) for names in after.values() for there in names.values() for writes in there.values()
-            )
-            if not has_loops or count == before_this_round:
-                break
-            before_this_round = count
-        self._names[END] = _merged([after[id] for id in order if has_loops or not graph.after(id)])
-
-    def _past(self, id: str) -> Names:
-        """The writes when the step has ended: its own in place of older ones of their names."""
-        names = dict(self._names[id])
-        for name, write in self._made[id]:
-            there = names[name[0]] = dict(names.get(name[0], {}))
-            own = {(write.step, write.key): write}
-            there[name] = {**there.get(name, {}), **own} if write.is_data else own
-        return names
-
-    def roots(self, id: str) -> list[str]:
-        """The first parts of all names at a step."""
-        return list(map(str, self._names[id]))
-
-    def named(self, id: str, name: Path) -> list[Write]:
-        """The writes that may be found by this very name when a step begins."""
-        return list(self._names[id].get(name[0], {}).get(name, {}).values())
-
-    def find(self, id: str, path: Path) -> list[tuple[Path, Write]]:
-        """Each write that a path may mean at a step, with the place in the store that the path then leads to."""
-        there = self._names[id].get(path[0], {})
-        for length in range(len(path), 0, -1):
-            if writes := there.get(path[:length]):
-                return [(write.target + path[length:], write) for write in writes.values()]
-        below = [writes for name, writes in there.items() if len(name) > len(path) and name[: len(path)] == path]
-        return [(path, write) for writes in below for write in writes.values()]
+def _past(before: Names, made: list[tuple[Path, Write]]) -> Names:
+    """The writes when a step has ended: its own in place of older ones of their names."""
+    names = dict(before)
+    for name, write in made:
+        there = names[name[0]] = dict(names.get(name[0], {}))
+        own = {(write.step, write.key): write}
+        there[name] = {**there.get(name, {}), **own} if write.is_data else own
+    return names
 
 
 def _merged(several: list[Names]) -> Names:
@@ -90,8 +65,7 @@ def _merged(several: list[Names]) -> Names:
 
 def is_stored(wired: WiredStep, key: str) -> bool:
     """Whether a data flag of a step goes into the store."""
-    item = wired.interface.reads.get(key)
-    return (item is None or item.is_stored) and not _is_of_item(wired.step, key)
+    return is_flag_stored(wired.interface, key, wired.step.params) and not _is_of_item(wired.step, key)
 
 
 def data_of(wired: WiredStep) -> Iterator[Write]:
@@ -118,7 +92,7 @@ def writes_of(wired: WiredStep) -> list[Write]:
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
-def _writes_of(wired: WiredStep) -> list[tuple[Path, Write]]:
+def _writes_by_name(wired: WiredStep) -> list[tuple[Path, Write]]:
     """What a step puts into the store, each by every name that it is found by."""
     made = [(write.target, write) for write in data_of(wired)]
     for write in writes_of(wired):

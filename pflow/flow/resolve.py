@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.flow.reaching import END, is_stored
-from pflow.flow.wired import Write
+from pflow.flow.reaching import is_stored
+from pflow.flow.wired import END, Write
 from pflow.naming import nearest
 from pflow.paths import meet, missing, write_path
 
@@ -35,7 +35,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
 
 def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
     """The writes that a path may mean; none where an input is there first: a data flag never replaces it."""
-    found = flow.reaching.find(id, path)
+    found = flow.writes_at(id, path)
     declared = flow.flow.inputs.get(str(path[0]))
     is_there = declared is not None and (declared.required or declared.has_default)
     return [] if is_there and all(write.is_data and write.target == path[:1] for _, write in found) else found
@@ -81,7 +81,7 @@ def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
 def _resolve_unknown(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> None:
     """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
     root, written = str(reference.path[0]), write_path(reference.path)
-    there = dict.fromkeys([*flow.steps, *flow.reaching.roots(reader.id if reader else END), *flow.flow.inputs])
+    there = dict.fromkeys([*flow.steps, *map(str, flow.names[reader.id if reader else END]), *flow.flow.inputs])
     if later := _written_later(flow, root, reader):
         reference.trouble = f"'{later}' writes '{root}', and does not run before"
     elif root in flow.steps:

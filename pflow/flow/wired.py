@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.flow import REST
 from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph
-    from pflow.flow.reaching import Reaching
     from pflow.interface import Interface, Item
     from pflow.paths import Path
+
+    Writes = dict[tuple[str, str], "Write"]
+    Names = dict[str | int, dict[Path, Writes]]
+    """For each root the paths that a place is found by, and for each path the writes that may be there."""
+
+END = ""
+"""Stands among the steps for the end of the flow."""
 
 
 class Write:
@@ -116,11 +123,15 @@ class WiredStep:
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
-        return self.targets.get(key, (key,))
+        if key in self.targets:
+            return self.targets[key]
+        return (*self.targets.get(REST, ()), key)
 
     @property
     def is_moved(self) -> bool:
         """Whether all writes of the step go under its id, as `--id` puts those of a stage."""
+        if REST in self.targets:
+            return self.targets[REST] == (self.id,)
         writes = self.interface.writes
         return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
 
@@ -136,8 +147,8 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.steps: dict[str, WiredStep] = {}
-        self.reaching: Reaching
-        """Which writes reach each step."""
+        self.names: dict[str, Names] = {}
+        """Which writes reach each step, and the end of the flow (END)."""
         self.references: list[Reference] = []
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
@@ -152,6 +163,19 @@ class WiredFlow:
             if wired.over is not None:
                 yield wired.over
         yield from self.outputs.values()
+
+    def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
+        """Each write that a path may mean at a step, with the place in the store that the path then leads to."""
+        there = self.names[id].get(path[0], {})
+        for length in range(len(path), 0, -1):
+            if writes := there.get(path[:length]):
+                return [(write.target + path[length:], write) for write in writes.values()]
+        below = [writes for name, writes in there.items() if len(name) > len(path) and name[: len(path)] == path]
+        return [(path, write) for writes in below for write in writes.values()]
+
+    def writes_named(self, id: str, name: Path) -> list[Write]:
+        """The writes that may be found by this very name when a step begins."""
+        return list(self.names[id].get(name[0], {}).get(name, {}).values())
 
     def write_type(self, write: Write) -> Type:
         """The type at a write's target: what the node declares, a list (an object) of it after a batch."""

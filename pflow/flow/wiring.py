@@ -6,7 +6,7 @@ from pflow.binding.sources import AlternativeSource, Constant, PathSource, Sourc
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.reaching import Reaching
+from pflow.flow.reaching import reaching_writes
 from pflow.flow.resolve import find_writes, resolve
 from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
@@ -42,7 +42,7 @@ class _Wiring:
         self.parts = {id: list(parts_of_step(step)) for id, step in self.steps.items()}
         self.outputs = list(parts_of_outputs(flow))
         self._set_targets()
-        self.wired.reaching = Reaching(self.steps, self.wired.graph)
+        self.wired.names = reaching_writes(self.steps, self.wired.graph)
         self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
         for name in flow.inputs:
             self.inputs[name] = _declared(flow, name)
