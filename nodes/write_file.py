@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.append import append
-from pflow.atomic import replace, write_all
+from pflow.atomic import append, replace, write_all
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, USAGE, PflowError
 from pflow.node import Node
 

@@ -6,7 +6,7 @@ __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "l
 _HOMES = {
     "Flow": "pflow.run.flow",
     "Node": "pflow.node",
-    "NodeAwareSharedStore": "pflow.binding.proxy",
+    "NodeAwareSharedStore": "pflow.binding.store",
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
     "load_node": "pflow.run.flow",

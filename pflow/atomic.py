@@ -1,4 +1,4 @@
-"""Writing a file so that any failure, kill -9 too, leaves the old content whole; a draft beside it lives an instant."""
+"""Writing a file so that any failure, kill -9 too, leaves the old content whole: replacing it, or adding to its end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PIECE = 1 << 20
-# Without it (0), opening a directory to write fails, and a named draft is used.
-_UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 
 def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True) -> None:
@@ -23,15 +21,38 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     surrogate.
     """
     target = os.path.realpath(path)
-    made: list[str] = []
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+    old = _existing(target, overwrite)
+    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
     try:
-        _make_parents(os.path.dirname(target), made)
-        _put(target, data, mode, overwrite)
-    except BaseException:
-        _remove_parents(made)
-        raise
-    for folder in {os.path.dirname(name) for name in (target, *made)}:
-        _sync_folder(folder)
+        _write(draft, data, mode, target, old)
+        if overwrite:
+            os.rename(draft, target)
+        else:
+            _take_name(draft, target)
+    finally:
+        _remove(draft)
+    _sync_folder(folder)
+
+
+def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
+    """Add `data` to the end of a file in one write, or make the file; a write that fails is taken back.
+
+    Processes that append through here take turns, so that none takes back what another wrote. Raises OSError.
+    """
+    if not os.path.exists(path):
+        try:
+            return replace(path, data, mode=mode, overwrite=False)
+        except FileExistsError:
+            pass
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        _lock(fd)
+        _append_or_restore(fd, data)
+    finally:
+        os.close(fd)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -39,24 +60,6 @@ def write_all(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
-
-
-def _put(target: str, data: str | bytes, mode: int, overwrite: bool) -> None:
-    old = _existing(target, overwrite)
-    draft = os.path.join(os.path.dirname(target), f".pflow-{os.urandom(8).hex()}.tmp")
-    name = draft if old else target  # a new file needs no second name
-    try:
-        if not _write_unnamed(name, target, data, mode, old):
-            name = draft
-            _write_named(draft, target, data, mode, old)
-        if name == draft:
-            _rename(draft, target, overwrite)
-    except FileExistsError:
-        if not overwrite:
-            raise
-        _put(target, data, mode, overwrite)  # somebody else made it just now
-    finally:
-        _remove(draft)
 
 
 def _existing(target: str, overwrite: bool) -> os.stat_result | None:
@@ -76,45 +79,17 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _write_unnamed(name: str, target: str, data: str | bytes, mode: int, old: os.stat_result | None) -> bool:
-    """Write a file without a name, of which kill -9 leaves nothing, then name it. False where that cannot be done."""
-    try:
-        fd = os.open(os.path.dirname(name), os.O_WRONLY | _UNNAMED, mode)
-    except OSError:
-        return False
-    try:
-        _fill(fd, target, data, old)
-        return _name(fd, name)
-    finally:
-        os.close(fd)
-
-
-def _name(fd: int, name: str) -> bool:
-    try:
-        # Given a descriptor, though the path needs none, Python asks for the link in /proc to be followed.
-        os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd)
-    except FileExistsError:
-        raise
-    except OSError:  # no /proc, or a sandbox
-        return False
-    return True
-
-
-def _write_named(draft: str, target: str, data: str | bytes, mode: int, old: os.stat_result | None) -> None:
+def _write(draft: str, data: str | bytes, mode: int, target: str, old: os.stat_result | None) -> None:
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
     try:
-        _fill(fd, target, data, old)
+        for piece in _pieces(data):
+            write_all(fd, piece)
+        if old:
+            _keep_attributes(fd, target)
+            _keep_owner_and_mode(fd, old)
+        os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _fill(fd: int, target: str, data: str | bytes, old: os.stat_result | None) -> None:
-    for piece in _pieces(data):
-        write_all(fd, piece)
-    if old:
-        _keep_attributes(fd, target)
-        _keep_owner_and_mode(fd, old)
-    os.fsync(fd)
 
 
 def _pieces(data: str | bytes) -> Iterator[bytes]:
@@ -137,19 +112,15 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
 
 def _keep_attributes(fd: int, target: str) -> None:
     """Copy access lists and other extended attributes, as far as system and file system know them."""
-    if not hasattr(os, "listxattr"):
-        return
     try:
         for name in os.listxattr(target):
             os.setxattr(fd, name, os.getxattr(target, name))
-    except OSError:
+    except (AttributeError, OSError):
         return
 
 
-def _rename(draft: str, target: str, overwrite: bool) -> None:
-    if overwrite:
-        os.rename(draft, target)
-        return
+def _take_name(draft: str, target: str) -> None:
+    """Give a draft its name unless another file has it."""
     try:
         os.link(draft, target)
     except FileExistsError:
@@ -157,29 +128,6 @@ def _rename(draft: str, target: str, overwrite: bool) -> None:
     except OSError:  # a file system without hard links: claim the name first
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         os.rename(draft, target)
-
-
-def _make_parents(folder: str, made: list[str]) -> None:
-    missing = []
-    while not os.path.lexists(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    for folder in reversed(missing):
-        made.append(folder)  # before it is made: a signal may come right after
-        try:
-            os.mkdir(folder)
-        except FileExistsError:
-            made.pop()
-
-
-def _remove_parents(made: list[str]) -> None:
-    for folder in reversed(made):
-        try:
-            os.rmdir(folder)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return
 
 
 def _remove(draft: str) -> None:
@@ -202,3 +150,25 @@ def _sync_folder(folder: str) -> None:
             raise
     finally:
         os.close(fd)
+
+
+def _lock(fd: int) -> None:
+    """Wait for our turn, where the file system has locks. Closing the file ends it."""
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError:
+        return
+
+
+def _append_or_restore(fd: int, data: bytes) -> None:
+    before = os.fstat(fd).st_size
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    except BaseException:
+        # More than ours is there when a process wrote that does not take turns.
+        if before < os.fstat(fd).st_size <= before + len(data):
+            os.ftruncate(fd, before)
+        raise

@@ -155,3 +155,48 @@ def _write_key(key: Any, alone: bool) -> str:
     if not isinstance(key, str):
         raise ValueError(f"the key {key!r} is no text")
     return quote("$" + key if alone and _is_bytes_key(key) else key)
+
+
+_AS_THEY_ARE = (bool, type(None), bytes)
+
+
+def plain(value: Any) -> Any:
+    """A copy of a value as JSON holds it, its tuples as lists. Raises ValueError for what JSON cannot hold."""
+    kind = value.__class__
+    if kind is str:
+        if not value.isascii():
+            value.encode()
+    elif kind is int:
+        if not LOWEST <= value < HIGHEST:
+            raise ValueError
+    elif kind is float:
+        if value - value != 0:
+            raise ValueError
+    elif kind is list:
+        return [plain(item) for item in value]
+    elif kind is dict:
+        return {_plain_key(name): plain(item) for name, item in value.items()}
+    elif kind not in _AS_THEY_ARE:
+        return _of_kin(value)
+    return value
+
+
+def _of_kin(value: Any) -> Any:
+    """What only resembles a JSON value: a tuple, a str of an own class, an enum's member."""
+    kinds: tuple[Any, ...] = (str, bool, int, float, dict, list, bytes)
+    for kind in kinds:
+        if isinstance(value, kind):
+            return plain(kind(value))
+    if isinstance(value, tuple):
+        return plain(list(value))
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    raise ValueError
+
+
+def _plain_key(name: Any) -> str:
+    if name.__class__ is not str:
+        raise ValueError
+    if not name.isascii():
+        name.encode()
+    return str(name)

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Path = tuple[str | int, ...]
+Path = tuple["str | int", ...]
 
 
 def parse_path(text: str) -> Path:

@@ -6,7 +6,7 @@ import os
 
 from pflow.binding.given import settle
 from pflow.binding.sources import Constant, PathSource, TemplateSource
-from pflow.binding.view import NodeStore
+from pflow.binding.store import NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.paths import meet, write_path
@@ -57,7 +57,7 @@ def from_environment(item: Item) -> Any:
 class Finder:
     """Finds the value of one read or param that has a source."""
 
-    __slots__ = ("is_soft", "item", "key", "places", "source", "type")
+    __slots__ = ("exact", "is_soft", "item", "key", "source", "type")
 
     def __init__(
         self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
@@ -66,8 +66,8 @@ class Finder:
         self.source = source
         self.item = item
         self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
+        self.exact = _EXACT.get(self.type.name)
         self.is_soft = is_soft
-        self.places = tuple(map(write_path, source.paths)) if source.is_fixed else None
         if isinstance(source, Constant):
             # a mapping that stands fast is a template without references
             fixed = settle(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
@@ -84,7 +84,7 @@ class Finder:
         return self.fitted(value)
 
     def fitted(self, value: Any) -> Any:
-        if self.type.name == "any" or value.__class__ is _EXACT.get(self.type.name):
+        if self.type.name == "any" or value.__class__ is self.exact:
             return value
         if value is None and self.item is not None and self.item.default is None:
             return None
@@ -96,17 +96,7 @@ class Finder:
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
 
     def origins(self, store: Any) -> tuple[str, ...]:
-        if self.places is not None:
-            return self.places
         return tuple(map(write_path, self.source.places(store)))
-
-    @property
-    def is_straight(self) -> bool:
-        """Whether a path by names only leads to the value: no index, no alternative, no default."""
-        source = self.source
-        if not isinstance(source, PathSource) or self.is_soft or not all(isinstance(step, str) for step in source.path):
-            return False
-        return self.item is None or self.item.default is not None
 
 
 class Binding:
@@ -125,18 +115,19 @@ class Binding:
         self.interface = interface
         self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
         pipe = interface.pipe_read
-        if carried is not None and pipe is not None and pipe.name not in flags:
+        feed: dict[str, Source] = {}
+        if carried is not None and pipe is not None:
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
             if any(meet(path, carried.path) for path in used):
                 self.hidden.add(pipe.name)
             else:
-                mappings = {pipe.name: carried, **mappings}
-        self._has = {FLAG: flags, MAPPING: mappings, PARAM: params}
-        self.sources: dict[str, Source] = {**mappings, **flags}
+                feed[pipe.name] = carried
+        self.has: dict[str, Collection[str]] = {FLAG: flags, MAPPING: mappings, PIPE: feed, PARAM: params}
+        self.sources: dict[str, Source] = {**feed, **mappings, **flags}
         self.hidden -= self.sources.keys()
         self.soft = soft
         self.pretended = pretended
-        self.stored = [key for key in flags if _is_stored(interface, key, params)]
+        self.stored = [key for key in flags if is_stored(interface, key, params)]
         self._refuse_templates()
         self._make_finders()
         self.params: dict[str, Any] = {}
@@ -148,8 +139,6 @@ class Binding:
         for item in interface.reads.values():
             self._set_stand_in(item, params.get(item.name))
         self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
-        wired = [*self.finders, *self.param_finders, *self.late_stand_ins]
-        self.is_fixed = all(finder.places is not None for finder in wired)
 
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template that would fill what is verbatim, such as a command."""
@@ -162,19 +151,13 @@ class Binding:
     def _make_finders(self) -> None:
         reads, sources = self.interface.reads, self.sources
         self.finders = [
-            Finder(key, source, reads.get(key), is_soft=key in self.soft, is_mapped=key in self._has[MAPPING])
+            Finder(key, source, reads.get(key), is_soft=key in self.soft, is_mapped=key in self.has[MAPPING])
             for key, source in sources.items()
             if not self.is_pretended(source.paths)
         ]
-        self.straight = [
-            (finder.key, source.path, _EXACT.get(finder.type.name, None if finder.type.name == "any" else Type), finder)
-            for finder in self.finders
-            if isinstance(source := finder.source, PathSource) and finder.is_straight
-        ]
-        self.others = [finder for finder in self.finders if not finder.is_straight]
         by_name = [item for key, item in reads.items() if key not in sources and not self.is_pretended([(key,)])]
-        self.typed = [
-            (item.name, _EXACT.get(item.type.name), item)
+        self.by_name = [
+            Finder(item.name, PathSource((item.name,)), item)
             for item in by_name
             if item.type.name != "any" and item.name not in self.hidden
         ]
@@ -218,7 +201,7 @@ class Binding:
     def is_plain(self) -> bool:
         """Whether every value is the store's own, by its name and of whatever type."""
         finds = self.finders or self.param_finders or self.late_stand_ins
-        return not (finds or self.hidden or self.typed or self.stand_ins)
+        return not (finds or self.hidden or self.by_name or self.stand_ins)
 
     def is_watched(self, key: str) -> bool:
         """Whether a change in place is a write: of what a node may write, or, where nobody knows, of anything."""
@@ -227,36 +210,25 @@ class Binding:
     def open(self, store: Any) -> NodeStore:
         """The store as the node sees it. Raises PflowError before it has begun: 66 where a value is missing, 65."""
         found: dict[str, Any] = {}
-        for key, path, exact, finder in self.straight:
+        for finder in self.finders:
             try:
-                value = store
-                for step in path:
-                    value = value[step]
-            except (KeyError, TypeError, IndexError):  # into a list or a JSON text, or not there: it says so
-                value = finder.source.find(store)
-            found[key] = value if exact is None or value.__class__ is exact else finder.fitted(value)
-        for finder in self.others:
-            self._find_other(finder, store, found)
+                found[finder.key] = finder.find(store)
+            except PflowError as error:
+                if not (finder.is_soft and error.exit == MISSING):
+                    raise
         for finder in self.late_stand_ins:
             if finder.key not in found and (finder.key in self.hidden or finder.key not in store):
                 found[finder.key] = finder.find(store)
-        for key, exact, item in self.typed:
-            if key in store and (value := store[key]).__class__ is not exact:
-                value = Finder(key, PathSource((key,)), item).fitted(value)
+        for finder in self.by_name:
+            if finder.key in store and (value := store[finder.key]).__class__ is not finder.exact:
+                value = finder.fitted(value)
                 if value is not None:
-                    found[key] = value
+                    found[finder.key] = value
         view = NodeStore(store, found, self.stand_ins, self.hidden)
         for item in self.needed:
             if item.name not in view:
                 raise nothing_gives(item)
         return view
-
-    def _find_other(self, finder: Finder, store: Any, found: dict[str, Any]) -> None:
-        try:
-            found[finder.key] = finder.find(store)
-        except PflowError as error:
-            if not (finder.is_soft and error.exit == MISSING):
-                raise
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """The values of data flags that go into the store; not null where that is how a read is left unset."""
@@ -269,19 +241,21 @@ class Binding:
 
     def origins(self, store: Any) -> Origins:
         """The places that the value of each read, and of each `params.NAME`, comes from."""
-        found: Origins = {key: (write_path((key,)),) for key, _, _ in self.typed if key in store}
+        found: Origins = {finder.key: finder.origins(store) for finder in self.by_name if finder.key in store}
         found |= {finder.key: finder.origins(store) for finder in [*self.late_stand_ins, *self.finders]}
         return found | {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
 
     def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
         """Where each read's value comes from, of a store with these keys; not those left at a param or a default."""
         found = {}
-        for name in dict.fromkeys([*self.interface.reads, *self.sources]):
-            if name in self.sources:
+        there = {**self.has, STORE: set(keys) - self.hidden}
+        for name, item in self.interface.reads.items():
+            rule = rule_of(item, there)
+            if rule in (FLAG, MAPPING, PIPE):
                 found[name] = self.sources[name].origin
-            elif name not in self.hidden and name in keys:
+            elif rule == STORE:
                 found[name] = name
-        return found
+        return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
 
     def find_params(self, store: Any) -> Any:
         """The params, those with templates in them too."""
@@ -291,7 +265,7 @@ class Binding:
         return found
 
 
-def _is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
+def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
     """Whether a data flag also goes into the store. Of an open interface a flag that may be a param does not."""
     item = interface.reads.get(key)
     return key not in params if item is None else item.is_stored

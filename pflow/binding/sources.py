@@ -21,8 +21,6 @@ class Source:
     origin = ""
     flag = ""
     """The flag that it was given by, where it was."""
-    is_fixed = True
-    """Whether it always looks at the same places."""
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         """The value. Raises NotThere (66) where a path leads nowhere."""
@@ -47,8 +45,6 @@ class PathSource(Source):
 
 class AlternativeSource(Source):
     """Several places, of which the one that was written last counts: `written_at` says when, as far as it is known."""
-
-    is_fixed = False
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths
@@ -75,7 +71,6 @@ class TemplateSource(Source):
         self.flag = flag
         self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
         self.paths = tuple(dict.fromkeys(path for source in self.sources.values() for path in source.paths))
-        self.is_fixed = all(source.is_fixed for source in self.sources.values())
         of = ", ".join(map(write_path, self.paths))
         self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
@@ -83,8 +78,6 @@ class TemplateSource(Source):
         return expand(self.written, lambda path: self.sources[path].find(shared))
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
-        if self.is_fixed:
-            return self.paths
         return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))
 
 

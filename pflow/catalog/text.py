@@ -7,9 +7,8 @@ import os
 from pflow.catalog.described import is_known
 from pflow.catalog.discovery import own_places
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
-from pflow.explain.sayings import value_text
 from pflow.terminal.colour import PLAIN, Colour
-from pflow.terminal.columns import cells, clean, pad, table, wrap
+from pflow.terminal.columns import cells, clean, pad, table, value_text, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.errors import USAGE, PflowError
-from pflow.flow.pipe.redirection import is_rest
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.process.stdout import write_pieces
 from pflow.terminal.colour import AUTO, WHEN
 
@@ -29,7 +28,7 @@ class FlowCommand(click.Command):
     def flow_last(self, words: list[str]) -> list[str]:
         """The options first, then `--` and the words of the flow, whose flags are its steps' own."""
         options, rest = self._split(words)
-        if any(is_sign(word) or is_rest(word) for word in rest):
+        if any(is_separator(word) or is_cut_separator(word) for word in rest):
             return [*options, "--", *rest]
         more, others = self._split(rest[1:])
         return [*options, *more, "--", *rest[:1], *others]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from pflow.atomic import replace
@@ -12,7 +14,8 @@ from pflow.errors import CANNOT_WRITE, DENIED, PflowError, names_meant
 from pflow.help.usage import Flag, Usage
 from pflow.jsontext import encode
 from pflow.process.stdout import ClosedPipe, begun, write_pieces
-from pflow.terminal.columns import encodable
+from pflow.terminal.colour import colour_of
+from pflow.terminal.columns import encodable, in_ascii, is_utf8, table, terminal_width
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
@@ -26,6 +29,17 @@ def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> 
         exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
         reason = (error.strerror or str(error)).lower()
         raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None
+
+
+def print_text(text: str) -> None:
+    """Print a text to stdout, in ASCII where the locale shows nothing else."""
+    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+
+
+def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
+    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` says whether in colour."""
+    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
+    print_text("".join(f"{line}\n" for line in lines))
 
 
 def print_json(value: Any) -> None:

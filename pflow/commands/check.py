@@ -10,7 +10,7 @@ import click
 from pflow.commands._click import FlowCommand, color_option
 from pflow.commands._print import print_json
 from pflow.errors import BAD_DATA, PflowError
-from pflow.explain.verdict import verdict
+from pflow.explain.account import verdict
 from pflow.flow.findings import SHAPE, Finding, write_place
 from pflow.flow.flow import Flow
 from pflow.flow.rules import RULES, check
@@ -68,9 +68,9 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
     pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
     """
     if schema:
-        from pflow.flow.ir import schema as flow_schema
+        from pflow.flow.schema import SCHEMA
 
-        write_pieces(1, [json.dumps(flow_schema(), indent=2, ensure_ascii=False).encode(), b"\n"])
+        write_pieces(1, [json.dumps(SCHEMA, indent=2, ensure_ascii=False).encode(), b"\n"])
         return 0
     name = _name_of(flow)
     try:

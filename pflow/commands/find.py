@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from pflow.commands._click import color_option
-from pflow.commands._print import print_json
+from pflow.commands._print import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved
 from pflow.models.embed import configured
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import clean, in_ascii, is_utf8, shorten, table, terminal_width
+from pflow.terminal.columns import clean, shorten
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +52,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     if as_json:
         print_json([_entry(flow, near) for flow, near in found])
     else:
-        _print_table(found, when)
+        print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], when)
     return 0
 
 
@@ -76,10 +72,3 @@ def _matches(text: str, saved: dict[str, Saved], by: str | None) -> list[Match]:
 
 def _entry(flow: Saved, near: int) -> dict[str, object]:
     return {"name": flow.name, "description": flow.description, "near": near, "file": flow.file}
-
-
-def _print_table(found: list[tuple[Saved, int]], when: str) -> None:
-    rows = [(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found]
-    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
-    text = "".join(f"{line}\n" for line in lines)
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])

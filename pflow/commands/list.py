@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
 from pflow.commands._click import color_option
-from pflow.commands._print import print_json
+from pflow.commands._print import print_json, print_table
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import clean, in_ascii, is_utf8, shorten, table, terminal_width
+from pflow.terminal.columns import clean, shorten
 from pflow.terminal.messages import say
 
 _LONGEST = 24
@@ -46,10 +43,7 @@ def command(as_json: bool, when: str) -> int:
             say("pflow list", each.fault)
     if not saved:
         say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
-    rows = [_row(each) for each in saved if not each.fault]
-    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
-    text = "".join(f"{line}\n" for line in lines)
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    print_table([_row(each) for each in saved if not each.fault], when)
     return 0
 
 

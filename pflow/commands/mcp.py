@@ -67,7 +67,7 @@ def _serve(names: list[str], *, read_only: bool) -> None:
     try:
         from pflow.mcp.server import serve
     except ImportError as error:
-        if not (error.name or "").startswith(("mcp", "anyio")):
+        if not (error.name or "").startswith(("mcp", "anyio", "jsonschema")):
             raise
         what = "cannot serve: the official MCP SDK is not installed, or too old"
         raise PflowError(what, hint="pip install 'pflow-shell[mcp]'", exit=BAD_CONFIG) from None

@@ -14,8 +14,7 @@ from pflow.flow.flow import Flow
 from pflow.flow.load import Loaded
 from pflow.flow.pipe import is_pipe
 from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.redirection import is_rest
-from pflow.flow.pipe.scan import is_sign
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.rules import check
 from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
@@ -34,7 +33,7 @@ class _Command(FlowCommand):
     def flow_last(self, words: list[str]) -> list[str]:
         options, rest = self._split(words)
         more, flow = self._split(rest[1:])
-        is_pipe = any(is_sign(word) or is_rest(word) for word in flow)
+        is_pipe = any(is_separator(word) or is_cut_separator(word) for word in flow)
         last, others = ([], flow[1:]) if is_pipe else self._split(flow[1:])
         return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow.conformance import answers, declared, inputs, refusals  # noqa: F401 - they enter their checks
+from pflow.conformance import declared, inputs, outputs, refusals  # noqa: F401 - they enter their checks
 from pflow.conformance.node import TestedNode
 from pflow.conformance.sandbox import remove
 from pflow.conformance.trial import CHECKS, Check, Failed, Run, Skipped, Trial

@@ -1,8 +1,9 @@
-"""What a node declares, and whether it keeps to that: interface, help, effects, purity."""
+"""What a node declares, whether it runs, and whether it does no more than it declares."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import time
 from typing import Any
@@ -89,6 +90,14 @@ def help_is_printed(trial: Trial) -> None:
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
 
 
+@check("runs", "with all that it reads it ends with 0 and a document", of_good_run=False)
+def it_runs(trial: Trial) -> None:
+    good = trial.good
+    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
+    good.expect_exit(0, f"fix it; if it takes other values: {values}")
+    good.expect_answer("write the document that came in, with your keys in it")
+
+
 @check("effects", "no file is touched, unless it declares that")
 def it_touches_no_files(trial: Trial) -> None:
     _skip_declared(trial, "writes files", "runs commands")
@@ -102,7 +111,7 @@ def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network", "runs commands")
     if shutil.which("strace") is None:
         raise Skipped("strace is not installed, which would show it")
-    run = trial.run_good(under=["strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"])
+    run = trial.run_good(under=("strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"))
     if "ptrace" in run.stderr:
         raise Skipped("strace may not look into processes here")
     calls = [line for line in run.stderr.splitlines() if "AF_INET" in line]

@@ -84,13 +84,13 @@ def bad_value_is_2(trial: Trial) -> None:
 
 @check("unknown-flag", "a flag that it does not know is 2", of_good_run=False)
 def unknown_flag_is_2(trial: Trial) -> None:
-    _with_unknown_flag(trial).expect_refusal(USAGE, "refuse a flag that you do not know, with 2")
+    trial.run_good(_UNKNOWN).expect_refusal(USAGE, "refuse a flag that you do not know, with 2")
 
 
 @check("fails-in-order", "a failure is an error document and one line on stderr", of_good_run=False)
 def failure_is_a_document(trial: Trial) -> None:
     required = _required(trial)
-    run = _run_without(trial, required[0]) if required else _with_unknown_flag(trial)
+    run = _run_without(trial, required[0]) if required else trial.run_good(_UNKNOWN)
     change = "write the document with error: {step, node, exit, message} in its header, and say one line on stderr"
     if run.code == 0:
         raise Skipped("it does not fail (see missing and unknown-flag)")
@@ -110,7 +110,7 @@ def failure_is_a_document(trial: Trial) -> None:
 @check("error-passes", "an error document is passed on untouched, with its exit code", of_good_run=False)
 def error_passes(trial: Trial) -> None:
     for code in _CODES:
-        run = _run_on_error(trial, code)
+        run = trial.run_good(stdin=_error_document(code))
         change = "look for error in the header first: copy stdin to stdout and exit with its code"
         run.expect_exit(code, change)
         if run.stdout != run.sent.stdin:
@@ -124,7 +124,7 @@ def error_passes(trial: Trial) -> None:
 @check("error-idle", "on an error document nothing is done", of_good_run=False)
 def error_does_nothing(trial: Trial) -> None:
     for code in _CODES:
-        _run_on_error(trial, code).expect_nothing_done()
+        trial.run_good(stdin=_error_document(code)).expect_nothing_done()
 
 
 def _some(items: list[T], otherwise: str) -> list[T]:
@@ -141,15 +141,7 @@ def _required(trial: Trial) -> list[Item]:
 
 def _run_without(trial: Trial, item: Item) -> Run:
     words = trial.samples.words_without(item.name)
-    return trial.kept(f"without {item.name}", lambda: trial.run(words, trial.document(without=item.name)))
-
-
-def _with_unknown_flag(trial: Trial) -> Run:
-    return trial.kept("unknown flag", lambda: trial.run_good(_UNKNOWN))
-
-
-def _run_on_error(trial: Trial, code: int) -> Run:
-    return trial.kept(f"error {code}", lambda: trial.run_good(stdin=_error_document(code)))
+    return trial.run(words, trial.document(without=item.name))
 
 
 def _error_document(code: int) -> bytes:

@@ -139,7 +139,7 @@ class Trial:
         self.interface = node.interface
         self.begun: list[Run] = []
         self._place, self._timeout = place, timeout
-        self._kept: dict[str, Run] = {}
+        self._runs: dict[tuple[object, ...], Run] = {}
         self._samples = None if node.fault or node.interface.open else Samples(node.interface, given)
 
     @property
@@ -154,19 +154,27 @@ class Trial:
         """The read that the pipe fills, where it is required or filled at all."""
         return self.interface.reads[self.samples.pipe] if self.samples.pipe else None
 
-    def run(self, words: list[str], stdin: bytes | None, *, under: list[str] | None = None, **more: Any) -> Run:
-        """Run the node, `under` another program; `more` as Sent has it. Raises Skipped when too many did not end."""
+    def run(self, words: list[str], stdin: bytes | None, *, under: tuple[str, ...] = (), **more: Any) -> Run:
+        """Run the node, `under` another program; `more` as Sent has it. The same again is the run that was made.
+
+        Raises Skipped when too many did not end.
+        """
+        key = (tuple(words), stdin, under, repr(more))
+        if key not in self._runs:
+            self._runs[key] = self._run(words, stdin, under, more)
+            self.begun.append(self._runs[key])
+        return self._runs[key]
+
+    def _run(self, words: list[str], stdin: bytes | None, under: tuple[str, ...], more: dict[str, Any]) -> Run:
         if sum(run.code is None for run in self.begun) >= PATIENCE:
             raise Skipped(NEVER_ENDS)
         sent = Sent(words, stdin, **more)
         sent.files = {**FILES, **sent.files}
         try:
-            argv = [*(under or []), *self.node.argv, *words]
-            run = Run(sent, run_in(self._place / str(len(self.begun)), argv, sent, self._timeout))
+            argv = [*under, *self.node.argv, *words]
+            return Run(sent, run_in(self._place / str(len(self.begun)), argv, sent, self._timeout))
         except OSError as error:
             raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
-        self.begun.append(run)
-        return run
 
     def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> Run:
         """A run with all that the node needs, and more words."""
@@ -175,12 +183,6 @@ class Trial:
     def run_with(self, members: Mapping[str, Any]) -> Run:
         """A run with all that the node needs, but with these values in the store."""
         return self.run_good(stdin=document({**ALIENS, **self.samples.members, **members}, self.samples.pipe))
-
-    def kept(self, name: str, run: Callable[[], Run]) -> Run:
-        """A run that several checks look at."""
-        if name not in self._kept:
-            self._kept[name] = run()
-        return self._kept[name]
 
     def document(self, members: Mapping[str, Any] | None = None, *, without: str | None = None, **header: Any) -> bytes:
         """The document that lets the node succeed, with other keys around its own; `without` leaves one read out."""
@@ -207,12 +209,12 @@ class Trial:
 
     @property
     def good(self) -> Run:
-        return self.kept("good", self.run_good)
+        return self.run_good()
 
     @property
     def again(self) -> Run:
         """The good run, once more."""
-        return self.kept("again", self.run_good)
+        return self.run_good(environment={"AGAIN": "1"})
 
     @property
     def answer(self) -> Answer:

@@ -1,81 +1,165 @@
-"""Explaining a flow: an account of it, as data, before anything of it runs."""
+"""The account of a flow before it runs, as JSON documents: what it does, and what a check says of it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from copy import copy
+from typing import Any
 
-from pflow.errors import PflowError
-from pflow.explain.effects import touches
-from pflow.explain.layout import layout
-from pflow.explain.needs import gives, needs, piped
+from pflow.errors import PflowError, names_meant
+from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
-from pflow.explain.steps import steps
+from pflow.explain.steps import step_accounts, store_layout
+from pflow.flow.findings import Finding, pointer
+from pflow.flow.flow import Flow, Step
+from pflow.flow.pipe import write_pipe
+from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.jsontext import decode
+from pflow.paths import write_path
 from pflow.templates import TEMPLATE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+Account = dict[str, Any]
 
-    from pflow.flow.findings import Finding
-    from pflow.flow.flow import Flow, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
+MASK = "***"
+"""What is shown in place of a secret."""
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 
-MASK = "***"
-"""What stands for a secret."""
 
-
-def explain(plan: WiredFlow, findings: Iterable[Finding] = ()) -> dict[str, Any]:
-    """The account of a flow: its `pipe` (or `pipe_fault`: why it is none), `steps`, what it `touches`, `needs` and
+def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
+    """The account of a flow: its `pipe` (or `pipe_fault`: why it has none), `steps`, what it `touches`, `needs` and
     `gives`, the layout of its `store`, and every finding of it."""
-    flow, origins = plan.flow, Origins(plan)
-    pipe, fault = _pipe(plan)
+    origins = Origins(flow)
+    pipe, fault = _pipe(flow)
     found = list(findings)
-    warnings = [*flow.warnings, *(str(finding) for finding in found if finding.is_warning)]
+    warnings = [*flow.flow.warnings, *(str(finding) for finding in found if finding.is_warning)]
     return {
-        "name": flow.name,
-        "description": flow.description,
-        "dialect": flow.dialect,
+        "name": flow.flow.name,
+        "description": flow.flow.description,
+        "dialect": flow.flow.dialect,
         "pipe": pipe,
         "pipe_fault": fault,
-        "steps": steps(plan, origins),
-        "touches": touches(plan, origins),
-        "needs": needs(plan),
-        "piped": piped(plan),
-        "gives": gives(plan, origins),
-        "store": layout(plan, origins),
+        "steps": step_accounts(flow, origins),
+        **_outside(flow, origins),
+        "store": store_layout(flow, origins),
         "warnings": list(dict.fromkeys(warnings)),
         "findings": [finding.as_json() for finding in found],
     }
 
 
-def _pipe(plan: WiredFlow) -> tuple[str | None, str]:
-    """The flow in pipe syntax; without one, why it cannot be said so."""
-    from pflow.flow.pipe import write_pipe
+def _outside(flow: WiredFlow, origins: Origins) -> Account:
+    return {
+        "touches": [effect.as_json() for effect in effects_of_flow(flow, origins)],
+        "needs": needs(flow),
+        "piped": piped(flow),
+        "gives": gives(flow, origins),
+    }
 
+
+def _pipe(flow: WiredFlow) -> tuple[str | None, str]:
+    """The flow in pipe syntax; without one, why there is none."""
     try:
-        return write_pipe(without_secrets(plan)).rstrip("\n"), ""
+        return write_pipe(without_secrets(flow)).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)
 
 
-def without_secrets(plan: WiredFlow) -> Flow:
+def without_secrets(flow: WiredFlow) -> Flow:
     """The flow as it is written, a mask in place of each secret."""
-    masked = copy(plan.flow)
-    masked.steps = [_masked(step, plan.steps[step.id]) for step in masked.steps]
+    masked = copy(flow.flow)
+    masked.steps = [_masked(flow.steps[step.id]) for step in masked.steps]
     return masked
 
 
-def _masked(step: Step, wired: WiredStep) -> Step:
-    masked = copy(step)
+def _masked(wired: WiredStep) -> Step:
+    step = copy(wired.step)
     items = {**wired.interface.params, **wired.interface.reads}
     secrets = {key for key, item in items.items() if "secret" in item.marks}
-    masked.params = {key: MASK if key in secrets else value for key, value in step.params.items()}
-    masked.inputs = {key: MASK if key in secrets else value for key, value in step.inputs.items()}
-    masked.input_mappings = {
+    step.params = {key: MASK if key in secrets else value for key, value in step.params.items()}
+    step.inputs = {key: MASK if key in secrets else value for key, value in step.inputs.items()}
+    step.input_mappings = {
         key: TEMPLATE + MASK if key in secrets and str(source).startswith(TEMPLATE) else source
         for key, source in step.input_mappings.items()
     }
-    return masked
+    return step
+
+
+def needs(flow: WiredFlow) -> list[Account]:
+    """The flow's inputs, what is required first."""
+    return sorted((_need(flow, input) for input in flow.inputs.values()), key=lambda need: not need["required"])
+
+
+def _need(flow: WiredFlow, input: FlowInput) -> Account:
+    need = {
+        "name": input.name,
+        "flag": input.flag,
+        "type": str(input.type),
+        "doc": input.doc,
+        "required": input.required,
+        "pipe": input.pipe,
+        "read_by": list(dict.fromkeys(step for step, _ in input.readers)),
+    }
+    readers = [(step, key) for step, key in input.readers if key in (input.name, *input.flags)]
+    items = [item for step, key in readers if (item := flow.steps[step].interface.reads.get(key))]
+    if input.secret or any("secret" in item.marks for item in items):
+        return need
+    if input.has_default:
+        return {**need, "default": input.default}
+    defaults = [item.default for item in items if not item.required]
+    is_shared = bool(defaults) and defaults == [defaults[0]] * len(input.readers)
+    return {**need, "default": defaults[0]} if is_shared and not input.required else need
+
+
+def piped(flow: WiredFlow) -> dict[str, str] | None:
+    """What takes what comes through the pipe: a `step` and its `key`, or the `input` of the flow that does."""
+    for input in flow.inputs.values():
+        if input.pipe:
+            return {"input": input.name}
+    if flow.first_read is not None:
+        return {"step": flow.first_read[0], "key": flow.first_read[1]}
+    reader = next((each for each in flow.references if each.input == "stdin"), None)
+    return {"step": reader.step, "key": reader.key} if reader else None
+
+
+def gives(flow: WiredFlow, origins: Origins) -> Account:
+    """The flow's declared `outputs`, each with its type and where it comes from, and what the pipe `carries` on."""
+    outputs = {
+        name: {"type": str(flow.output_type(name)), "from": origins.of_output(name)} for name in flow.flow.outputs
+    }
+    return {"outputs": outputs, "carries": write_path(flow.carried) if flow.carried else None}
+
+
+def verdict(flow: WiredFlow | None, findings: Iterable[Finding], code: int) -> Account:
+    """The document of a check that ends with this exit code. `flow` is None where it could not be read."""
+    written = flow.flow if flow else None
+    document: Account = {
+        "ok": code == 0,
+        "exit": code,
+        "dialect": written.dialect if written else None,
+        "steps": len(written.steps) if written else None,
+        "findings": [finding_entry(each) for each in findings],
+    }
+    if flow is None:
+        return document
+    names = {"name": flow.flow.name, "description": flow.flow.description}
+    return {**document, **names, **_outside(flow, Origins(flow))}
+
+
+def finding_entry(finding: Finding) -> Account:
+    """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
+    (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
+    entry = {**finding.as_json(), "pointer": pointer(finding.place)}
+    if near := names_meant(finding.remedy):
+        entry["near"] = near
+    if merge := _merge(finding.remedy):
+        entry["merge"] = merge
+    return entry
+
+
+def _merge(remedy: str) -> Account | None:
+    """The members of a flow that a remedy writes out: `"mappings": {…}`."""
+    if not remedy.startswith(('"mappings": {', '"inputs": {')):
+        return None
+    try:
+        merge = decode(f"{{{remedy}}}".encode())
+    except ValueError:  # a part of it is for a person to fill in
+        return None
+    return merge if isinstance(merge, dict) else None

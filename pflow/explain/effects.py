@@ -1,20 +1,12 @@
-"""What a flow will touch: the effects of its steps, worst first, with the file or command that each names."""
+"""The effects of a flow's steps, worst first, each with the values that say what it touches: facts for the gate."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from pflow.explain.origins import Origins
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from pflow.explain.origins import Origin
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface import Item
-
-    Given = dict[str, list[Origin]]
-    """For each input of a subflow, and each `step.param` of it that is set from outside, where that is from."""
+from pflow.explain.origins import Origin, Origins
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface import Item
 
 ANYTHING = "anything"
 """The effect of a node whose interface says nothing."""
@@ -24,12 +16,36 @@ SCHEMA = "schema"
 
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
+Outside = dict[str, list[Origin]]
+"""For each input of a subflow, and each `step.param` of it that is set from outside, where that is from."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One effect of one step.
+
+    `name` is one of SEVERITY; `ids` leads to the step, through the flows around it; `values` gives for each key that
+    says what is touched (a path, a command, a model) where its value comes from.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    step: WiredStep
+    values: dict[str, list[Origin]]
+
+    @property
+    def place(self) -> str:
+        return "/".join(self.ids)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"effect": self.name, "step": self.place, "what": self.values}
+
 
 def _is_file(item: Item) -> bool:
     return item.type.name == "path" or (item.type.items is not None and item.type.items.name == "path")
 
 
-_TELLING: dict[str, Callable[[Item], bool]] = {
+_IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
     "writes files": _is_file,
@@ -39,59 +55,62 @@ _TELLING: dict[str, Callable[[Item], bool]] = {
 """Which reads and params say what an effect touches."""
 
 
-def touches(plan: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
-    """Every `effect` of every `step`, worst first, with `what` it touches: for each telling key, where it is from."""
-    found = list(_touches(plan, origins, "", {}))
-    return sorted(found, key=lambda touch: SEVERITY.index(touch["effect"]))
+def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
+    """Every effect of every step, those of flows within too, worst first."""
+    return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
-def _touches(plan: WiredFlow, origins: Origins, above: str, given: Given) -> Iterator[dict[str, Any]]:
-    for wired in plan.steps.values():
-        inner = wired.subplan
+def touches(flow: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
+    return [effect.as_json() for effect in effects_of_flow(flow, origins)]
+
+
+def effects_of_step(step: WiredStep) -> tuple[str, ...]:
+    return (ANYTHING,) if step.interface.open else step.interface.effects
+
+
+def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
+    for step in flow.steps.values():
+        inner = step.subplan
         if inner is not None:
-            outer = {key: origins.of_read(wired, key) for key in wired.interface.reads}
-            outer |= {key: [origins.of_param(wired, key)] for key in _set_params(wired)}
-            outer = {key: _from_outside(each, given) for key, each in outer.items()}
-            yield from _touches(inner, Origins(inner), f"{above}{wired.id}/", outer)
+            yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
             continue
-        for effect in effects_of(wired):
-            what = {key: _from_outside(each, given) for key, each in _what(wired, effect, origins, given).items()}
-            yield {"effect": effect, "step": above + wired.id, "what": what}
+        for name in effects_of_step(step):
+            values = _telling_values(step, name, origins, outside)
+            traced = {key: _traced(each, outside) for key, each in values.items()}
+            yield Effect(name, (*above, step.id), step, traced)
 
 
-def _set_params(wired: WiredStep) -> list[str]:
-    return [key for key in wired.interface.params if wired.step.params.get(key) is not None]
+def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
+    """What a step gives the flow that it runs."""
+    params = [key for key in step.interface.params if step.step.params.get(key) is not None]
+    values = {key: origins.of_read(step, key) for key in step.interface.reads}
+    values |= {key: [origins.of_param(step, key)] for key in params}
+    return {key: _traced(each, outside) for key, each in values.items()}
 
 
-def _from_outside(origins: list[Origin], given: Given) -> list[Origin]:
-    """The origins of a value in a subflow, its inputs' replaced by what the step that it stands for gives them."""
-    found = []
+def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
+    """The origins of a value in a subflow, those of its inputs replaced by what it is given for them."""
+    traced = []
     for origin in origins:
         name = origin.get("input")
-        if name in given and origin["path"] == name:
-            found += given[name]
+        if name in outside and origin["path"] == name:
+            traced += outside[name]
         else:
-            found.append({**origin, "of": _from_outside(origin["of"], given)} if "of" in origin else origin)
-    return found
+            traced.append({**origin, "of": _traced(origin["of"], outside)} if "of" in origin else origin)
+    return traced
 
 
-def effects_of(wired: WiredStep) -> tuple[str, ...]:
-    return (ANYTHING,) if wired.interface.open else wired.interface.effects
-
-
-def _what(wired: WiredStep, effect: str, origins: Origins, given: Given) -> dict[str, list[Origin]]:
-    told = {}
-    for key, item in wired.interface.reads.items():
-        if _TELLING[effect](item):
-            told[key] = origins.of_read(wired, key)
-    for key, item in wired.interface.params.items():
-        above = given.get(f"{wired.id}.{key}")
-        if (above or key in wired.step.params) and _TELLING[effect](item):
-            told[key] = above or [origins.of_param(wired, key)]
-    return {key: each for key, each in told.items() if not (key == SCHEMA and _is_inline(each[0]))}
+def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Outside) -> dict[str, list[Origin]]:
+    is_telling = _IS_TELLING[effect]
+    values = {key: origins.of_read(step, key) for key, item in step.interface.reads.items() if is_telling(item)}
+    for key, item in step.interface.params.items():
+        above = outside.get(f"{step.id}.{key}")
+        if (above or key in step.step.params) and is_telling(item):
+            values[key] = above or [origins.of_param(step, key)]
+    return {key: each for key, each in values.items() if not (key == SCHEMA and _is_inline(each[0]))}
 
 
 def _is_inline(schema: Origin) -> bool:
-    """Whether a schema stands here, or is none: only a text that does not begin with { names a file."""
+    """Whether a schema is written in the flow, or unset: only a text that does not begin with { names a file."""
     value = schema.get("value")
     return schema["from"] == "constant" and not (isinstance(value, str) and not value.lstrip().startswith("{"))

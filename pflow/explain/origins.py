@@ -1,77 +1,65 @@
-"""Where each value of a flow comes from, and who reads each write: what the wiring settled, in data for people."""
+"""Where each value of a wired flow comes from, and who reads each write: facts, as data."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from pflow.binding.sources import Constant, TemplateSource
-from pflow.flow.reaching import Reaching
+from pflow.binding.sources import Constant, Source, TemplateSource
+from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
-from pflow.paths import meet, write_path
+from pflow.interface import Item
+from pflow.paths import Path, meet, write_path
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from pflow.binding.sources import Source
-    from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep, Write
-    from pflow.interface import Item
-    from pflow.paths import Path
-
-    Origin = dict[str, Any]
-    """Where a value comes from: `from` says what it is, the other members are as that needs."""
+Origin = dict[str, Any]
+"""Where a value comes from: `from` names the kind of origin, the other members depend on it."""
 
 
+@dataclass(frozen=True)
 class Use:
-    """One use of a place of the store: which step (None at the end) takes it for which key, who may have written it."""
+    """One use of a place of the store: the step (None at the end) that takes it for a key, who may have written it."""
 
-    __slots__ = ("key", "place", "step", "writes")
-
-    def __init__(self, step: str | None, key: str, place: Path, writes: tuple[Write, ...]) -> None:
-        self.step = step
-        self.key = key
-        self.place = place
-        self.writes = writes
+    step: str | None
+    key: str
+    place: Path
+    writes: tuple[Write, ...]
 
 
 class Origins:
-    """The origins of a plan's values, and every use of the store that it knows of."""
+    """The origins of a flow's values, and every use of its store."""
 
-    def __init__(self, plan: WiredFlow) -> None:
-        self.plan = plan
-        self.reaching = Reaching(plan)
+    def __init__(self, flow: WiredFlow) -> None:
+        self.flow = flow
         self.references: dict[tuple[str, str, str], list[Reference]] = {}
-        for reference in plan.references:
+        for reference in flow.references:
             self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
-        self.inputs = {reader: given for given in plan.inputs.values() for reader in given.readers}
+        self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[object, list[Use]] = {}
-        for use in [*self._written_uses(), *self._uses_by_name()]:
+        for use in [*self._uses_of_references(), *self._uses_by_name()]:
             self._uses.setdefault(use.place[0], []).append(use)
 
-    def of_read(self, wired: WiredStep, key: str) -> list[Origin]:
+    def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Where a read's value comes from: the first of these that has one."""
-        step = wired.step
-        item = wired.interface.reads.get(key)
-        is_secret = item is not None and "secret" in item.marks
-        if key in step.inputs or key in step.input_mappings:
-            role = INPUT if key in step.inputs else MAPPING
-            return [self._of_source(wired.sources.get(key), wired.id, role, key, is_secret=is_secret)]
-        if step.batch is not None and key == step.batch.item:
-            return [{"from": "item", "path": key, "over": step.batch.over}]
-        return [*self._by_name(wired, key), *self._standing_in(wired, key, item)] or [{"from": "nothing"}]
+        written = step.step
+        item = step.interface.reads.get(key)
+        if _is_mapped(step, key):
+            role = INPUT if key in written.inputs else MAPPING
+            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
+        if written.batch is not None and key == written.batch.item:
+            return [{"from": "item", "path": key, "over": written.batch.over}]
+        return [*self._by_name(step, key), *self._otherwise(step, key, item)] or [{"from": "nothing"}]
 
-    def of_param(self, wired: WiredStep, key: str) -> Origin:
-        item = wired.interface.params.get(key) or wired.interface.reads.get(key)
-        is_secret = item is not None and "secret" in item.marks
-        return self._of_source(wired.params.get(key), wired.id, PARAM, key, is_secret=is_secret)
+    def of_param(self, step: WiredStep, key: str) -> Origin:
+        item = step.interface.params.get(key) or step.interface.reads.get(key)
+        return self._of_source(step.params.get(key), step.id, PARAM, key, item)
 
-    def of_batch(self, wired: WiredStep) -> Origin:
-        return self._of_source(wired.over, wired.id, OVER, "")
+    def of_batch(self, step: WiredStep) -> Origin:
+        return self._of_source(step.over, step.id, OVER, "")
 
     def of_output(self, name: str) -> Origin:
-        return self._of_source(self.plan.outputs.get(name), "", OUTPUT, name)
+        return self._of_source(self.flow.outputs.get(name), END, OUTPUT, name)
 
-    def _of_source(self, source: Source | None, step: str, role: str, key: str, *, is_secret: bool = False) -> Origin:
-        if is_secret and isinstance(source, Constant | TemplateSource):
+    def _of_source(self, source: Source | None, step: str, role: str, key: str, item: Item | None = None) -> Origin:
+        if item is not None and "secret" in item.marks and isinstance(source, Constant | TemplateSource):
             return {"from": "secret"}
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}
@@ -88,92 +76,89 @@ class Origins:
         if reference.trouble:
             return {"from": "nothing", "path": path, "why": reference.trouble, "remedy": reference.remedy}
         if reference.is_item:
-            batch = self.plan.steps[reference.step].step.batch
+            batch = self.flow.steps[reference.step].step.batch
             return {"from": "item", "path": path, "over": batch.over if batch else ""}
         if reference.input == "stdin":
             return {"from": "pipe", "path": path}
         if reference.input is not None:
-            return self._of_input(self.plan.inputs.get(reference.input), path)
-        writers = list(dict.fromkeys(write.step for write in self._writes_behind(reference)))
-        return {"from": "store", "paths": [write_path(place) for place in reference.places], "written_by": writers}
+            return _of_input(self.flow.inputs.get(reference.input), path)
+        return _of_store(reference.places, self._writes_behind(reference))
 
-    def _of_input(self, given: FlowInput | None, path: str) -> Origin:
-        origin: Origin = {"from": "input", "path": path}
-        if given is None:
-            return origin
-        origin["input"], origin["flag"] = given.name, given.flag
-        if given.pipe:
-            origin["pipe"] = True
-        return origin
-
-    def _by_name(self, wired: WiredStep, key: str) -> Iterator[Origin]:
-        """What a read that nothing is written for takes: the pipe, the store's key of its name, an input."""
-        given = self.inputs.get((wired.id, key))
-        if self.plan.first_read == (wired.id, key) and given is None:
+    def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
+        """Where a read that the flow says nothing of comes from: the pipe, the store's key of its name, an input."""
+        input = self.inputs.get((step.id, key))
+        if self.flow.first_read == (step.id, key) and input is None:
             yield {"from": "pipe"}
-        found = self._found_by_name(wired, key)
-        if found:
-            writers = list(dict.fromkeys(write.step for _, write in found))
-            paths = list(dict.fromkeys(write_path(place) for place, _ in found))
-            yield {"from": "store", "paths": paths, "written_by": writers}
-        if given is not None and not self._is_of_param(given, wired, key):
-            yield self._of_input(given, given.name)
+        if found := self._found_by_name(step, key):
+            yield _of_store([place for place, _ in found], [write for _, write in found])
+        if input is not None and not self._is_of_param(input, step, key):
+            yield _of_input(input, input.name)
 
-    def _is_of_param(self, given: FlowInput, wired: WiredStep, key: str) -> bool:
+    def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
         """Whether the param of that name takes an input, and not the read by its own."""
-        named = [each.input for each in self.references.get((wired.id, PARAM, key), [])]
-        return given.name in named and given.path != (key,)
+        named = [each.input for each in self.references.get((step.id, PARAM, key), [])]
+        return input.name in named and input.path != (key,)
 
-    def _standing_in(self, wired: WiredStep, key: str, item: Item | None) -> Iterator[Origin]:
-        """What stands in for a read that the store does not have: a param of its name, its default."""
-        if key in wired.step.params:
-            yield self._of_param_for_read(wired, key)
-        elif item is not None and not item.required:
-            yield {"from": "default", "value": item.default}
-
-    def _of_param_for_read(self, wired: WiredStep, key: str) -> Origin:
-        """A param that stands in for a read, with what a reference or a template in it is made `of`."""
-        origin = self.of_param(wired, key) if key in wired.params else {"from": "constant"}
+    def _otherwise(self, step: WiredStep, key: str, item: Item | None) -> Iterator[Origin]:
+        """What a read takes that the store does not have: a param of its name, its default."""
+        if key not in step.step.params:
+            if item is not None and not item.required:
+                yield {"from": "default", "value": item.default}
+            return
+        origin = self.of_param(step, key) if key in step.params else {"from": "constant"}
         if origin["from"] == "secret":
-            return origin
-        if origin["from"] == "constant":
-            return {"from": "param", "value": origin.get("value", wired.step.params[key])}
-        return {"from": "param", "value": wired.step.params[key], "of": [origin]}
+            yield origin
+        elif origin["from"] == "constant":
+            yield {"from": "param", "value": origin.get("value", step.step.params[key])}
+        else:
+            yield {"from": "param", "value": step.step.params[key], "of": [origin]}
 
-    def _found_by_name(self, wired: WiredStep, key: str) -> list[tuple[Path, Write]]:
-        item = wired.interface.reads.get(key)
-        if item is None or "explicit" in item.marks:
-            return []
-        return self.reaching.find(self.reaching.at[wired.id], (key,))
+    def _found_by_name(self, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
+        item = step.interface.reads.get(key)
+        is_by_name = item is not None and "explicit" not in item.marks
+        return self.flow.writes_at(step.id, (key,)) if is_by_name else []
 
-    def _written_uses(self) -> Iterator[Use]:
-        for reference in self.plan.references:
+    def _writes_behind(self, reference: Reference) -> tuple[Write, ...]:
+        """The writes that a reference may meet: those it names, and others to its place that may be there."""
+        found = [write for place in reference.places for _, write in self.flow.writes_at(reference.step, place)]
+        known = {(write.step, write.key): write for write in [*reference.writes, *found]}
+        return tuple(known.values()) if reference.writes else ()
+
+    def _uses_of_references(self) -> Iterator[Use]:
+        for reference in self.flow.references:
             if not reference.trouble and not reference.is_item:
                 for place in reference.places:
                     yield Use(reference.step or None, reference.key, place, self._writes_behind(reference))
 
-    def _writes_behind(self, reference: Reference) -> tuple[Write, ...]:
-        """The writes that a reference may meet: those it names, and others to its place that may stand there."""
-        names = self.reaching.at[reference.step] if reference.step else self.reaching.end
-        found = [write for place in reference.places for _, write in self.reaching.find(names, place)]
-        known = {(write.step, write.key): write for write in [*reference.writes, *found]}
-        return tuple(known.values()) if reference.writes else ()
-
     def _uses_by_name(self) -> Iterator[Use]:
-        for wired in self.plan.steps.values():
-            for key in wired.interface.reads:
-                if key in wired.step.inputs or key in wired.step.input_mappings:
-                    continue
-                for place, write in self._found_by_name(wired, key):
-                    yield Use(wired.id, key, place, (write,))
-                given = self.inputs.get((wired.id, key))
-                if given is not None:
-                    yield Use(wired.id, key, given.path, ())
+        for step in self.flow.steps.values():
+            for key in [key for key in step.interface.reads if not _is_mapped(step, key)]:
+                for place, write in self._found_by_name(step, key):
+                    yield Use(step.id, key, place, (write,))
+                if input := self.inputs.get((step.id, key)):
+                    yield Use(step.id, key, input.path, ())
 
-    def readers_of(self, place: Path, writers: set[str]) -> list[Use]:
-        """The uses of what these steps write at a place, or of a part of it, or of what holds it."""
-        there = self._uses.get(place[0], [])
-        return [use for use in there if meet(use.place, place) and _is_written_by(use, writers)]
+    def readers_of(self, place: Path, writers: set[str]) -> list[str]:
+        """The steps (and outputs) that read what these steps write at a place, a part of it, or what holds it."""
+        uses = [use for use in self._uses.get(place[0], []) if meet(use.place, place) and _is_written_by(use, writers)]
+        return list(dict.fromkeys(use.step if use.step is not None else f"output {use.key}" for use in uses))
+
+
+def _is_mapped(step: WiredStep, key: str) -> bool:
+    return key in step.step.inputs or key in step.step.input_mappings
+
+
+def _of_store(places: tuple[Path, ...] | list[Path], writes: tuple[Write, ...] | list[Write]) -> Origin:
+    paths = list(dict.fromkeys(map(write_path, places)))
+    return {"from": "store", "paths": paths, "written_by": list(dict.fromkeys(write.step for write in writes))}
+
+
+def _of_input(input: FlowInput | None, path: str) -> Origin:
+    origin: Origin = {"from": "input", "path": path}
+    if input is None:
+        return origin
+    origin["input"], origin["flag"] = input.name, input.flag
+    return {**origin, "pipe": True} if input.pipe else origin
 
 
 def _merged(origins: list[Origin]) -> list[Origin]:

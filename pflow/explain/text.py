@@ -1,39 +1,34 @@
 """The account of a flow as text for a terminal."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from pflow.explain.pipe_lines import pipe_lines
-from pflow.explain.sayings import said, say, value_text
-from pflow.explain.step_text import step_lines
-from pflow.terminal.colour import PLAIN
-from pflow.terminal.columns import clean, table, wrap
+from pflow.explain.words import origin_text, origins_text, pipe_lines
+from pflow.terminal.colour import PLAIN, Colour
+from pflow.terminal.columns import cells, clean, pad, shorten, table, value_text, wrap
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+Account = dict[str, Any]
+Rows = list[tuple[str, ...]]
 
-    from pflow.terminal.colour import Colour
-
-    Account = dict[str, Any]
+_WIDEST_NAME = 30
+"""Columns that the names in a step's lines take at most."""
 
 
 def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
-
-    title, pipe, *effects = _from_outside(account, width, colour)
+    title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
     store = _section("The store at the end", _store(account), "nothing", colour.name, (width, colour))
-    return _joined([title, pipe, *steps, *effects, store, _mind(account, width, colour)])
+    return _joined([title, pipe, *steps, *effects, store, _warnings(account, width, colour)])
 
 
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
     """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
-    title, *parts = _from_outside(account, width, colour)
-    return _joined([[*title, *about], *parts, _mind(account, width, colour)])
+    title, *parts = _outside(account, width, colour)
+    return _joined([[*title, *about], *parts, _warnings(account, width, colour)])
 
 
-def _from_outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
+def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
     look = (width, colour)
     return [
         list(map(colour.heading, _title(account, width))),
@@ -45,8 +40,8 @@ def _from_outside(account: Account, width: int, colour: Colour) -> list[list[str
 
 
 def _section(
-    title: str, rows: list[tuple[str, ...]], without: str, first: Callable[[str], str], look: tuple[int, Colour]
-) -> list[str]:
+    title: str, rows: Rows, without: str, first: Callable[[str], str], look: tuple[int, Colour]
+) -> list[str]:  # fmt: skip
     width, colour = look
     return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
 
@@ -55,43 +50,42 @@ def _joined(parts: list[list[str]]) -> str:
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def _mind(account: Account, width: int, colour: Colour) -> list[str]:
+def _warnings(account: Account, width: int, colour: Colour) -> list[str]:
     rows = [("", clean(warning)) for warning in account["warnings"]]
     return [colour.warning("Mind"), *table(rows, width)] if rows else []
 
 
 def _title(account: Account, width: int) -> list[str]:
-    name, description = clean(account["name"]), clean(account["description"])
-    return wrap(": ".join(part for part in (name, description) if part), width) if name or description else []
+    parts = [clean(account["name"]), clean(account["description"])]
+    return wrap(": ".join(filter(None, parts)), width) if any(parts) else []
 
 
 def _pipe(account: Account, width: int, colour: Colour) -> list[str]:
     if account["pipe"] is None:
         return wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
-    lines = pipe_lines(account["pipe"], width - 2)
-    return [colour.heading("As a pipe"), *("  " + "\n".join(map(clean, line.split("\n"))) for line in lines)]
+    lines = ["\n".join(map(clean, line.split("\n"))) for line in pipe_lines(account["pipe"])]
+    return [colour.heading("As a pipe"), *(f"  {line}" for line in lines)]
 
 
-def _touches(account: Account) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
+def _touches(account: Account) -> Rows:
+    rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        what = ", ".join(f"{clean(key)} {said(origins)}" for key, origins in touch["what"].items() if _tells(origins))
-        effect = touch["effect"] if touch["effect"] != before else ""
+        known = {key: origins for key, origins in touch["what"].items() if not _is_unset(origins)}
+        what = ", ".join(f"{clean(key)} {origins_text(origins)}" for key, origins in known.items())
+        rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
-        rows.append((effect, clean(touch["step"]), what))
     return rows
 
 
-def _tells(origins: list[Account]) -> bool:
-    """Whether more is known of a value than that it is unset."""
-    return origins != [{"from": "default", "value": None}] and origins != [{"from": "default", "value": []}]
+def _is_unset(origins: list[Account]) -> bool:
+    return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
-def _needs(account: Account) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for need in account["needs"]:
-        rows.append((clean(need["flag"]), need["type"], _necessity(need), _what(need)))
+def _needs(account: Account) -> Rows:
+    rows: Rows = [
+        (clean(need["flag"]), need["type"], _necessity(need), _purpose(need)) for need in account["needs"]
+    ]  # fmt: skip
     piped = account["piped"]
     if piped is not None and "step" in piped:
         rows.append(("the pipe", "any", "", f"{clean(piped['step'])} takes it as {clean(piped['key'])}"))
@@ -99,38 +93,122 @@ def _needs(account: Account) -> list[tuple[str, ...]]:
 
 
 def _necessity(need: Account) -> str:
-    if need["required"]:
-        return "required, or the pipe" if need["pipe"] else "required"
     default = f"default {value_text(need['default'])}" if need.get("default") is not None else "optional"
-    return f"{default}, or the pipe" if need["pipe"] else default
+    text = "required" if need["required"] else default
+    return f"{text}, or the pipe" if need["pipe"] else text
 
 
-def _what(need: Account) -> str:
-    """What an input is, and the steps that read it."""
+def _purpose(need: Account) -> str:
+    """What an input is for, and the steps that read it."""
     readers = _names(need["read_by"])
     if not need["doc"]:
         return f"read by {readers}" if readers else ""
     return clean(need["doc"]) + (f" ({readers})" if readers else "")
 
 
-def _gives(account: Account) -> list[tuple[str, ...]]:
+def _gives(account: Account) -> Rows:
     gives = account["gives"]
-    rows: list[tuple[str, ...]] = [
-        (clean(name), output["type"], say(output["from"])) for name, output in gives["outputs"].items()
-    ]
+    rows: Rows = [
+        (clean(name), output["type"], origin_text(output["from"])) for name, output in gives["outputs"].items()
+    ]  # fmt: skip
     if gives["carries"] is not None:
         rows.append(("the pipe", "", f"carries {clean(gives['carries'])} on"))
     return rows
 
 
-def _store(account: Account) -> list[tuple[str, ...]]:
-    if not account["store"]:
-        return []
-    rows = [
+def _store(account: Account) -> Rows:
+    rows: Rows = [
         (clean(row["path"]), row["type"], _names(row["written_by"]), _names(row["read_by"])) for row in account["store"]
     ]
-    return [("path", "type", "written by", "read by"), *rows]
+    return [("path", "type", "written by", "read by"), *rows] if rows else []
 
 
 def _names(names: list[str]) -> str:
     return ", ".join(map(clean, names))
+
+
+def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
+    """The account of one step: a heading, then its lines below."""
+    rows = list(_step_rows(step))
+    left = min(max((cells(name) for _, name, _ in rows), default=0), _WIDEST_NAME)
+    lines = list(map(colour.heading, wrap(_heading(step), width)))
+    for bullet, name, text in rows:
+        first, *rest = wrap(text, max(width - left - 8, 20))
+        painted = colour.warning(bullet) if bullet == "!" else colour.dim(bullet)
+        lines.append(f"    {painted} {pad(shorten(name, left), left)}  {first}".rstrip())
+        lines += [" " * (left + 8) + line for line in rest]
+    return lines
+
+
+def _heading(step: Account) -> str:
+    node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
+    summary = f": {clean(step['summary'])}" if step["summary"] else ""
+    return f"[{step['number']}] {clean(step['id'])} ({node}){summary}"
+
+
+def _step_rows(step: Account) -> Iterator[tuple[str, str, str]]:
+    """The lines of a step: a bullet, a name, what is to be said of it."""
+    if step["fault"]:
+        yield "!", "not known", clean(step["fault"])
+    elif step["open"]:
+        yield "!", "open", "its interface says nothing: it may read and write any key"
+    if not step["reached"]:
+        yield "!", "never runs", "no edge leads to it"
+    if "batch" in step:
+        yield "×", "once for each", _batch(step["batch"])
+    for read in step["reads"]:
+        yield "←", f"{clean(read['key'])}: {_short(read['type'])}", origins_text(read["from"])
+    for write in step["writes"]:
+        readers = "".join(f", {clean(reader)}" for reader in write["read_by"]).replace(",", ", to", 1)
+        yield "→", f"{clean(write['key'])}: {_short(write['type'])}", clean(write["to"]) + readers
+    for key, origin in step["params"].items():
+        yield "·", clean(key), origin_text(origin)
+    yield from (("·", name, text) for name, text in _facts(step))
+    for edge in step["next"]:
+        yield "·", "then" if edge["action"] == "default" else f"on {clean(edge['action'])}", _edge(edge, step)
+
+
+def _facts(step: Account) -> Iterator[tuple[str, str]]:
+    """How the step runs, as far as the flow says it."""
+    if step["has_model"] and "model" not in step["params"]:
+        yield "model", "the default one"
+    if "steps" in step:
+        count = "1 step" if step["steps"] == 1 else f"{step['steps']} steps"
+        yield "a flow", f"of {count}, with a store of its own"
+    if step["effects"]:
+        yield "touches", ", ".join(step["effects"])
+    if "asks_version" in step:
+        yield "version", f"{clean(step['asks_version'])} at least, and the same major"
+    if "retries" in step:
+        yield "retries", str(step["retries"]) + (f", {step['wait']:g} s apart" if step.get("wait") else "")
+    if "timeout" in step:
+        yield "timeout", f"{step['timeout']:g} s"
+    if "max_visits" in step:
+        yield "visits", f"{step['max_visits']} at most"
+
+
+def _short(type: str) -> str:
+    """A type without the shape of its objects."""
+    head, brace, tail = type.partition("{")
+    return head + tail.rpartition("}")[2] if brace else type
+
+
+def _batch(batch: Account) -> str:
+    parts = [f"in {origin_text(batch['over'])}, as {clean(batch['as'])}"]
+    if batch["jobs"]:
+        parts.append(f"{batch['jobs']} at a time")
+    if batch["on_error"] == "keep":
+        parts.append("those that fail are kept as null")
+    return "; ".join(parts)
+
+
+def _edge(edge: Account, step: Account) -> str:
+    targets = ", ".join(map(clean, edge["to"]))
+    if not targets:
+        return "the flow ends"
+    if len(edge["to"]) > 1:
+        meet = f"they meet at {clean(edge['meet'])}" if edge["meet"] else "each to its end"
+        return f"{targets} at the same time; {meet}"
+    if edge["to"] == [step["id"]]:
+        return "again"
+    return f"back to {targets}" if edge["back"] else targets

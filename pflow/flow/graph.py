@@ -39,6 +39,8 @@ class Graph:
         self.first = ids[0] if ids else None
         self.next: dict[str, dict[str, list[str]]] = {id: {} for id in ids}
         self.before: dict[str, list[str]] = {id: [] for id in ids}
+        self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(ids))}
+        self._ancestors: dict[str, int] | None = None
         for edge in edges:
             if edge.source in self.next and edge.target in self.next:
                 targets = self.next[edge.source].setdefault(edge.action, [])
@@ -67,6 +69,26 @@ class Graph:
                     distance[target] = distance[id] + 1
                     todo.append(target)
         return distance
+
+    def may_precede(self, one: str, other: str) -> bool:
+        """Whether one step may run before the other, loops included."""
+        if self._ancestors is None:
+            self._ancestors = self._find_ancestors()
+        return bool(self._ancestors[other] & self._bits[one])
+
+    def _find_ancestors(self) -> dict[str, int]:
+        """For each step those that lead to it, as bits."""
+        found = dict.fromkeys(self._bits, 0)
+        is_complete = False
+        while not is_complete:
+            is_complete = True
+            for id in dict.fromkeys([*self.order(), *self.ids]):
+                mask = found[id]
+                for each in self.before[id]:
+                    mask |= found[each] | self._bits[each]
+                is_complete = is_complete and mask == found[id]
+                found[id] = mask
+        return found
 
     def order(self) -> list[str]:
         """The steps that are reached, each after those that lead to it, as far as loops allow."""
@@ -131,13 +153,12 @@ class Graph:
         meet = min(common, key=lambda id: (far[id], place[id])) if common else None
         branches = [set(self.reach(start, meet, source, past_errors=False)) - {meet or "", source} for start in starts]
         fork = Fork(source, action, starts, branches, meet)
-        self._settle_errors(fork)
+        self._add_handlers(fork)
         return fork
 
-    def _settle_errors(self, fork: Fork) -> None:
-        """Add to each branch the steps that its failures lead to, where they lead on to the meeting step and no other
-        branch leads to them; any other `error` edge is an exit.
-        """
+    def _add_handlers(self, fork: Fork) -> None:
+        """Add to each branch the steps that handle its failures and lead on to the meeting step, unless another branch
+        leads to them too. Any other `error` edge is an exit."""
         handlers = [self._handlers(fork, branch) for branch in fork.branches]
         for branch, found in zip(fork.branches, handlers, strict=True):
             others = [other | more for other, more in zip(fork.branches, handlers, strict=True) if other is not branch]

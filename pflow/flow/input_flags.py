@@ -11,68 +11,67 @@ if TYPE_CHECKING:
     from pflow.interface import Item
 
 
-def name_flags(plan: WiredFlow) -> None:
-    """Settle `flag` of every input: its name or an alias; where all of them fit several, `--ID.READ`.
+def name_flags(flow: WiredFlow) -> None:
+    """Set `flag` of every input: its name or an alias; where each of those fits several, `--ID.READ`.
 
-    What is a flag of `pflow run` itself is none of an input's.
+    A flag of `pflow run` itself is never an input's.
     """
     fitting: dict[str, int] = {}
-    for names in [*({_plain(name) for name in names_of(each)} for each in plan.inputs.values()), *_param_names(plan)]:
+    for names in [*({_plain(name) for name in names_of(each)} for each in flow.inputs.values()), *_param_names(flow)]:
         for name in names:
             fitting[name] = fitting.get(name, 0) + 1
-    for given in plan.inputs.values():
-        free = [name for name in _own_names(plan, given) if name.replace("-", "_") not in OF_RUNS]
-        alone = [name for name in free if fitting[name] == 1 or (name == _plain(given.name) and means(plan, given))]
-        given.flag = "--" + (min(alone, key=len) if alone else _plain(_of_a_step(plan, given) or given.name))
+    for input in flow.inputs.values():
+        free = [name for name in _own_names(flow, input) if name.replace("-", "_") not in OF_RUNS]
+        alone = [name for name in free if fitting[name] == 1 or (name == _plain(input.name) and means(flow, input))]
+        input.flag = "--" + (min(alone, key=len) if alone else _plain(_of_a_step(flow, input) or input.name))
 
 
-def names_of(given: FlowInput) -> list[str]:
+def names_of(input: FlowInput) -> list[str]:
     """The names that an input goes by: its own, its aliases, and that of the one read that it is for."""
-    return list(dict.fromkeys([given.name, *given.flags, *([given.readers[0][1]] if given.step else [])]))
+    return list(dict.fromkeys([input.name, *input.flags, *([input.readers[0][1]] if input.step else [])]))
 
 
-def readers_of(plan: WiredFlow, given: FlowInput) -> list[tuple[str, str]]:
-    """The reads, and the params that are an input as it is, whose flags are the input's. A param that holds more than
-    the input has a flag of its own."""
-    return [(step, key) for step, key in given.readers if not _holds_more(plan, step, key)]
+def readers_of(flow: WiredFlow, input: FlowInput) -> list[tuple[str, str]]:
+    """The reads and params that are the input as it is: their flags are the input's."""
+    return [(step, key) for step, key in input.readers if not _holds_more(flow, step, key)]
 
 
-def _holds_more(plan: WiredFlow, step: str, key: str) -> bool:
-    wired = plan.steps[step]
+def _holds_more(flow: WiredFlow, step: str, key: str) -> bool:
+    wired = flow.steps[step]
     value = wired.step.params.get(key)
     return key in wired.interface.params and not (isinstance(value, str) and is_reference(value))
 
 
-def _of_a_step(plan: WiredFlow, given: FlowInput) -> str | None:
+def _of_a_step(flow: WiredFlow, input: FlowInput) -> str | None:
     """`ID.READ`, of a read that is given this input and no other."""
-    others = {reader for other in plan.inputs.values() if other is not given for reader in other.readers}
-    return next((".".join(reader) for reader in readers_of(plan, given) if reader not in others), None)
+    others = {reader for other in flow.inputs.values() if other is not input for reader in other.readers}
+    return next((".".join(reader) for reader in readers_of(flow, input) if reader not in others), None)
 
 
-def means(plan: WiredFlow, given: FlowInput) -> bool:
-    """Whether the name of an input means it, whatever else goes by that name: the flow declares it, and there is no
-    param of that name but the one that takes it, or else no other flag that could give it."""
+def means(flow: WiredFlow, input: FlowInput) -> bool:
+    """Whether a declared input's name means it, though a param has that name too: because that param takes the input,
+    or because no other flag could give it."""
     others = [
         item
-        for wired in plan.steps.values()
+        for wired in flow.steps.values()
         for key, item in wired.interface.params.items()
-        if (wired.id, key) not in given.readers
+        if (wired.id, key) not in input.readers
     ]
-    is_alone = not any(_plain(given.name) in _item_names(item) for item in others)
-    return given.declared and (is_alone or _of_a_step(plan, given) is None)
+    is_alone = not any(_plain(input.name) in _item_names(item) for item in others)
+    return input.declared and (is_alone or _of_a_step(flow, input) is None)
 
 
-def _own_names(plan: WiredFlow, given: FlowInput) -> list[str]:
+def _own_names(flow: WiredFlow, input: FlowInput) -> list[str]:
     """What an input may be called: one that the flow declares, by its name and the aliases of reads of that name."""
-    if not given.declared:
-        return [_plain(name) for name in [given.name, *given.flags]]
-    reads = [plan.steps[step].interface.reads.get(key) for step, key in given.readers if key == given.name]
-    return [_plain(name) for name in [given.name, *(flag for read in reads if read for flag in read.flags)]]
+    if not input.declared:
+        return [_plain(name) for name in [input.name, *input.flags]]
+    reads = [flow.steps[step].interface.reads.get(key) for step, key in input.readers if key == input.name]
+    return [_plain(name) for name in [input.name, *(flag for read in reads if read for flag in read.flags)]]
 
 
-def _param_names(plan: WiredFlow) -> list[set[str]]:
+def _param_names(flow: WiredFlow) -> list[set[str]]:
     """The names of each param of each step."""
-    return [_item_names(item) for wired in plan.steps.values() for item in wired.interface.params.values()]
+    return [_item_names(item) for wired in flow.steps.values() for item in wired.interface.params.values()]
 
 
 def _item_names(item: Item) -> set[str]:

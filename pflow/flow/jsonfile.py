@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
-from pflow.scanner import WHITESPACE, quote, scan_without_duplicates
+from pflow.scanner import WHITESPACE, ScanError, quote, scan_without_duplicates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,28 +14,39 @@ if TYPE_CHECKING:
 LEVELS = 100
 """How deep lists and objects may stand in one another."""
 
+_SHOWN = 30
+"""How many characters of a line are shown on either side of what is wrong."""
+
 
 def parse_json(text: str, name: str) -> Any:
     """The value of a JSON text. Raises PflowError (65) with the line and column of the first thing that is wrong."""
     try:
         return _parse(text)
     except ValueError as error:
-        from pflow.flow.jsonfault import find_fault
-
-        fault = find_fault(text, LEVELS)
-        why = str(fault or error)
-        hint = fault.hint if fault else ""
-        raise PflowError(f"cannot read the flow '{name}': {why}", hint=hint, exit=BAD_DATA) from None
+        raise PflowError(f"cannot read the flow '{name}': {_fault(text, error)}", exit=BAD_DATA) from None
 
 
 def _parse(text: str) -> Any:
     value, end = scan_without_duplicates(text, len(text) - len(text.lstrip(WHITESPACE)))
-    if text[end:].strip(WHITESPACE):
-        raise ValueError("something follows the value")
+    rest = text[end:].lstrip(WHITESPACE)
+    if rest:
+        raise ScanError("the JSON ends before this", len(text) - len(rest))
     if _is_deeper(value, LEVELS):
         raise ValueError(f"it is nested more than {LEVELS} levels deep")
     data = text.encode()
     return decode(data) if '$bytes"' in text or "\\u" in text else value
+
+
+def _fault(text: str, error: ValueError) -> str:
+    """`line 2, column 9: expecting ',' delimiter: "a": 1 ^ "b": 2`, as far as the place is known."""
+    at: int | None = getattr(error, "pos", None)
+    if at is None:
+        return str(error)
+    before, after = text[:at].rpartition("\n")[2], text[at:].partition("\n")[0]
+    what = str(getattr(error, "msg", error))
+    line, column = text.count("\n", 0, at) + 1, len(before) + 1
+    shown = " ".join(f"{before[-_SHOWN:]} ^ {after[:_SHOWN]}".split())
+    return f"line {line}, column {column}: {what[:1].lower()}{what[1:]}: {shown}"
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

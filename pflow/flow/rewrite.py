@@ -1,10 +1,9 @@
-"""Templates written anew: the same text, its references by the places that they were found to mean."""
+"""Templates written anew: the same text with other references, and paths as text."""
 
 from __future__ import annotations
 
-from pflow.paths import write_path
 from pflow.scanner import quote
-from pflow.templates import braced_path, parse_template
+from pflow.templates import parse_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
-    """A template whose reference to each path stands for the place that `places` gives for it."""
+    """A template whose reference to each path in `places` is to the place there. Without any it stays as written."""
     if isinstance(written, dict):
         return {key: rewritten(item, places) for key, item in written.items()}
     if isinstance(written, list):
@@ -23,11 +22,13 @@ def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
     if not isinstance(written, str) or "$" not in written:
         return written
     parts = parse_template(written)
-    return "".join([escaped(part) if isinstance(part, str) else reference(places[part]) for part in parts])
+    if not any(part in places for part in parts if not isinstance(part, str)):
+        return written
+    return "".join([escaped(part) if isinstance(part, str) else reference(places.get(part, part)) for part in parts])
 
 
 def escaped(value: Any) -> Any:
-    """A value as a template that stands for just that value: each dollar in its texts twice."""
+    """A value as a template that gives just that value: each dollar in its texts twice."""
     if isinstance(value, list):
         return [escaped(item) for item in value]
     if isinstance(value, dict):
@@ -37,7 +38,21 @@ def escaped(value: Any) -> Any:
 
 def reference(path: Path) -> str:
     """The reference to a path: `${a.b[0]}`, its keys quoted where they must be."""
-    text = write_path(path)
-    if braced_path(text) != path:
-        text = "".join([f"[{step}]" if isinstance(step, int) else f"[{quote(step)}]" for step in path])
-    return "${" + text + "}"
+    return "${" + path_text(path) + "}"
+
+
+def path_text(path: Path) -> str:
+    """A path as text that means it both in a mapping and between the braces of a template."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _is_plain(step) and (text or step[0].isalpha() or step[0] == "_"):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text
+
+
+def _is_plain(step: str) -> bool:
+    return step.isascii() and step.replace("-", "").replace("_", "").isalnum()

@@ -1,125 +1,108 @@
-"""Wrong shapes: a finding for each part of a document that is not what a flow's JSON holds, and what is left of it."""
+"""Checking the shape of a flow's JSON: a finding for each part that the schema refuses, and what is left of it."""
 
 from __future__ import annotations
 
+from pflow.flow.findings import SHAPE, Finding
+from pflow.flow.schema import SCHEMA, TYPE_FORMAT, is_of_type, type_fault, version_numbers
 from pflow.jsontext import text_of
-from pflow.paths import look_up
-from pflow.templates import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.findings import Finding
-    from pflow.flow.misfits import Misfit, Place
+    from pflow.flow.schema import Schema
+    from pflow.paths import Path
 
-    Document = dict[str, Any]
+_LEFT_OUT: Any = object()
 
 
-def check_shape(document: Document) -> tuple[Document, list[Finding]]:
+def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """What has the right shape, and a finding for each part that has not, in the order of the file.
 
-    A part that has not is left out; in a list, null stands for it. Where it is clear what was meant it is put right,
-    so that no rule finds fault with what follows from it: a misspelt member gets its name, an id that is a number
-    becomes its text, a node that is a text its type.
+    A part that has not is left out; in a list, null stands for it. A misspelt member goes on under the name that was
+    meant, so that no rule finds fault with what follows from it.
     """
-    said: list[Misfit] = []
-    while errors := _errors(document):
-        from pflow.flow.misfits import misfits_of
-
-        misfits = misfits_of(errors)
-        misspelt = _misspelt(document, misfits)
-        whole = {misfit.place: int(misfit.value) for misfit in misfits if _is_whole(misfit)}
-        if not misspelt and not whole:
-            said += misfits
-            document = _changed(document, {misfit.place: _best_guess(misfit) for misfit in misfits})
-            break
-        said += misspelt
-        document = _changed(_renamed(document, {misfit.place: misfit.meant for misfit in misspelt}), whole)
-    return document, [misfit.finding() for misfit in sorted(said, key=lambda misfit: misfit.order)]
+    findings: list[Finding] = []
+    return _sound(document, SCHEMA, (), findings), findings
 
 
-def _errors(document: Document) -> list[Any]:
-    """What pydantic finds, and, as it would have it, an error for each node that nothing says what it is.
+def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding], *, is_needed: bool = False) -> Any:
+    """The value without the parts that have a wrong shape; _LEFT_OUT where that is all of it."""
+    if "anyOf" in schema and "properties" not in schema:
+        schema = schema["anyOf"][isinstance(value, list)]
+    if not _fits(value, schema):
+        from pflow.flow.misfits import words
 
-    Each has its `order`: where in the file it stands.
-    """
-    from pflow.flow.ir import errors
-
-    found = errors(document)
-    nodes = document.get("nodes")
-    for at, node in enumerate(nodes if isinstance(nodes, list) else []):
-        if isinstance(node, dict) and not {"id", "type", "name"} & node.keys():
-            found.append({"type": "nameless", "loc": ("nodes", at), "input": node, "msg": ""})
-    for error in found:
-        error["order"] = _order(document, error["loc"])
-    return found
-
-
-def _order(document: Document, place: Place) -> list[int]:
-    """Where in the file a place stands; what is missing, at the beginning of what it is missing in."""
-    order = []
-    value: Any = document
-    for step in place:
-        if isinstance(value, dict) and step in value:
-            order.append(list(value).index(str(step)))
-            value = value[step]
-        elif isinstance(value, list) and isinstance(step, int):
-            order.append(step)
-            value = value[step]
-    return order
+        message, remedy = words(value, schema, place)
+        if value is None and not is_needed:
+            remedy += ", or leave it out"
+        findings.append(Finding(SHAPE, place, message, remedy))
+        return _meant(value, schema)
+    if "properties" in schema:
+        return _members(value, schema, place, findings)
+    if "items" in schema:
+        checked = [_sound(each, schema["items"], (*place, n), findings) for n, each in enumerate(value)]
+        return [None if each is _LEFT_OUT else each for each in checked]
+    if schema.get("additionalProperties"):
+        values = schema["additionalProperties"]
+        named = {key: _sound(each, values, (*place, key), findings) for key, each in value.items()}
+        return {key: each for key, each in named.items() if each is not _LEFT_OUT}
+    return int(value) if schema.get("type") == "integer" else value
 
 
-def _misspelt(document: Document, misfits: list[Misfit]) -> list[Misfit]:
-    """The unknown members that take the place of the one that was meant."""
-    found: dict[Place, Misfit] = {}
-    for misfit in misfits:
-        meant = (*misfit.place[:-1], misfit.meant)
-        if misfit.meant and misfit.meant not in look_up(document, misfit.place[:-1]):
-            found.setdefault(meant, misfit)
-    return list(found.values())
-
-
-def _is_whole(misfit: Misfit) -> bool:
-    """An integral number fits an int, however it is written."""
-    return misfit.rule == "int_type" and isinstance(misfit.value, float) and misfit.value.is_integer()
-
-
-_LEFT_OUT = object()
-
-
-def _best_guess(misfit: Misfit) -> Any:
-    """What goes on in place of a part with a wrong shape: what was meant, or what hides it from the rules."""
-    part, last, value = misfit.part, misfit.place[-1], misfit.value
-    if part in (("nodes", "id"), ("edges", "from"), ("edges", "to")) and isinstance(value, int | float):
+def _meant(value: Any, schema: Schema) -> Any:
+    """What a value of a wrong shape goes on as: a number as its text, a text as what has it for its type."""
+    if schema["type"] == "string" and isinstance(value, int | float):
         return text_of(value)
-    if part == ("nodes", "type"):
-        return ""
-    if part == ("nodes",) and misfit.rule == "model_type" and isinstance(value, str):
-        return {"type": value}
-    if part == ("inputs",) and misfit.rule == "model_type":
-        return {}
-    if part == ("mappings", "input_mappings", last):
-        return TEMPLATE
-    return _LEFT_OUT
+    return {"type": value} if isinstance(value, str) and "type" in schema.get("properties", ()) else _LEFT_OUT
 
 
-def _changed(value: Any, changes: dict[Place, Any], at: Place = ()) -> Any:
-    """A copy with some places changed; what is left out of a list is null there."""
-    if at in changes:
-        return None if changes[at] is _LEFT_OUT else changes[at]
-    if isinstance(value, list):
-        return [_changed(each, changes, (*at, n)) for n, each in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    kept = [key for key in value if changes.get((*at, key)) is not _LEFT_OUT]
-    return {key: _changed(value[key], changes, (*at, key)) for key in kept}
+def _fits(value: Any, schema: Schema) -> bool:
+    """Whether a value by itself, apart from what it holds, is what a schema allows."""
+    type_name = schema.get("type")
+    if type_name is None or not is_of_type(value, type_name):
+        return type_name is None
+    if type_name == "string":
+        return _is_text(value, schema)
+    if type_name in ("integer", "number"):
+        is_within = schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        return bool(is_within and ("exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"]))
+    return type_name != "array" or bool(len(value) >= schema.get("minItems", 0))
 
 
-def _renamed(value: Any, names: dict[Place, str], at: Place = ()) -> Any:
-    """A copy with some members renamed, each in its place."""
-    if isinstance(value, list):
-        return [_renamed(each, names, (*at, n)) for n, each in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    return {names.get((*at, key), key): _renamed(value[key], names, (*at, key)) for key in value}
+def _is_text(value: str, schema: Schema) -> bool:
+    if "pattern" in schema and version_numbers(value) is None:
+        return False
+    if schema.get("format") == TYPE_FORMAT and type_fault(value):
+        return False
+    return len(value) >= schema.get("minLength", 0) and value in schema.get("enum", (value,))
+
+
+def _members(value: dict[str, Any], schema: Schema, place: Path, findings: list[Finding]) -> dict[str, Any]:
+    """An object's sound members; what is missing comes first, unless a misspelt member seems to be it."""
+    needed = schema.get("required", [])
+    names = {key: key for key in value if key in schema["properties"]}
+    if len(names) < len(value):
+        from pflow.flow.misfits import name_members
+
+        names = name_members(value, schema)
+    known = set(names.values())
+    missing = [name for name in needed if name not in known]
+    is_nameless = "anyOf" in schema and not any(each["required"][0] in known for each in schema["anyOf"])
+    if missing or is_nameless:
+        from pflow.flow.misfits import missing_findings
+
+        findings += missing_findings(missing, place)
+    sound = {}
+    for key, each in value.items():
+        name = names.get(key)
+        if key != name:
+            from pflow.flow.misfits import unknown_finding
+
+            findings.append(unknown_finding(key, name, schema, place))
+        if name is None or (key != name and (name in value or name in sound)):
+            continue
+        checked = _sound(each, schema["properties"][name], (*place, key), findings, is_needed=name in needed)
+        if checked is not _LEFT_OUT:
+            sound[name] = checked
+    return sound

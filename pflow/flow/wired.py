@@ -1,7 +1,8 @@
-"""A wired flow: everything settled that can be before it runs, for the rules, the engine and the exports."""
+"""A wired flow: where each value comes from and goes to, for the rules, the engine, explain and the exports."""
 
 from __future__ import annotations
 
+from pflow.flow.flow import REST
 from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from pflow.flow.graph import Graph
     from pflow.interface import Interface, Item
     from pflow.paths import Path
+
+    Writes = dict[tuple[str, str], "Write"]
+    Names = dict[str | int, dict[Path, Writes]]
+    """For each root the paths that a place is found by, and for each path the writes that may be there."""
+
+END = ""
+"""Stands among the steps for the end of the flow."""
 
 
 class Write:
@@ -35,9 +43,9 @@ class Write:
 
 
 class Reference:
-    """A path that somebody wrote, where it stands, and what it was found to mean.
+    """A path that is written in a flow, its `place` there, and what it means.
 
-    `places` are the places of the store that it stands for. They come from `writes`, from the flow's input `input`, or
+    `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
     from a batch's item; else `trouble` says why there is nothing, and `remedy` what to do.
     """
 
@@ -83,7 +91,7 @@ class FlowInput:
 
 
 class WiredStep:
-    """A step of a plan. `kind` is None where its type is not known; then nothing is known of its keys either.
+    """A wired step. `kind` is None where its type is not known; then nothing is known of its keys either.
 
     `sources` gives, for each read that does not simply take the store's key of its name, where it comes from; those in
     `soft` may be missing. `targets` gives the place of each write that does not go to its own name.
@@ -110,16 +118,20 @@ class WiredStep:
 
     @property
     def subplan(self) -> WiredFlow | None:
-        """The plan of a step that is itself a flow."""
+        """The flow that a step runs, where it is itself a flow."""
         return getattr(self.kind, "plan", None)
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
-        return self.targets.get(key, (key,))
+        if key in self.targets:
+            return self.targets[key]
+        return (*self.targets.get(REST, ()), key)
 
     @property
     def is_moved(self) -> bool:
-        """Whether the step stands whole under its id, as `--id` puts a stage."""
+        """Whether all writes of the step go under its id, as `--id` puts those of a stage."""
+        if REST in self.targets:
+            return self.targets[REST] == (self.id,)
         writes = self.interface.writes
         return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
 
@@ -135,6 +147,8 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.steps: dict[str, WiredStep] = {}
+        self.names: dict[str, Names] = {}
+        """Which writes reach each step, and the end of the flow (END)."""
         self.references: list[Reference] = []
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
@@ -150,8 +164,21 @@ class WiredFlow:
                 yield wired.over
         yield from self.outputs.values()
 
+    def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
+        """Each write that a path may mean at a step, with the place in the store that the path then leads to."""
+        there = self.names[id].get(path[0], {})
+        for length in range(len(path), 0, -1):
+            if writes := there.get(path[:length]):
+                return [(write.target + path[length:], write) for write in writes.values()]
+        below = [writes for name, writes in there.items() if len(name) > len(path) and name[: len(path)] == path]
+        return [(path, write) for writes in below for write in writes.values()]
+
+    def writes_named(self, id: str, name: Path) -> list[Write]:
+        """The writes that may be found by this very name when a step begins."""
+        return list(self.names[id].get(name[0], {}).get(name, {}).values())
+
     def write_type(self, write: Write) -> Type:
-        """What stands at a write's target: what the node declares, a list (an object) of it after a batch."""
+        """The type at a write's target: what the node declares, a list (an object) of it after a batch."""
         declared = write.item.type if write.item else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:

@@ -6,8 +6,8 @@ from pflow.binding.sources import AlternativeSource, Constant, PathSource, Sourc
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.reaching import Reaching
-from pflow.flow.resolve import Resolver
+from pflow.flow.reaching import reaching_writes
+from pflow.flow.resolve import find_writes, resolve
 from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
@@ -27,98 +27,83 @@ if TYPE_CHECKING:
 
 
 def wire(flow: Flow) -> WiredFlow:
-    """The plan of a flow. What does not fit is left to the rules: as trouble of a reference, or to be looked at."""
-    return _Wiring(flow).plan
+    """The wired flow. What does not fit is left to the rules, as trouble of a reference or to be looked at."""
+    return _Wiring(flow).wired
 
 
 class _Wiring:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.plan = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
+        self.wired = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
+        self.steps = self.wired.steps
+        self.inputs = self.wired.inputs
         for number, step in enumerate(flow.steps, 1):
-            self.plan.steps[step.id] = _wired(step, number, flow.catalog)
-        self.parts = {id: list(parts_of_step(wired)) for id, wired in self.plan.steps.items()}
+            self.steps[step.id] = _wired_step(step, number, flow.catalog)
+        self.parts = {id: list(parts_of_step(step)) for id, step in self.steps.items()}
+        self.outputs = list(parts_of_outputs(flow))
         self._set_targets()
-        self.reaching = Reaching(self.plan)
-        self.resolver = Resolver(self.plan, self.reaching)
-        self.open_steps = [id for id, each in self.plan.steps.items() if each.interface.open and not each.targets]
-        self._declare_inputs()
-        for wired in self.plan.steps.values():
+        self.wired.names = reaching_writes(self.steps, self.wired.graph)
+        self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
+        for name in flow.inputs:
+            self.inputs[name] = _declared(flow, name)
+        for wired in self.steps.values():
             self._set_sources(wired)
-        self._take_pipe()
-        for part in parts_of_outputs(flow):
-            self.plan.outputs[part.key] = self._source(part, None)
-        name_flags(self.plan)
+        self._find_pipe_reader()
+        for part in self.outputs:
+            self.wired.outputs[part.key] = self._source(part, None)
+        name_flags(self.wired)
 
     def _set_targets(self) -> None:
         """Send writes where their step maps them, and under their step's id where a path somewhere says `ID.KEY`."""
-        for wired in self.plan.steps.values():
+        for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
                 try:
                     wired.targets[key] = parse_path(written)
                 except ValueError:
                     pass  # a finding of the rules
-        outputs = list(parts_of_outputs(self.flow))
-        for part in [part for parts in [*self.parts.values(), outputs] for part in parts]:
-            for path in part.paths:
-                self._move(path)
+        for parts in [*self.parts.values(), self.outputs]:
+            for path in [path for part in parts for path in part.paths]:
+                self._move_write(path)
 
-    def _move(self, path: Path) -> None:
-        writer = self.plan.steps.get(str(path[0]))
-        if writer is None or len(path) < 2:
-            return
-        key = str(path[1])
-        if key in writer.interface.writes and key not in writer.targets:
+    def _move_write(self, path: Path) -> None:
+        writer = self.steps.get(str(path[0]))
+        key = str(path[1]) if len(path) > 1 else ""
+        if writer is not None and key in writer.interface.writes and key not in writer.targets:
             writer.targets[key] = (writer.id, key)
             writer.moved.add(key)
 
-    def _declare_inputs(self) -> None:
-        for name, given in self.flow.inputs.items():
-            try:
-                type, _ = parse_type(given.type)
-            except ValueError:
-                type = Type("any")  # a finding of the rules
-            declared = FlowInput(name, (name,), type)
-            declared.doc, declared.required, declared.pipe = given.description, given.required, given.pipe
-            declared.default, declared.has_default = given.default, given.has_default
-            declared.declared = True
-            self.plan.inputs[name] = declared
-
     def _set_sources(self, wired: WiredStep) -> None:
-        """Settle every part of a step, then the reads that nothing is written for."""
+        """Find the source of every part of a step, then of the reads that the flow says nothing of."""
         for part in sorted(self.parts[wired.id], key=lambda part: part.role != OVER):
             source = self._source(part, wired)
-            if part.role == MAPPING and part.key in wired.step.inputs:
-                continue  # its own inputs win
-            if part.role in (INPUT, MAPPING):
-                wired.sources[part.key] = source
+            if part.role == OVER:
+                self._set_batch(wired, part, source)
             elif part.role == PARAM:
                 wired.params[part.key] = source
-            else:
-                wired.over = source
-                wired.over_type = self.plan.type_of(self.plan.references[-1]) if part.paths else Type("any")
-                wired.item_type = wired.over_type.items or Type("any")
-                self._take_list(part)
+            elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
+                wired.sources[part.key] = source
         for key, item in wired.interface.reads.items():
             if key not in wired.sources:
                 self._set_by_name(wired, key, item)
 
-    def _take_list(self, part: Part) -> None:
-        """An input that a batch runs over has the flag of a list, where nothing else says what it is."""
-        needed = self.plan.inputs.get(str(part.paths[0][0])) if part.paths and len(part.paths[0]) == 1 else None
+    def _set_batch(self, wired: WiredStep, part: Part, source: Source) -> None:
+        """Set what a batch runs over. An input of no type that it runs over takes a list."""
+        wired.over = source
+        wired.over_type = self.wired.type_of(self.wired.references[-1]) if part.paths else Type("any")
+        wired.item_type = wired.over_type.items or Type("any")
+        needed = self.inputs.get(str(part.paths[0][0])) if part.paths and len(part.paths[0]) == 1 else None
         if needed is not None and not needed.declared and needed.type.name == "any":
             needed.type = Type("list")
 
     def _source(self, part: Part, wired: WiredStep | None) -> Source:
-        """The source that a part stands for, its references settled."""
-        names = self.reaching.end if wired is None else self.reaching.at[wired.id]
+        """The source that a part stands for, its references resolved."""
         places: dict[Path, Source] = {}
         for path in part.paths:
             reference = Reference(wired.id if wired else "", part.place, part.key, path)
             reference.role = part.role
             if not part.fault:
-                self.resolver.settle(reference, names, wired)
-            self.plan.references.append(reference)
+                resolve(self.wired, reference, wired)
+            self.wired.references.append(reference)
             self._note_reader(reference, wired, part)
             places[path] = _place_source(reference.places)
         if part.is_template and places and not part.fault:
@@ -147,13 +132,12 @@ class _Wiring:
             needed.flags += [flag for flag in [part.key, *(item.flags if item else [])] if flag not in needed.flags]
 
     def _has_open_before(self, wired: WiredStep) -> bool:
-        before = self.resolver.before(wired.id)
-        return any(id in before for id in self.open_steps)
+        return any(self.wired.graph.may_precede(id, wired.id) for id in self.open_steps)
 
     def _input(self, name: str, item: Item | None) -> FlowInput:
-        if name not in self.plan.inputs:
-            self.plan.inputs[name] = FlowInput(name, (name,), item.type if item else Type("any"))
-        needed = self.plan.inputs[name]
+        if name not in self.inputs:
+            self.inputs[name] = FlowInput(name, (name,), item.type if item else Type("any"))
+        needed = self.inputs[name]
         if item is not None:
             needed.doc = needed.doc or item.doc
             needed.secret = needed.secret or "secret" in item.marks
@@ -167,9 +151,9 @@ class _Wiring:
             wired.sources[key] = PathSource((key,))
             return
         if "explicit" in item.marks:
-            self._need_of_its_own(wired, key, item)
+            self._add_input_of_step(wired, key, item)
             return
-        found = self.resolver.found(self.reaching.at[wired.id], (key,))
+        found = find_writes(self.wired, wired.id, (key,))
         places = tuple(dict.fromkeys(place for place, write in found if place[: len(write.target)] == write.target))
         if places and places != ((key,),):
             wired.sources[key] = _place_source(places)
@@ -182,32 +166,46 @@ class _Wiring:
         if not needed.declared and item.required and not self._has_open_before(wired) and key not in wired.step.params:
             needed.required = True
 
-    def _need_of_its_own(self, wired: WiredStep, key: str, item: Item) -> None:
-        """An `[explicit]` read that nothing gives takes a flag of its own, for this step alone."""
+    def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:
+        """Give an `[explicit]` read that nothing fills an input of its own, for this step alone."""
         if key in wired.step.params:
             return
-        name = key if key not in self.plan.inputs else f"{wired.id}.{key}"
+        name = key if key not in self.inputs else f"{wired.id}.{key}"
         needed = FlowInput(name, wired.data_place(key), item.type)
         needed.doc, needed.required, needed.step = item.doc, item.required, wired.id
         needed.secret = "secret" in item.marks
         needed.readers = [(wired.id, key)]
         needed.flags = list(item.flags)
-        self.plan.inputs[name] = needed
+        self.inputs[name] = needed
 
-    def _take_pipe(self) -> None:
-        """The first step's unfilled `[pipe]` read takes what comes through the pipe."""
-        first = self.plan.steps.get(self.plan.graph.first or "")
+    def _find_pipe_reader(self) -> None:
+        """Let the first step's unfilled `[pipe]` read take what comes through the pipe."""
+        first = self.steps.get(self.wired.graph.first or "")
         read = first.interface.pipe_read if first else None
-        if first is None or read is None or any(given.pipe for given in self.plan.inputs.values()):
+        if first is None or read is None or any(each.pipe for each in self.inputs.values()):
             return
         if read.name in first.sources and read.name not in first.soft:
             return
-        self.plan.first_read = (first.id, read.name)
-        if read.name in self.plan.inputs:
-            self.plan.inputs[read.name].pipe = True
+        self.wired.first_read = (first.id, read.name)
+        if read.name in self.inputs:
+            self.inputs[read.name].pipe = True
 
 
-def _wired(step: Step, number: int, catalog: Catalog) -> WiredStep:
+def _declared(flow: Flow, name: str) -> FlowInput:
+    """An input that the flow declares."""
+    written = flow.inputs[name]
+    try:
+        type, _ = parse_type(written.type)
+    except ValueError:
+        type = Type("any")  # a finding of the rules
+    declared = FlowInput(name, (name,), type)
+    declared.doc, declared.required, declared.pipe = written.description, written.required, written.pipe
+    declared.default, declared.has_default = written.default, written.has_default
+    declared.declared = True
+    return declared
+
+
+def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
         kind = catalog.find(step.type)
         return WiredStep(step, number, kind, kind.interface if kind else Interface())
@@ -235,7 +233,7 @@ def _place_source(places: tuple[Path, ...]) -> Source:
 
 
 def _unescaped(written: Any) -> Any:
-    """A value without references, its `$$` taken for dollars."""
+    """A template without references as the value that it gives: each `$$` a dollar."""
 
     def nothing(path: Path) -> Any:
         raise AssertionError(path)

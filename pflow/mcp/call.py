@@ -1,4 +1,4 @@
-"""A call of a node or a saved flow: its arguments as the words and the store document of a child.
+"""The arguments of a call as the words and the store document of a child.
 
 What a client gives is data. Reads go into the store, which is never scanned for templates; what has to be a flag, a
 param or what only one step of a flow takes, stands after its `=` in one word, and is verbatim.
@@ -7,50 +7,37 @@ param or what only one step of a flow takes, stands after its `=` in one word, a
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from pflow.binding.places import assign
 from pflow.catalog.discovery import BUNDLED
-from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.mcp import child
-from pflow.mcp.offered import STDIN
-from pflow.mcp.schema import fault_in
+from pflow.mcp.offered import STDIN, Offered
+from pflow.mcp.schema import check_arguments
 from pflow.paths import write_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.mcp.offered import Offered
-    from pflow.types import Type
+from pflow.types import Type
 
 _LONGEST = 120_000
 """Bytes of a word: Linux takes 128 KiB."""
 
 
-class Call:
-    """What a child gets: its kind and words, and what it reads on stdin."""
+def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
+    """The words and the stdin of a child.
 
-    def __init__(self, words: list[str], stdin: bytes) -> None:
-        self.words = words
-        self.stdin = stdin
-
-
-def call_of(offered: Offered, arguments: dict[str, Any]) -> Call:
-    """Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold."""
-    given = {name: value for name, value in arguments.items() if not _is_unset(offered, name, value)}
-    fault = fault_in(offered.input_schema, given)
-    if fault:
-        raise PflowError(f"cannot call '{offered.name}': {fault}", hint="its input schema tells", exit=USAGE)
+    Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None or not _is_optional(offered, name)}
+    check_arguments(offered.name, offered.input_schema, given)
     store: dict[str, Any] = {}
     words = _of_flow(offered, given, store) if offered.is_flow else _of_node(offered, given, store)
     header = {"v": 1, "last": STDIN} if offered.is_flow and STDIN in store else {"v": 1}
-    return Call(words, encode({"$pflow": header, **store}, escape=False) + b"\n")
+    return words, encode({"$pflow": header, **store}, escape=False) + b"\n"
 
 
-def _is_unset(offered: Offered, name: str, value: Any) -> bool:
-    """Whether an argument says what leaving it out would: null is no value of an optional one."""
-    return value is None and name in offered.inputs and not offered.inputs[name].required
+def _is_optional(offered: Offered, name: str) -> bool:
+    return name in offered.inputs and not offered.inputs[name].required
 
 
 def _of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
@@ -68,7 +55,7 @@ def _of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> 
 
 def _of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
     words = [child.FLOW, offered.kind.file, "-j"]
-    inputs = offered.plan.inputs
+    inputs = offered.flow.inputs
     for name, value in given.items():
         known = inputs.get(name)
         if known is not None and known.step is None:

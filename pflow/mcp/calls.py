@@ -1,59 +1,60 @@
-"""Calls of tools, several at once: each ends with its result, and a call that nobody waits for ends what it began."""
+"""Calls of tools, several at once: each ends with a result, and one that is cancelled ends what it began."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import threading
 from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from pflow.errors import BUG, USAGE, PflowError, bug_error
-from pflow.mcp import child, fixed
-from pflow.mcp.call import Call, call_of
-from pflow.mcp.process import run_child
-from pflow.mcp.progress import Progress
-from pflow.mcp.result import LIMIT, Result, done, failed, result_of
-from pflow.mcp.stderr import tell
+from pflow.mcp import child, own_tools
+from pflow.mcp.call import call_of
+from pflow.mcp.catalogue import Catalogue
+from pflow.mcp.offered import Offered
+from pflow.mcp.process import Child
+from pflow.mcp.result import Result, done, failed, result_of
+from pflow.mcp.schema import check_arguments
+from pflow.run.runs import parse_event
+from pflow.stage.trace import write_lines
 from pflow.terminal.columns import clean
+from pflow.terminal.messages import write_stderr
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any, TypeVar
-
-    from pflow.mcp.catalogue import Catalogue
-    from pflow.mcp.offered import Offered
-
-    T = TypeVar("T")
-    Tell = Callable[[float, float | None, str], Awaitable[None]]
-    """Hears how far a call is: steps done, of how many, and in words."""
+T = TypeVar("T")
+Tell = Callable[[float, float | None, str], Awaitable[None]]
+"""Hears how far a call is: steps done, of how many, and in words."""
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
 
 MOST = 1 << 20
-"""Bytes of a flow's text, or of a sentence, that are looked at."""
+"""Bytes of a flow's text, or of a sentence, that are accepted."""
 
 _REMEMBERED = 40
 """Lines of a child's stderr."""
 
+_LONGEST_LINE = 390
+"""Characters of a line on stderr: escaped, they still fit into a page, which a pipe that can be written takes."""
+
 
 class Calls:
-    """Takes calls. `limit` is how many bytes of JSON a result may have."""
+    """Takes calls from one client."""
 
-    def __init__(self, catalogue: Catalogue, fixed_names: set[str], *, limit: int = LIMIT) -> None:
+    def __init__(self, catalogue: Catalogue, own_names: set[str]) -> None:
         self.catalogue = catalogue
-        self.fixed_names = fixed_names
-        self.limit = limit
-        self.at_once = anyio.CapacityLimiter(AT_ONCE)
+        self.own_names = own_names
+        self.limiter = anyio.CapacityLimiter(AT_ONCE)
         self.reading = threading.Lock()
         self.scopes: set[anyio.CancelScope] = set()
 
     async def read(self, work: Callable[[], T]) -> T:
-        """Do what reads flows and nodes: in a thread, so that others are heard meanwhile, and never two at once."""
+        """Do what reads flows and nodes: in a thread, so that other calls go on, and never two at once."""
 
         def alone() -> T:
             with self.reading:
@@ -62,10 +63,10 @@ class Calls:
         return await anyio.to_thread.run_sync(alone, abandon_on_cancel=True)
 
     async def has(self, name: str) -> bool:
-        return name in self.fixed_names or name in await self.read(self.catalogue.tools)
+        return name in self.own_names or name in await self.read(self.catalogue.tools)
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
-        """The result of a call of a tool that there is; whatever goes wrong is one, too."""
+        """The result of a call of a tool that there is; a failure is a result too."""
         with anyio.CancelScope() as scope:
             self.scopes.add(scope)
             try:
@@ -86,66 +87,92 @@ class Calls:
             await anyio.sleep(0.02)
 
     async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
-        if name not in self.fixed_names:
+        if name not in self.own_names:
             return await self._run(await self.read(lambda: self.catalogue.find(name)), arguments, tell)
-        fixed.check_arguments(name, fixed.FIXED[name].input_schema, arguments)
-        if name == fixed.RUN:
+        check_arguments(name, own_tools.OWN_TOOLS[name].input_schema, arguments)
+        if name == own_tools.RUN:
             offered = await self.read(lambda: self.catalogue.find(arguments["name"]))
             return await self._run(offered, arguments.get("inputs", {}), tell)
-        if name == fixed.CHECK:
-            return await self._read(child.CHECK, arguments["flow"])
-        if name == fixed.PLAN:
-            return await self._read(child.PLAN, arguments["sentence"])
-        return done(await self.read(lambda: fixed.answer(name, self.catalogue, arguments)), self.limit)
+        if name == own_tools.CHECK:
+            return await self._judge(child.CHECK, arguments["flow"])
+        if name == own_tools.PLAN:
+            return await self._judge(child.PLAN, arguments["sentence"])
+        return done(await self.read(lambda: own_tools.answer(name, self.catalogue, arguments)))
 
     async def _run(self, offered: Offered, arguments: dict[str, Any], tell: Tell | None) -> Result:
-        call = await self.read(lambda: call_of(offered, arguments))
+        words, stdin = await self.read(lambda: call_of(offered, arguments))
         said: deque[str] = deque(maxlen=_REMEMBERED)
-        hear = None
-        if tell is not None:
-            progress, tell_client = Progress(offered.steps), tell
+        started = Child(words, stdin, _relay(said), _Progress(offered.steps, tell).take if tell else None)
+        async with self.limiter:
+            code = await started.run()
+        stdout = bytes(started.stdout)
+        return await anyio.to_thread.run_sync(result_of, offered, arguments, code, stdout, list(said))
 
-            async def hear(line: bytes) -> None:
-                _hand_on_trace(line)
-                if news := progress.take(line):
-                    await tell_client(*news)
-
-        async with self.at_once:
-            ended = await run_child(call, on_stderr=_relay(said), on_event=hear)
-        return await anyio.to_thread.run_sync(result_of, offered, arguments, ended, list(said), self.limit)
-
-    async def _read(self, kind: str, text: Any) -> Result:
-        """What a child makes of a client's text: it may take its time, and holds up no other call."""
-        given = json.dumps(text).encode()
-        if len(given) > MOST:
+    async def _judge(self, kind: str, text: Any) -> Result:
+        """What a child makes of a client's text, which may take long."""
+        stdin = json.dumps(text).encode()
+        if len(stdin) > MOST:
             raise PflowError(f"cannot {kind}: it is longer than {MOST:,} bytes", exit=USAGE)
         said: deque[str] = deque(maxlen=_REMEMBERED)
-        async with self.at_once:
-            ended = await run_child(Call([kind], given), on_stderr=_relay(said))
+        started = Child([kind], stdin, _relay(said))
+        async with self.limiter:
+            code = await started.run()
         try:
-            about = json.loads(ended.stdout)
+            about = json.loads(started.stdout)
         except ValueError:
-            why = said[-1] if said else f"it ended with {ended.code}"
+            why = said[-1] if said else f"it ended with {code}"
             raise PflowError(f"cannot {kind}: {why}", exit=BUG) from None
         if error := about.get("error"):
             raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
-        return done(about, self.limit)
+        return done(about)
 
 
-def _relay(said: deque[str]) -> Callable[[bytes], Awaitable[None]]:
+class _Progress:
+    """The events of a run as progress: half a step when one starts, the other half when it ends.
+
+    Steps of subflows count with the step that they are in. A loop has no total: nobody knows how long it goes on.
+    """
+
+    def __init__(self, steps: int, tell: Tell) -> None:
+        self.steps, self.tell = steps, tell
+        self.done = 0.0
+
+    async def take(self, line: bytes) -> None:
+        if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):  # the server was asked for a trace
+            write_lines("pflow mcp serve", line + b"\n")
+        event = parse_event(line)
+        if event is None or event["event"] not in ("start", "end") or "/" in _step_of(event):
+            return
+        self.done += 0.5
+        total = float(self.steps) if self.done <= self.steps else None
+        await self.tell(self.done, total, clean(_in_words(event)))
+
+
+def _in_words(event: dict[str, Any]) -> str:
+    step, node = _step_of(event), str(event.get("node", ""))
+    name = node if step in (node, "") else f"{step} ({node})"
+    if event["event"] == "start":
+        return f"{name} …"
+    return f"{name} failed ({event['exit']})" if event.get("exit") else f"{name} done"
+
+
+def _step_of(event: dict[str, Any]) -> str:
+    return str(event.get("step", event.get("id", "")))
+
+
+def _relay(said: deque[str]) -> Callable[[bytes], None]:
     """What a child says goes to our stderr; its last lines are kept."""
 
-    async def take(line: bytes) -> None:
-        text = clean(str(line, "utf-8", "backslashreplace"))
-        said.append(text)
-        tell(text)
+    def take(line: bytes) -> None:
+        said.append(clean(str(line, "utf-8", "backslashreplace")))
+        write_line(said[-1])
 
     return take
 
 
-def _hand_on_trace(line: bytes) -> None:
-    """The trace that PFLOW_TRACE asked the server for: its children write theirs to us."""
-    if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-        from pflow.stage.trace import write_lines
-
-        write_lines("pflow mcp serve", line + b"\n")
+def write_line(line: str) -> None:
+    """Write a line to stderr, shortened, and only while somebody reads it: the server never waits for that."""
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
+    if poll.poll(0):
+        write_stderr((line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…") + "\n")

@@ -1,28 +1,28 @@
-"""A child of the server: a node, a flow, or what reads a text, in a process that ends when the server does."""
+"""A child of the server: a process that runs a node or a flow, or checks or plans a text, and ends with the server."""
 
 from __future__ import annotations
 
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from collections.abc import Callable
+from typing import Any
 
 FLOW, BUNDLED, FILE, CHECK, PLAN = "flow", "bundled", "file", "check", "plan"
 """What a child does: run a flow, a node that comes with pflow or a user's own; check a flow's text, or plan."""
 
 
 def main() -> None:
-    """Do `PARENT PROGRAM KIND WORD…`: what KIND says, with the words, as if PROGRAM had been started with them."""
+    """Do `PARENT PROGRAM KIND WORD…`: what KIND says, with the words, as if PROGRAM had been started with them.
+
+    Only what KIND needs is imported: a call waits for it.
+    """
     parent, program, kind, *words = sys.argv[1:]
-    end_with(int(parent))
+    _end_with(int(parent))
     sys.argv = [program, *words]
     _KINDS[kind](words)
 
 
-def end_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     """Get SIGTERM when the parent is gone, however it went; where it is gone already, end."""
     if sys.platform == "linux":
         import ctypes
@@ -55,13 +55,13 @@ def _run_file(words: list[str]) -> None:
 
 
 def _check(words: list[str]) -> None:
-    from pflow.mcp.checking import check
+    from pflow.mcp.texts import check
 
     _answer(check)
 
 
 def _plan(words: list[str]) -> None:
-    from pflow.mcp.planning import plan
+    from pflow.mcp.texts import plan
 
     _answer(plan)
 

@@ -1,113 +1,139 @@
-"""What is offered as a tool: a node or a saved flow, with all that a client is told of it."""
+"""A tool: a node or a saved flow as a client sees it, with its name, schemas and effects, without its secrets."""
 
 from __future__ import annotations
 
-from pflow.catalog.kinds import FLOW, interpreter_fault_of
+import hashlib
+import re
+from collections.abc import Container, Iterable
+from functools import cached_property
+from typing import Any
+
+from pflow.catalog.kinds import BUNDLED, FLOW, Kind, interpreter_fault_of
 from pflow.errors import PflowError
-from pflow.interface import Item
+from pflow.flow.subflow import has_open_steps
+from pflow.flow.wired import WiredFlow
+from pflow.interface import Interface, Item
 from pflow.mcp.schema import input_schema, output_schema
-from pflow.mcp.secrets import secrets_of
 from pflow.types import Type
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.catalog.kinds import Kind
-    from pflow.flow.wired import WiredFlow
-    from pflow.interface import Interface
 
 STDIN = "stdin"
 """The key that raw input becomes."""
 
-_CHANGING = ("writes files", "runs commands")
+_LONGEST_NAME = 64
 
 
 class Offered:
     """A tool. `label` is what pflow calls it (`llm`, `flow:fix`), `name` what clients do.
 
-    `inputs` are the reads and params that a client may give, by the name of their member in the arguments. `secrets`
-    are the writes that no client gets.
+    `inputs` are the reads and params that a client may give, by their argument; `writes` what it gets. `secrets` are
+    the writes that no client gets. A tool `is_open` when a step of it may do, and write, anything.
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, taken: Container[str]) -> None:
+        """Raises PflowError, in a few words, where a kind cannot be a tool."""
         self.kind = kind
-        self.name = ""
-        self.label = kind.name
-        interface = kind.interface
         self.is_flow = kind.origin == FLOW
-        self.steps = len(self.plan.steps) if self.is_flow else 1
-        self.inputs = _inputs(interface)
-        if self.is_flow and takes_stdin(self.plan):
-            self.inputs.setdefault(STDIN, _stdin())
-        self.secrets = secrets_of(kind)
-        self.writes = {name: item for name, item in interface.writes.items() if name not in self.secrets}
-        self.is_open = _is_open(self) or interface.open
+        _check(kind)
+        interface = kind.interface
+        self.label = kind.name
+        self.name = tool_name(self.label, taken)
         self.title = self.label.removeprefix("flow:")
         self.description = _description(interface)
+        self.steps = len(self.flow.steps) if self.is_flow else 1
+        self.inputs = _inputs(interface)
+        if self.is_flow and _takes_stdin(self.flow):
+            self.inputs.setdefault(STDIN, _stdin())
+        self.secrets = _secrets_of(kind)
+        self.writes = {name: item for name, item in interface.writes.items() if name not in self.secrets}
+        self.is_open = interface.open or (self.is_flow and has_open_steps(self.flow))
         self.input_schema = input_schema(self.inputs)
         self.output_schema = None if self.is_open else output_schema(self.writes.values())
-        self.hints = hints(interface, is_open=self.is_open, is_flow_safe=_is_flow_safe(kind))
 
     @property
-    def plan(self) -> WiredFlow:
-        """Of a saved flow."""
-        plan: WiredFlow = self.kind.plan  # type: ignore[attr-defined]
-        return plan
+    def flow(self) -> WiredFlow:
+        """The wired flow of a saved flow."""
+        return _wired(self.kind)
+
+    @cached_property
+    def hints(self) -> dict[str, bool]:
+        """MCP's annotations. A tool that uses the network is called neither read-only nor destructive for that."""
+        effects = self.kind.interface.effects
+        changes = self.is_open or "writes files" in effects or "runs commands" in effects
+        uses_network = self.is_open or "network" in effects
+        hints = {"readOnlyHint": not changes and not uses_network}
+        if changes or not uses_network:
+            hints["destructiveHint"] = changes
+        return {**hints, "idempotentHint": _is_flow_safe(self.kind), "openWorldHint": uses_network}
 
     @property
     def is_read_only(self) -> bool:
-        return bool(self.hints["readOnlyHint"])
+        return self.hints["readOnlyHint"]
+
+    def entry(self) -> dict[str, Any]:
+        """Its entry in the list of tools."""
+        return {
+            "name": self.label,
+            "tool": self.name,
+            "kind": "flow" if self.is_flow else "node",
+            "summary": self.description.partition("\n")[0],
+            "effects": ["anything"] if self.is_open else list(self.kind.interface.effects),
+            "read_only": self.is_read_only,
+        }
 
 
-def offer(kind: Kind) -> Offered:
-    """Raises PflowError, in a few words, where a kind cannot be a tool."""
-    if any(sign.isspace() or not sign.isprintable() for sign in kind.name):
-        raise PflowError("its name has white space or signs that cannot be printed")
+def tool_name(label: str, taken: Container[str]) -> str:
+    """The name of a node or a saved flow (`flow:NAME`), as it is where clients accept that and it is free.
+
+    Else, for a flow whose name a node has, `flow_NAME`; else as much of the name as they accept, and a digest of it.
+    """
+    plain = label.removeprefix("flow:")
+    for name in (plain, label.replace(":", "_", 1)):
+        if re.fullmatch(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{_LONGEST_NAME - 1}}}", name) and name not in taken:
+            return name
+    digest = hashlib.sha256(label.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    kept = re.sub("[^A-Za-z0-9_-]", "_", plain).lstrip("-")
+    return f"{kept[: _LONGEST_NAME - 9]}-{digest}"
+
+
+def _wired(kind: Kind) -> WiredFlow:
+    flow: WiredFlow = kind.plan  # type: ignore[attr-defined]
+    return flow
+
+
+def _check(kind: Kind) -> None:
+    """Raise PflowError where a kind cannot be a tool."""
+    if any(char.isspace() or not char.isprintable() for char in kind.name):
+        raise PflowError("its name has white space or characters that cannot be printed")
     interface = kind.interface
-    fault = interface.fault or interpreter_fault_of(kind) or (_fault_of_flow(kind) if kind.origin == FLOW else "")
-    if fault:
+    if fault := interface.fault or interpreter_fault_of(kind):
         raise PflowError(fault)
-    if interface.open and kind.origin != FLOW:
+    if kind.origin == FLOW:
+        unknown = [step.step.type for step in _wired(kind).steps.values() if step.kind is None]
+        if unknown:
+            raise PflowError(f"there is no node '{unknown[0]}'")
+        if interface.open and not _wired(kind).flow.inputs:
+            raise PflowError("it has steps without an interface, and no inputs of its own")
+    elif interface.open:
         raise PflowError("it declares no interface")
     for item in interface.reads.values():
         if "secret" in item.marks and item.required:
             raise PflowError(f"'{item.name}' is a secret, which no client is to give")
-    return Offered(kind)
-
-
-def _fault_of_flow(kind: Kind) -> str:
-    """Why nobody can tell what a flow takes; empty where its steps, or its own inputs, do."""
-    plan: WiredFlow = kind.plan  # type: ignore[attr-defined]
-    unknown = next((wired.step.type for wired in plan.steps.values() if wired.kind is None), None)
-    if unknown is not None:
-        return f"there is no node '{unknown}'"
-    if kind.interface.open and not plan.flow.inputs:
-        return "it has steps without an interface, and no inputs of its own"
-    return ""
-
-
-def hints(interface: Interface, *, is_open: bool, is_flow_safe: bool) -> dict[str, bool]:
-    """MCP's annotations of a tool. What only uses the network may change things there, and is said to be neither."""
-    changes = is_open or any(effect in _CHANGING for effect in interface.effects)
-    uses_network = is_open or "network" in interface.effects
-    told = {"readOnlyHint": not changes and not uses_network}
-    if changes or not uses_network:
-        told["destructiveHint"] = changes
-    return {**told, "idempotentHint": is_flow_safe, "openWorldHint": uses_network}
 
 
 def _inputs(interface: Interface) -> dict[str, Item]:
-    items = {**interface.params, **interface.reads}
-    ordered = [*interface.reads, *(name for name in interface.params if name not in interface.reads)]
-    return {name: items[name] for name in ordered if "secret" not in items[name].marks}
+    """The reads, then the params; of two with one name the read; no secrets."""
+    items = {
+        **interface.reads,
+        **{name: item for name, item in interface.params.items() if name not in interface.reads},
+    }
+    return {name: item for name, item in items.items() if "secret" not in item.marks}
 
 
-def takes_stdin(plan: WiredFlow) -> bool:
+def _takes_stdin(flow: WiredFlow) -> bool:
     """Whether a step of a flow names what comes through a pipe."""
-    if any(path[0] == STDIN for source in plan.sources() for path in source.paths):
+    if any(path[0] == STDIN for source in flow.sources() for path in source.paths):
         return True
-    return any(STDIN in wired.interface.reads and STDIN not in wired.sources for wired in plan.steps.values())
+    return any(STDIN in step.interface.reads and STDIN not in step.sources for step in flow.steps.values())
 
 
 def _stdin() -> Item:
@@ -116,42 +142,39 @@ def _stdin() -> Item:
     return item
 
 
-def _is_open(offered: Offered) -> bool:
-    """Whether some step of a flow may do, and write, anything."""
-    if not offered.is_flow:
-        return False
-    from pflow.flow.subflow import has_open_steps
-
-    return has_open_steps(offered.plan)
-
-
 def _is_flow_safe(kind: Kind) -> bool:
     """Whether a node is pure; a flow is where all its steps are."""
-    if kind.origin != FLOW:
-        return is_pure(kind)
-    steps = kind.plan.steps.values()  # type: ignore[attr-defined]
-    return all(wired.kind is not None and _is_flow_safe(wired.kind) for wired in steps)
-
-
-def is_pure(kind: Kind) -> bool:
-    from pflow.catalog.kinds import BUNDLED
-
-    return bool(getattr(kind.node_class(), "flow_safe", False)) if kind.origin == BUNDLED else kind.interface.flow_safe
+    if kind.origin == FLOW:
+        return all(step.kind is not None and _is_flow_safe(step.kind) for step in _wired(kind).steps.values())
+    if kind.origin == BUNDLED:
+        return bool(getattr(kind.node_class(), "flow_safe", False))
+    return kind.interface.flow_safe
 
 
 def _description(interface: Interface) -> str:
-    """The docstring, as one text without signs that a terminal would obey."""
+    """The docstring, without characters that a terminal would obey."""
     text = "\n\n".join(part for part in (interface.summary, interface.description) if part)
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
 
 
-def told(offered: Offered) -> dict[str, Any]:
-    """An entry of the list, in a line."""
+def _secrets_of(kind: Kind) -> set[str]:
+    """The names of its writes that are secret; of a flow, its outputs, or the keys of its store where it has none."""
+    if kind.origin != FLOW:
+        return {name for name, item in kind.interface.writes.items() if "secret" in item.marks}
+    flow = _wired(kind)
+    places = list(_secret_places(flow))
+    if not flow.outputs:
+        return {str(place[0]) for place in places}
     return {
-        "name": offered.label,
-        "tool": offered.name,
-        "kind": "flow" if offered.is_flow else "node",
-        "summary": offered.description.partition("\n")[0],
-        "effects": ["anything"] if offered.is_open else list(offered.kind.interface.effects),
-        "read_only": offered.is_read_only,
+        name
+        for name, source in flow.outputs.items()
+        if any(path[: len(place)] == place[: len(path)] for path in source.paths for place in places)
     }
+
+
+def _secret_places(flow: WiredFlow) -> Iterable[tuple[str | int, ...]]:
+    """Where the store of a flow has secrets: steps write them, or they are inputs."""
+    for step in flow.steps.values():
+        if step.kind is not None:
+            yield from (step.place_of(key) for key in _secrets_of(step.kind))
+    yield from (declared.path for declared in flow.inputs.values() if declared.secret)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pflow.interface import UNDECLARED
-from pflow.mcp.trim import ends_of
+from collections.abc import Iterable
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
-    from pflow.interface import Item
-    from pflow.types import Type
+from pflow.errors import USAGE, PflowError
+from pflow.interface import UNDECLARED, Item
+from pflow.types import Type
 
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 BYTES: Schema = {
     "type": "object",
@@ -32,16 +31,18 @@ _SIMPLE: dict[str, Schema] = {
     "bytes": {"anyOf": [{"type": "string"}, BYTES]},
     "list": {"type": "array"},
     "dict": {"type": "object"},
-    # Not {}: some clients take no schema without a type, nor several types in one.
+    # Not {}: some clients accept no schema without a type, nor several types in one.
     "any": {"anyOf": [{"type": each} for each in ("string", "number", "boolean", "array", "object", "null")]},
 }
 
 _WRITTEN: dict[str, Schema] = {"path": {"anyOf": [{"type": "string"}, BYTES]}}
 """Where what is written may be wider than what is taken: the name of a file need not be UTF-8."""
 
+_LONGEST = 300
+
 
 def schema_of(type: Type, *, is_written: bool = False) -> Schema:
-    """A type as a schema. Members of a shape are told and not required: shapes are taken as they come."""
+    """A type as a schema. The members of a shape are described, none is required."""
     if type.choices:
         return {"type": "string", "enum": list(type.choices)}
     schema = dict((is_written and _WRITTEN.get(type.name)) or _SIMPLE[type.name])
@@ -53,7 +54,7 @@ def schema_of(type: Type, *, is_written: bool = False) -> Schema:
 
 
 def input_schema(items: dict[str, Item]) -> Schema:
-    """An object with these members and no others; one without a default is required."""
+    """An object with these members and no others; those without a default are required."""
     required = [name for name, item in items.items() if item.required]
     return {
         "type": "object",
@@ -64,9 +65,8 @@ def input_schema(items: dict[str, Item]) -> Schema:
 
 
 def output_schema(items: Iterable[Item]) -> Schema:
-    """An object that may have these members: what a node declares, it need not always write."""
-    members = {item.name: _described(item, is_written=True) for item in items}
-    return {"type": "object", "properties": members}
+    """An object that may have these members: a node need not always write what it declares."""
+    return {"type": "object", "properties": {item.name: _described(item, is_written=True) for item in items}}
 
 
 def _described(item: Item, *, is_written: bool = False) -> Schema:
@@ -78,17 +78,19 @@ def _described(item: Item, *, is_written: bool = False) -> Schema:
     return schema
 
 
-def fault_in(schema: Schema, value: Any) -> str:
-    """What is wrong with a value, in words, the worst first; empty where it fits the schema."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+def check_arguments(tool: str, schema: Schema, arguments: dict[str, Any]) -> None:
+    """Raise PflowError (2) for arguments that do not fit."""
+    if fault := fault_in(schema, arguments):
+        raise PflowError(f"cannot call '{tool}': {fault}", hint="see its input schema", exit=USAGE)
 
+
+def fault_in(schema: Schema, value: Any) -> str:
+    """The worst thing that is wrong with a value, in words; empty where it fits the schema."""
     error = best_match(Draft202012Validator(schema).iter_errors(value))
     if error is None:
         return ""
+    message = error.message  # it begins with the value, and ends with the reason
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 2 :]}"
     place = ".".join(map(str, error.absolute_path))
-    message = ends_of(error.message, _LONGEST)
     return f"'{place}': {message}" if place else message
-
-
-_LONGEST = 300

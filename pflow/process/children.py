@@ -31,12 +31,14 @@ def run(
     on_stderr: Taker,
     input: bytes | None = None,
     env: Mapping[str, str] | None = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> int:
     """Run a program to its end and return its exit code, -n when signal n killed it.
 
     `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
-    come. It ends when the program itself does, whatever else still holds its stdout open. On any exception, a signal
-    handler's included, its whole session is ended first. Raises OSError when it does not start.
+    come; `on_start` its process id. It ends when the program itself does, whatever else still holds its stdout open.
+    On any exception, a signal handler's included, its whole session is ended first. Raises OSError when it does not
+    start.
     """
     if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:  # as some parents leave it: no child had an exit code
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -45,6 +47,8 @@ def run(
         child = _Child(argv, env, input)
         try:
             held.release()
+            if on_start:
+                on_start(child.pid)
             return child.talk(on_stdout, on_stderr)
         except BaseException:
             child.end()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
+from pflow.run.context import storable
 from pflow.run.failure import StepFailed, in_words
 from pflow.run.record import Recorder
-from pflow.run.step import StepNode
-from pflow.run.storable import storable
-from pflow.run.work import Work
+from pflow.run.step import StepNode, Work
 from pflow.run.workers import Died, drop, run_all
 from pflow.terminal.columns import encodable
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from pflow.binding.resolve import Binding
     from pflow.flow.wired import WiredStep
+    from pflow.run.child import Take
     from pflow.run.context import Context
-    from pflow.run.workers import Take
 
     Done = tuple[dict[str, Any], str, tuple[int, str] | None]
     """What one item gave: its writes, where its reads came from (as JSON), and why it failed."""
@@ -43,18 +42,17 @@ class BatchStep(StepNode):
         self.batch = wired.step.batch
         self.over = wired.over
 
-    def perform(self, shared: Any, work: Work) -> Any:
+    def perform(self, shared: Any, work: Work) -> None:
         names, items = self._items(shared)
         self._keep_data(shared)
         done = self._run_items(shared, items)
         failed = [(number, each[2]) for number, each in enumerate(done) if each[2] is not None]
         keys = self._collect(shared, names, done)
         work.reads = self._all_reads(shared, done)
-        work.writes = self._places_of(keys)
-        work.add(items={"done": len(done) - len(failed), "failed": len(failed)})
+        work.writes = self.places_of(keys)
+        work.more["items"] = {"done": len(done) - len(failed), "failed": len(failed)}
         if self.batch.on_error == "keep":
             self._note_failures(shared, names, items, failed)
-        return None
 
     def _items(self, shared: Any) -> tuple[list[str] | None, list[Any]]:
         """The items, and their names where they are members of an object."""

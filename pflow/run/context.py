@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pflow.binding.places import assign, has, remove
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import encode, plain
 from pflow.paths import meet
 
 TYPE_CHECKING = False
@@ -20,8 +22,8 @@ class Context:
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far, `touched`
-    are the top-level keys that were written. `journal`, where it is kept, holds what was written to each place, the
-    last write last, for another process. `emit` takes the parts that the step of the id `emitter` streams.
+    are the top-level keys that were changed. `journal`, where it is kept, holds the last change of each place, in
+    order, for another process. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(
@@ -50,40 +52,42 @@ class Context:
         """Note from now on when each place is written, for reads that take the last of several."""
         self._written_at = {}
 
+    def change(self, shared: Any, path: Path, value: Any, key: str) -> None:
+        """Set a place to what a node wrote as `key`, or remove what is there. Raises PflowError (65)."""
+        self.assign(shared, path, REMOVED if value is REMOVED else storable(key, value))
+
     def assign(self, shared: Any, path: Path, value: Any) -> None:
-        """Set a place of the store. Raises PflowError (65) where something else stands in the way."""
-        self.touched.add(path[0])
-        if len(path) == 1:
+        """Set a place, or remove what is there (REMOVED). Raises PflowError (65) where something else is in the way."""
+        if value is REMOVED:
+            if not has(shared, path):
+                return
+            remove(shared, path)
+        elif len(path) == 1:
             shared[path[0]] = value
-        elif len(path) == 2 and shared.get(path[0]).__class__ is dict:
-            shared[path[0]][path[1]] = value
         else:
             assign(shared, path, value)
-        self._note(path, value)
-
-    def remove(self, shared: Any, path: Path) -> None:
-        """Remove what is at a place of the store, where something is."""
-        if has(shared, path):
-            self.touched.add(path[0])
-            remove(shared, path)
-            self._note(path, REMOVED)
-
-    def apply(self, shared: Any, path: Path, change: Any) -> None:
-        """Make a change that another process journaled."""
-        if change is REMOVED:
-            self.remove(shared, path)
-        else:
-            self.assign(shared, path, change)
-
-    def _note(self, path: Path, change: Any) -> None:
+        self.touched.add(path[0])
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock
         if self.journal is not None:
             self.journal.pop(path, None)
-            self.journal[path] = change
+            self.journal[path] = value
 
     def written_at(self, path: Path) -> int:
         """When a place was written, as a number that only grows; -1 where it was there before the run."""
         times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
         return max(times, default=-1)
+
+
+def storable(key: str, value: Any) -> Any:
+    """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
+    try:
+        return plain(value)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        encode(value)
+    except PflowError as error:
+        raise error.within(f"cannot store '{key}'") from None
+    raise PflowError(f"cannot store '{key}': it is nested too deeply", exit=BAD_DATA)

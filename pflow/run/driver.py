@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
-    from pflow.flow.load import Loaded
     from pflow.flow.wired import WiredFlow
     from pflow.run.flags import Target
 
@@ -70,7 +69,7 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            return self._say_help(run_help(flow_words))
+            return self._say_help(run_help(load(flow_words) if flow_words else None, flow_words))
         return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_read=flow_words == ["-"])
 
     def _say_help(self, text: str) -> int:
@@ -134,10 +133,12 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> Flow:
     """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
+    from pflow.flow.take import take_flow
+
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
-    loaded = _loaded(words)
+    loaded = take_flow(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     refuse_errors(loaded.findings)
     return loaded.flow
@@ -147,22 +148,6 @@ def name_of(words: list[str]) -> str:
     """What to call a flow that has no name of its own: its file, without what is in every file's name."""
     file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
     return file.removesuffix(".json").removesuffix(".pflow")
-
-
-def _loaded(words: list[str]) -> Loaded:
-    """The flow. Signals wait while a file is loaded: raised inside of pydantic's import, they would be lost there."""
-    from pflow.flow.take import find_file, take_flow
-
-    is_file = words != ["-"] and any(".json" in word or word.startswith("flow:") or find_file(word) for word in words)
-    if not is_file:
-        return take_flow(words)
-    from pflow.process.signals import HeldSignals
-
-    held = HeldSignals()
-    try:
-        return take_flow(words)
-    finally:
-        held.release()
 
 
 def checked(flow: Flow) -> WiredFlow:

@@ -9,8 +9,7 @@ from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
 from pflow.run.failure import StepFailed, failure_of
-from pflow.run.plain import PlainStep
-from pflow.run.step import StepNode, is_direct
+from pflow.run.step import PlainStep, StepNode, is_direct
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -63,7 +62,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
             return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:
-            from pflow.run.isolated import IsolatedStep
+            from pflow.run.forks import IsolatedStep
 
             return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)

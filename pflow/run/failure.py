@@ -29,6 +29,10 @@ class StepFailed(PflowError):
         self.journal: dict[Path, Any] = {}
         """What the branch that it happened in had written."""
 
+    def __reduce__(self) -> Any:
+        """How it gets from a child process to its parent."""
+        return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
+
     def inside(self, outer: str) -> StepFailed:
         """The same failure as the flow around it sees it."""
         inner = StepFailed(f"{outer}/{self.step}", self.node, self)

@@ -1,10 +1,14 @@
-"""A fork: branches that run at the same time, each in a process of its own, and go on as one where they meet."""
+"""What runs in processes of its own: the branches of a fork, and each step of `--isolate`."""
 
 from __future__ import annotations
 
+from pflow.errors import PflowError
 from pflow.node import pocketflow
-from pflow.run.failure import StepFailed
+from pflow.process.signals import Interrupted
+from pflow.process.stdout import ClosedPipe
+from pflow.run.failure import StepFailed, in_words
 from pflow.run.record import Recorder
+from pflow.run.step import StepNode
 from pflow.run.workers import Died, drop, run_all
 
 TYPE_CHECKING = False
@@ -13,8 +17,9 @@ if TYPE_CHECKING:
 
     from pflow.flow.graph import Fork
     from pflow.paths import Path
+    from pflow.run.child import Take
     from pflow.run.engine import Engine
-    from pflow.run.workers import Take
+    from pflow.run.step import Work
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -57,7 +62,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():
-            self.engine.context.apply(shared, path, value)
+            self.engine.context.assign(shared, path, value)
 
     def _named(self, start: str, died: Died) -> StepFailed:
         return StepFailed(start, self.engine.nodes[start].wired.step.type, died)
@@ -83,3 +88,40 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
                 context.recorder.flush()
         visits = {id: count for id, count in context.visits.items() if before.get(id) != count}
         return context.journal, visits, warnings
+
+
+class IsolatedStep(StepNode):
+    """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
+
+    def perform(self, shared: Any, work: Work) -> None:
+        emit = self.context.emit
+
+        def show(part: bytes) -> None:
+            if emit is not None:
+                emit(part)
+
+        def serve(number: int, take: Take) -> Any:
+            self.context.journal = {}
+            self.context.emit = emit and (lambda part: take(part if isinstance(part, bytes) else _encoded(part)))
+            try:
+                StepNode.perform(self, shared, work)
+            except (Interrupted, ClosedPipe):
+                raise
+            except BaseException as error:
+                failure = in_words(self.type, self.wired, error)
+                failure.reads = work.reads
+                raise failure from error
+            return self.context.journal, (work.action, work.reads, work.writes, work.more), self.context.carried
+
+        try:
+            (done,) = run_all(1, serve, jobs=1, is_reused=False, take=show)
+        except PflowError as error:
+            work.reads = error.reads
+            raise
+        journal, (work.action, work.reads, work.writes, work.more), self.context.carried = done
+        for path, value in journal.items():
+            self.context.assign(shared, path, value)
+
+
+def _encoded(part: str) -> bytes:
+    return part.encode("utf-8", "replace")

@@ -1,11 +1,11 @@
-"""One step of a flow as a node of pocketflow: values in, the node, its writes out, and an event on either side."""
+"""One step of a flow as a node of pocketflow: its values in, the node, its changes out, and an event on either side."""
 
 from __future__ import annotations
 
 import time
 
 from pflow.binding.places import check_place, has
-from pflow.binding.view import FOUND, OWN, REMOVED, check_changes
+from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.jsontext import encode
@@ -14,9 +14,7 @@ from pflow.paths import write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run.deadlines import TimedOut, set_deadline, take_away
-from pflow.run.failure import failure_of
-from pflow.run.storable import storable
-from pflow.run.work import Work
+from pflow.run.failure import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
@@ -26,38 +24,36 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.resolve import Binding
-    from pflow.binding.view import NodeStore
+    from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
     from pflow.run.context import Context
-    from pflow.run.failure import StepFailed
-    from pflow.run.record import Recorder
-
-    Reads = tuple[tuple[str, int], ...]
-    """Each key that a node read, and where it came from, as NodeStore notes it."""
 
 
-class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A step whose values are found and whose writes are checked and put where they belong, with an event each."""
+class Work:
+    """What one visit of a step did, for the trace: its action, its reads and writes as JSON, and more."""
 
-    def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
+    __slots__ = ("action", "more", "reads", "writes")
+
+    def __init__(self) -> None:
+        self.action: Any = None
+        self.reads = "{}"
+        self.writes = "{}"
+        self.more: dict[str, Any] = {}
+
+
+class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """A step that takes every value from the store by its name, untraced: the node itself, on the flow's own dict."""
+
+    def __init__(self, wired: WiredStep, node: Any, context: Context) -> None:
         super().__init__()
         self.id = wired.id
         self.wired = wired
         self.node = node
-        self.binding = binding
         self.context = context
-        self.type = wired.kind.name if wired.kind else wired.step.type
-        self.version = wired.kind.version if wired.kind else version_of(type(node))
         self.interface = wired.interface
-        self.is_direct = is_direct(wired, node)
-        self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
-        self.deep = [path for path in self.places.values() if len(path) > 1]
+        self.type = wired.kind.name if wired.kind else wired.step.type
         write = wired.interface.pipe_write
         self.pipe_write = write.name if write else None
-        self.declared = frozenset(wired.interface.writes) - {"stdin"}
-        self._about: tuple[Any, str] = (None, "")
-        self._reads: dict[Any, str] = {}
-        self._writes: dict[tuple[str, ...], str] = {}
 
     def handler_of(self, failure: StepFailed) -> Any:
         """The step that takes its failures, where there is one."""
@@ -65,60 +61,67 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     def _run(self, shared: Any) -> Any:
         """One visit. Raises StepFailed."""
-        context = self.context
-        visit = context.visits.get(self.id, 1)
-        recorder = context.recorder
+        try:
+            action = copied(self.node)._run(shared)
+        except (StepFailed, Interrupted, ClosedPipe):
+            raise
+        except BaseException as error:
+            raise failure_of(self.id, self.type, self.wired, error) from error
+        if self.pipe_write:
+            self.context.carried = (self.pipe_write,)
+        return action
+
+
+class StepNode(PlainStep):
+    """A step whose values are found and whose changes are checked and put where they belong, with an event each."""
+
+    def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
+        super().__init__(wired, node, context)
+        self.binding = binding
+        self.version = wired.kind.version if wired.kind else version_of(type(node))
+        self.is_direct = is_direct(wired, node)
+        self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
+        self.deep = [path for path in self.places.values() if len(path) > 1]
+        self.declared = frozenset(wired.interface.writes) - {"stdin"}
+
+    def _run(self, shared: Any) -> Any:
+        context, work = self.context, Work()
+        recorder, visit, about = context.recorder, context.visits.get(self.id, 1), ""
         if recorder is not None:
-            about = self._named(recorder)
+            about = recorder.about(self.id, self.type, self.version)
             recorder.start(about, visit)
         begun = time.monotonic_ns()
-        work = Work()
         try:
-            action = self.perform(shared, work)
+            self.perform(shared, work)
+            if work.action is not None and work.action != "default":
+                work.more["action"] = work.action
         except Interrupted as interrupted:
             work.more = {"exit": interrupted.exit, "message": interrupted.message}
-            self._note_end(visit, begun, work)
             raise
         except ClosedPipe:
+            recorder = None
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error)
             work.more = {"exit": failure.exit, "message": encodable(failure.message)}
-            self._note_end(visit, begun, work)
             raise failure from error
-        if recorder is not None:
-            if action is not None and action != "default":
-                work.add(action=action)
-            recorder.end(about, visit, work.reads, work.writes, time.monotonic_ns() - begun, work.more)
-        return action
+        finally:
+            if recorder is not None:
+                recorder.end(about, visit, work.reads, work.writes, time.monotonic_ns() - begun, work.more)
+        return work.action
 
-    def _named(self, recorder: Recorder) -> str:
-        if self._about[0] is not recorder:
-            self._about = (recorder, recorder.about(self.id, self.type, self.version))
-        return self._about[1]
-
-    def _note_end(self, visit: int, begun: int, work: Work) -> None:
-        recorder = self.context.recorder
-        if recorder is not None:
-            took = time.monotonic_ns() - begun
-            recorder.end(self._named(recorder), visit, work.reads, work.writes, took, work.more)
-
-    def perform(self, shared: Any, work: Work) -> Any:
-        """Run the node once and put its writes into the store. Its action."""
+    def perform(self, shared: Any, work: Work) -> None:
+        """Run the node once and put its changes into the store."""
         for path in self.deep:
-            if shared.get(path[0]).__class__ is not dict or len(path) > 2:
-                check_place(shared, path)
+            check_place(shared, path)
         changes, found = self.run_once(shared, work)
         if self.binding.stored:
             self.put_data(shared, found)
         for key, value in changes.items():
             self.put(shared, key, value)
-        written = tuple([key for key, value in changes.items() if value is not REMOVED])
-        if written:
-            work.writes = self._writes.get(written) or self._places_of(written)
-            if "usage" in written:
-                work.add(**usage_of(changes))
-        return work.action
+        if changes:
+            work.writes = self.places_of([key for key, value in changes.items() if value is not REMOVED])
+            work.more.update(usage_of(changes))
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
@@ -130,8 +133,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
                 node.set_params(binding.find_params(store))
             action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         finally:
-            reads = tuple(view.reads.items())
-            work.reads = self._reads.get(reads) or self._origins_of(reads, store)
+            work.reads = str(encode(self._origins(view, store)), "utf-8")
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
@@ -139,27 +141,19 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             check_changes(self.interface, changes)
         return changes, view.found
 
-    def origins(self, reads: Reads, view: Any) -> dict[str, tuple[str, ...]]:
+    def _origins(self, view: NodeStore, store: Any) -> dict[str, tuple[str, ...]]:
         """The places of the store that each read, and each param with a template, really came from."""
-        found = self.binding.origins(view)
+        found = self.binding.origins(store)
         origins = {key: places for key, places in found.items() if key.startswith("params.")}
-        for key, source in reads:
+        for key, source in view.reads.items():
             origins[key] = (write_path((key,)),) if source == OWN else found.get(key, ()) if source == FOUND else ()
         return origins
 
-    def _origins_of(self, reads: Reads, view: Any) -> str:
-        json = str(encode(self.origins(reads, view)), "utf-8")
-        if self.binding.is_fixed and len(self._reads) < _FEW:
-            self._reads[reads] = json
-        return json
+    def places_of(self, keys: Any) -> str:
+        """Where writes go, as JSON."""
+        return str(encode({key: [write_path(self.wired.place_of(key))] for key in keys}), "utf-8")
 
-    def _places_of(self, keys: tuple[str, ...]) -> str:
-        json = str(encode({key: [write_path(self.places.get(key, (key,)))] for key in keys}), "utf-8")
-        if len(self._writes) < _FEW:
-            self._writes[keys] = json
-        return json
-
-    def _run_node(self, node: Any, store: NodeStore, work: Work) -> Any:
+    def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
@@ -168,7 +162,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         try:
             action = run_node(
                 node,
-                store,
+                view,
                 retries=step.retries,
                 wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                 sink=self.context.emit if is_emitter else None,
@@ -182,7 +176,7 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
                 take_away(deadline)
         tries = getattr(node, "cur_retry", 0) + 1
         if tries > 1:
-            work.add(tries=tries)
+            work.more["tries"] = tries
         return action
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
@@ -195,23 +189,9 @@ class StepNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def put(self, shared: Any, key: str, value: Any) -> None:
         """Put one write where it belongs, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
-        if value is REMOVED:
-            self.context.remove(shared, path)
-            return
-        self.context.assign(shared, path, storable(key, value))
-        if key == self.pipe_write:
+        self.context.change(shared, path, value, key)
+        if key == self.pipe_write and value is not REMOVED:
             self.context.carried = path
-
-
-_FEW = 100
-"""How many different sets of reads or writes of one step are remembered."""
-
-
-def copied(node: Any) -> Any:
-    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
-    new = object.__new__(node.__class__)
-    new.__dict__ = node.__dict__.copy()
-    return new
 
 
 def is_direct(wired: WiredStep, node: Any) -> bool:
@@ -221,6 +201,13 @@ def is_direct(wired: WiredStep, node: Any) -> bool:
     is_streamed = hasattr(node, "sink") and wired.interface.pipe_write is not None
     tries = getattr(node, "max_retries", 1)
     return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode))
+
+
+def copied(node: Any) -> Any:
+    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
+    new = object.__new__(node.__class__)
+    new.__dict__ = node.__dict__.copy()
+    return new
 
 
 def _action(action: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Work in child processes: forked from this one, fed with numbers, heard through pipes, and ended when we are."""
+"""Work in child processes: forked from this one, fed with numbers, read through pipes, and ended when we are."""
 
 from __future__ import annotations
 
@@ -11,20 +11,28 @@ import time
 from pflow.errors import FAILED, PflowError
 from pflow.process.children import GRACE
 from pflow.process.signals import HeldSignals
-from pflow.run.child import work
-from pflow.run.frames import FAILURE, LINE, loads, revived
+from pflow.run.child import LINE, RESULT, read_message, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Take = Callable[[bytes], None]
-    Serve = Callable[[int, Take], Any]
-    """Does the work of a number; what it hands to Take arrives in the parent at once. Its result is marshalled."""
+    from pflow.run.child import Serve, Take
+
     Rescue = Callable[[int, PflowError], Any]
 
-_PART = 1 << 20
+
+class Died(PflowError):
+    """The process of a number is gone without an answer."""
+
+    def __init__(self, number: int, error: PflowError) -> None:
+        super().__init__(error.message, exit=error.exit)
+        self.number = number
+
+
+def drop(line: bytes) -> None:
+    """A Take for lines that nobody wants."""
 
 
 def run_all(
@@ -38,74 +46,36 @@ def run_all(
     results: list[Any] = [None] * count
     waiting = list(range(count))[::-1]
     workers: list[_Worker] = []
-    limit = min(count, jobs or count)
     try:
-        while waiting or any(worker.number is not None for worker in workers):
-            while waiting and (idle := _idle(workers, serve, limit, is_reused)) is not None:
-                idle.ask(waiting.pop())
+        while waiting or workers:
+            while waiting and len(workers) < min(count, jobs or count):
+                _Worker(serve, workers).ask(waiting.pop())
             for worker in _ready(workers):
-                _hear(worker, workers, results, take, rescue, is_reused=is_reused)
+                number = worker.number
+                try:
+                    kind, value = worker.read()
+                except Died as died:
+                    if rescue is None:
+                        raise
+                    kind, value = RESULT, rescue(number, died)
+                if kind == LINE:
+                    take(value)
+                elif kind != RESULT:
+                    raise value
+                else:
+                    results[number] = value
+                    if is_reused and waiting and worker.pid:
+                        worker.ask(waiting.pop())
+                    else:
+                        worker.close()
         return results
     finally:
-        end_all(workers)
-
-
-def _hear(
-    worker: _Worker, workers: list[_Worker], results: list[Any], take: Take, rescue: Rescue | None, *, is_reused: bool
-) -> None:
-    """Take what a worker says. Raises its failure, with the number that it is of."""
-    number = worker.number
-    assert number is not None
-    try:
-        messages = worker.hear()
-    except PflowError as error:
-        if rescue is None:
-            raise Died(number, error) from None
-        results[number] = rescue(number, error)
-        _dismiss(worker, workers)
-        return
-    for kind, payload in messages:
-        if kind == LINE:
-            take(payload)
-        elif kind == FAILURE:
-            raise revived(payload)
-        else:
-            results[number] = loads(payload)
-            worker.number = None
-            if not is_reused:
-                _dismiss(worker, workers)
-
-
-def _dismiss(worker: _Worker, workers: list[_Worker]) -> None:
-    worker.number = None
-    worker.close()
-    workers.remove(worker)
-
-
-class Died(PflowError):
-    """The process of a number is gone without a word."""
-
-    def __init__(self, number: int, error: PflowError) -> None:
-        super().__init__(error.message, exit=error.exit)
-        self.number = number
-
-
-def drop(line: bytes) -> None:
-    """A Take for what nobody wants to hear."""
-
-
-def _idle(workers: list[_Worker], serve: Serve, limit: int, is_reused: bool) -> _Worker | None:
-    for worker in workers:
-        if worker.number is None and is_reused:
-            return worker
-    if len(workers) >= limit:
-        return None
-    return _Worker(serve, workers)
+        _end_all(workers)
 
 
 def _ready(workers: list[_Worker]) -> list[_Worker]:
     poll = select.poll()
-    by_fd = {worker.answers: worker for worker in workers if worker.number is not None}
+    by_fd = {worker.answers: worker for worker in workers}
     for fd in by_fd:
         poll.register(fd, select.POLLIN)
     return [by_fd[fd] for fd, _ in poll.poll()]
@@ -115,9 +85,8 @@ class _Worker:
     """A child process: our ends of its two pipes, and the number that it works on. It puts itself among `workers`."""
 
     def __init__(self, serve: Serve, workers: list[_Worker]) -> None:
-        self.number: int | None = None
-        self.rest = bytearray()
-        self.is_closed = False
+        self.workers = workers
+        self.number = -1
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
         held = HeldSignals()  # an exception before the child is known would leave it running
@@ -127,11 +96,9 @@ class _Worker:
                     stream.flush()
             self.pid = os.fork()
             if self.pid == 0:
-                for other in workers:
+                for other in [*workers, self]:
                     os.close(other.requests)
                     os.close(other.answers)
-                os.close(self.requests)
-                os.close(self.answers)
                 work(serve, requests, answers, held)
             workers.append(self)  # before a signal that came meanwhile ends us
             os.close(requests)
@@ -143,61 +110,40 @@ class _Worker:
         self.number = number
         os.write(self.requests, number.to_bytes(4, "big"))
 
-    def hear(self) -> list[tuple[bytes, bytes]]:
-        """The whole messages that have come. Raises PflowError where the child died."""
-        part = os.read(self.answers, _PART)
-        if not part:
-            raise self._died()
-        self.rest += part
-        messages = []
-        at = 0
-        while len(self.rest) >= at + 5:
-            end = at + 5 + int.from_bytes(self.rest[at + 1 : at + 5], "big")
-            if len(self.rest) < end:
-                break
-            messages.append((bytes(self.rest[at : at + 1]), bytes(self.rest[at + 5 : end])))
-            at = end
-        del self.rest[:at]
-        return messages
-
-    def _died(self) -> PflowError:
+    def read(self) -> tuple[str, Any]:
+        """The next message. Raises Died."""
+        try:
+            return read_message(self.answers)
+        except EOFError:
+            pass
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0
         code = os.waitstatus_to_exitcode(status)
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
-        return PflowError(f"cannot finish: its process is gone: {how}", exit=128 - code if code < 0 else code or FAILED)
+        exit = 128 - code if code < 0 else code or FAILED
+        raise Died(self.number, PflowError(f"cannot finish: its process is gone: {how}", exit=exit))
 
     def close(self) -> None:
-        """Let it end: there is nothing more to do."""
-        if not self.is_closed:
-            self.is_closed = True
-            os.close(self.requests)
-            os.close(self.answers)
-            self._collect()
-
-    def _collect(self) -> None:
+        """Let it end: it has nothing more to do."""
+        self.workers.remove(self)
+        os.close(self.requests)
+        os.close(self.answers)
         if self.pid:
             os.waitpid(self.pid, 0)
-            self.pid = 0
 
 
-def end_all(workers: list[_Worker]) -> None:
-    """End what still runs: at once where it is idle, with SIGTERM where it works, and at last with SIGKILL."""
-    busy = [worker for worker in workers if worker.number is not None and worker.pid]
-    for worker in busy:
-        os.kill(worker.pid, signal.SIGTERM)
-    _wait_for(busy)
-    for worker in busy:
-        if worker.pid:
-            os.kill(worker.pid, signal.SIGKILL)
+def _end_all(workers: list[_Worker]) -> None:
+    """End what still works: with SIGTERM, and at last with SIGKILL."""
     for worker in workers:
-        worker.close()
-
-
-def _wait_for(workers: list[_Worker]) -> None:
+        if worker.pid:
+            os.kill(worker.pid, signal.SIGTERM)
     limit = time.monotonic() + 2 * GRACE
     while any(worker.pid for worker in workers) and time.monotonic() < limit:
         for worker in workers:
             if worker.pid and os.waitpid(worker.pid, os.WNOHANG)[0]:
                 worker.pid = 0
         time.sleep(0.005)
+    for worker in list(workers):
+        if worker.pid:
+            os.kill(worker.pid, signal.SIGKILL)
+        worker.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.binding.places import check_place, has
-from pflow.binding.view import REMOVED
+from pflow.binding.store import REMOVED
 from pflow.errors import PflowError
 from pflow.paths import meet, parse_path, write_path
 from pflow.stage.output import value_to_print
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.resolve import Binding
-    from pflow.binding.view import NodeStore
+    from pflow.binding.store import NodeStore
     from pflow.paths import Path
     from pflow.stage.document import Document
     from pflow.stage.flags import Flags

@@ -7,7 +7,6 @@ import os
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
-from pflow.process.heard import Heard
 from pflow.process.start import NODE, refuse_itself, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 
@@ -17,6 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.interface import Interface, Item
+
+
+_TAIL = 400
+_PATIENCE = 1 << 20
+"""Bytes that may come without the beginning of a store, before the program is ended."""
 
 
 class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
@@ -44,24 +48,24 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return document
 
     def exec(self, document: Document) -> Document:
-        heard = Heard(self.name)
-        code = self._call(b"".join(map(bytes, document.pieces())), heard)
+        output = _Output(self.name)
+        code = self._call(b"".join(map(bytes, document.pieces())), output)
         code = 128 - code if code < 0 else code
-        answer = self._read(heard, code)
+        answer = self._read(output, code)
         error = answer.header.get("error")
         if error:
             raise PflowError(str(error.get("message") or f"{self.name} failed"), exit=int(error["exit"]))
         if code:
-            raise heard.ended(code)
+            raise output.ended(code)
         return answer
 
-    def _call(self, input: bytes, heard: Heard) -> int:
+    def _call(self, input: bytes, output: _Output) -> int:
         from pflow.process.children import run
 
         words, env = self._flags(), self._environment()
 
         def start(program: list[str]) -> int:
-            return run([*program, *words], input=input, on_stdout=heard.take, on_stderr=heard.show, env=env)
+            return run([*program, *words], input=input, on_stdout=output.take, on_stderr=output.show, env=env)
 
         return start_program(self.file, start)
 
@@ -91,15 +95,15 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             raise PflowError(f"cannot give {where} to {self.name}: no argument can hold a NUL", exit=BAD_DATA)
         return text
 
-    def _read(self, heard: Heard, code: int) -> Document:
+    def _read(self, output: _Output, code: int) -> Document:
         try:
-            answer = read_document(heard.answer)
+            answer = read_document(output.answer)
         except PflowError as error:
             if code:
-                raise heard.ended(code) from error
+                raise output.ended(code) from error
             raise self._refused(error) from None
         if answer is None:
-            raise heard.ended(code) if code else heard.no_store()
+            raise output.ended(code) if code else output.no_store()
         return answer
 
     def _refused(self, error: PflowError) -> PflowError:
@@ -123,6 +127,42 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             return answer[key]
         except PflowError as error:
             raise self._refused(error) from None
+
+
+class _Output:
+    """What a program writes: its answer, and its stderr, which is shown as it comes and kept to the last bytes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.answer: list[bytes] = []
+        self._size = 0
+        self._said = b""
+
+    def take(self, part: bytes) -> None:
+        """Take a part of its answer. Raises PflowError (65) once it cannot become a store."""
+        self.answer.append(part)
+        self._size += len(part)
+        if self._size > _PATIENCE and not self.answer[0].startswith(b"{"):
+            raise self.no_store()
+
+    def show(self, part: bytes) -> None:
+        self._said = (self._said + part)[-_TAIL:]
+        try:
+            os.write(2, part)
+        except OSError:
+            pass
+
+    def no_store(self) -> PflowError:
+        return PflowError(
+            f"cannot take the answer of {self.name}: its {self._size:,} bytes are no store",
+            hint="it is given a store document on stdin and answers with one",
+            exit=BAD_DATA,
+        )
+
+    def ended(self, code: int) -> PflowError:
+        lines = str(self._said, "utf-8", "replace").strip().splitlines()
+        why = f": {lines[-1]}" if lines else ""
+        return PflowError(f"cannot run {self.name}: it ended with {code}{why}", exit=code)
 
 
 def program_class(file: str, name: str, interface: Interface) -> type[ProgramNode]:

@@ -76,6 +76,13 @@ def shorten(text: str, width: int) -> str:
     return _first_cells(text, width - 1) + "…"
 
 
+def value_text(value: object) -> str:
+    """A value as JSON, cut where it is long."""
+    from pflow.jsontext import encode
+
+    return shorten(clean(str(encode(value, escape=False), "utf-8")), 60)
+
+
 def pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 

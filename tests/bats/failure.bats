@@ -4,6 +4,8 @@
 
 load helper
 
+export SHELLS="dash bash" # what a pipe does is the shell's part too
+
 setup_file() { start_server; }
 teardown_file() { stop_server; }
 

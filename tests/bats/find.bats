@@ -73,7 +73,7 @@ fix-issue'
 @test "words without end are said in short" {
     three
     with_peers letters
-    SHELLS=dash in_shells 'long=$(printf "%0100000d" 7 | tr 0 z); pflow find --by=words "$long" 2>err || echo $?; wc -c <err; pflow find summarize "$long" -n 1 | wc -l; tail -n 1 "$EMBED_LOG" | wc -c'
+    in_shells 'long=$(printf "%0100000d" 7 | tr 0 z); pflow find --by=words "$long" 2>err || echo $?; wc -c <err; pflow find summarize "$long" -n 1 | wc -l; tail -n 1 "$EMBED_LOG" | wc -c'
     expect 0 $'1\n125\n1\n2003'
 }
 
@@ -92,14 +92,14 @@ fix-issue'
 @test "an embedding model is sent each text once, then one text a find" {
     three
     with_peers letters
-    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; for words in one two three; do pflow find $words >/dev/null; wc -l <"$EMBED_LOG"; done'
+    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; for words in one two three; do pflow find $words >/dev/null; wc -l <"$EMBED_LOG"; done'
     expect 0 $'4\n5\n6'
 }
 
 @test "what a model said is ours alone to read" {
     three
     with_peers letters
-    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; umask 0; pflow find summarize >/dev/null; find "$XDG_CACHE_HOME/pflow" -perm /077 | wc -l; ls "$XDG_CACHE_HOME/pflow"'
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; umask 0; pflow find summarize >/dev/null; find "$XDG_CACHE_HOME/pflow" -perm /077 | wc -l; ls "$XDG_CACHE_HOME/pflow"'
     expect 0 $'0\nembeddings.db'
 }
 
@@ -107,44 +107,44 @@ fix-issue'
     three
     with_peers letters
     unset PFLOW_EMBEDDING_MODEL
-    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; llm embed-models default peer-letters; pflow find summarize >/dev/null; wc -l <"$EMBED_LOG"; pflow find summarize --by=words >/dev/null; wc -l <"$EMBED_LOG"'
+    in_shells 'rm -rf "$XDG_CACHE_HOME" "$EMBED_LOG"; llm embed-models default peer-letters; pflow find summarize >/dev/null; wc -l <"$EMBED_LOG"; pflow find summarize --by=words >/dev/null; wc -l <"$EMBED_LOG"'
     expect 0 $'4\n4'
 }
 
 @test "an embedding model that fails is one line, and the words find" {
     three
     with_peers broken
-    SHELLS=dash in_shells 'pflow find summarize 2>err | cut -d " " -f 1; wc -l <err; grep -c "cannot get an answer from .peer-broken." err; grep -c "$(printf "\033")" err; pflow find summarize --by=meaning; echo $?'
+    in_shells 'pflow find summarize 2>err | cut -d " " -f 1; wc -l <err; grep -c "cannot get an answer from .peer-broken." err; grep -c "$(printf "\033")" err; pflow find summarize --by=meaning; echo $?'
     expect 0 $'sum-up\n1\n1\n0\n69'
 }
 
 @test "an embedding model that is not there is said, and none is 78 where it is asked for" {
     three
-    SHELLS=dash in_shells 'PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize | cut -d " " -f 1; PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize --by=meaning; echo $?; pflow find summarize --by=meaning; echo $?'
+    in_shells 'PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize | cut -d " " -f 1; PFLOW_EMBEDDING_MODEL=nosuch pflow find summarize --by=meaning; echo $?; pflow find summarize --by=meaning; echo $?'
     expect 0 $'sum-up\n78\n78' 'no embedding model is configured'
 }
 
 @test "a key that is missing is said, and the words find" {
     three
-    SHELLS=dash in_shells 'PFLOW_EMBEDDING_MODEL=3-small pflow find summarize | cut -d " " -f 1'
+    in_shells 'PFLOW_EMBEDDING_MODEL=3-small pflow find summarize | cut -d " " -f 1'
     expect 0 sum-up 'it needs a key'
 }
 
 @test "a cache that cannot be written or read keeps nothing from being found" {
     three
     with_peers letters
-    SHELLS=dash in_shells 'chmod -R u+w "$XDG_CACHE_HOME" 2>/dev/null; rm -rf "$XDG_CACHE_HOME"; mkdir "$XDG_CACHE_HOME"; chmod 500 "$XDG_CACHE_HOME"'
+    in_shells 'chmod -R u+w "$XDG_CACHE_HOME" 2>/dev/null; rm -rf "$XDG_CACHE_HOME"; mkdir "$XDG_CACHE_HOME"; chmod 500 "$XDG_CACHE_HOME"'
     as_mortal 'pflow find summarize --by=meaning | grep -c sum-up' >out
     chmod 700 "$XDG_CACHE_HOME"
     [ "$(cat out)" = 1 ]
-    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; mkdir -p "$XDG_CACHE_HOME/pflow"; mkdir "$XDG_CACHE_HOME/pflow/embeddings.db"; pflow find summarize --by=meaning | grep -c sum-up'
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; mkdir -p "$XDG_CACHE_HOME/pflow"; mkdir "$XDG_CACHE_HOME/pflow/embeddings.db"; pflow find summarize --by=meaning | grep -c sum-up'
     expect 0 1
 }
 
 @test "a disk that is full keeps nothing from being found" {
     three
     with_peers letters
-    SHELLS=dash in_shells 'rm -rf "$XDG_CACHE_HOME"; ulimit -f 0; trap "" XFSZ; unset EMBED_LOG; pflow find summarize --by=meaning | grep -c sum-up; find "$XDG_CACHE_HOME" -type f -size +0 | wc -l'
+    in_shells 'rm -rf "$XDG_CACHE_HOME"; ulimit -f 0; trap "" XFSZ; unset EMBED_LOG; pflow find summarize --by=meaning | grep -c sum-up; find "$XDG_CACHE_HOME" -type f -size +0 | wc -l'
     expect 0 $'1\n0'
 }
 

@@ -4,7 +4,6 @@
 
 load helper
 
-export SHELLS=dash # but for the main job: of these few lines no shell makes more, and each llm takes a second
 
 setup_file() { start_server; }
 teardown_file() { stop_server; }

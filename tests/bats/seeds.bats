@@ -38,7 +38,6 @@ LINES
 @test "with :: for the sign, the lines run without quotes" {
     in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: summarise-text --temperature=0.9 | pflow-get summary'
     expect 0 'Summary: The video discusses...'
-    export SHELLS=dash
     in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: llm --prompt="Summarize this transcript" --temperature=0.9 | pflow-get response'
     expect 0 $'Summarize this transcript\n\nVideo transcript content of https://youtu.be/abc123 in en'
     in_shells 'echo some data >data.txt; pflow read-file --path=data.txt :: llm --prompt="Summarize this data" :: write-file --path=summary.md -q; cat summary.md'
@@ -71,7 +70,6 @@ LINES
     expect 66 '' --text
     in_shells 'cat ../notes.txt | pflow summarise-text | pflow-get stdin summary'
     expect 0 $'some notes\n\nSummary: The video discusses...'
-    export SHELLS=dash
     in_shells 'cat ../notes.txt | pflow llm --prompt="Summarize this" | pflow-get response'
     expect 0 $'Summarize this\n\nsome notes'
     in_shells 'pflow llm --temperature=0.9 -q'
@@ -80,7 +78,6 @@ LINES
 
 @test "the chain of templates works on the store that comes in" {
     block 001 3 | grep -v '^github-get-issue' >chain
-    export SHELLS=dash
     in_shells 'pflow-set -n issue="Touch events" | pflow run ../chain | pflow-get code_report; echo; cat commits'
     expect 0 $'done: ...This is the issue: Touch events\nWrite commit message for: done: ...This is the issue: Touch events' \
         "nothing writes '\$commit_message'"

@@ -101,7 +101,6 @@ def test_a_template_of_several_places_looks_at_the_latest():
     source = TemplateSource("<$it>", {("it",): inner})
     assert source.find({"draft": "d", "fix": "f"}) == "<f>"
     assert source.places({"draft": "d", "fix": "f"}) == (("fix",),)
-    assert not source.is_fixed
 
 
 def test_a_template_in_an_objects_key_is_refused():

@@ -12,7 +12,7 @@ from pflow.catalog.registry import names_in
 from pflow.commands import _print
 from pflow.commands._print import error_document, json_line, say_in_json
 from pflow.commands._usages import usages
-from pflow.errors import PflowError, names_meant
+from pflow.errors import PflowError
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
 ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, details={"place": 3, "exit": 0})
@@ -56,35 +56,15 @@ def test_a_document_has_the_words_the_code_the_names_that_may_be_meant_and_the_d
 
 
 @pytest.mark.parametrize(
-    ("hint", "names"),
-    [
-        ("did you mean llm?", ["llm"]),
-        ("did you mean a, b or c?", ["a", "b", "c"]),
-        ("did you mean a? `llm models` lists them", ["a"]),
-        ("did you mean 01A, 01B, …?", ["01A", "01B"]),
-        ("it has content, usage (did you mean content?)", ["content"]),
-        ("pflow nodes lists them", []),
-        ("", []),
-        ("did you mean it", []),
-    ],
-)
-def test_names_are_told_apart_from_other_hints(hint, names):
-    assert names_meant(hint) == names
-
-
-@pytest.mark.parametrize(
     "words",
     [
         ("check", "--json", "f.json"),
-        ("check", "f.json", "--json"),
         ("check", "--bogus", "--json"),
         ("check", "--color", "never", "--json", "f.json"),
         ("explain", "--json", "--", "llm"),
         ("nodes", "llm", "--json"),
-        ("nodes", "--search", "a", "--json"),
         ("runs", "-n", "3", "--json"),
         ("trace", "--json", "@1"),
-        ("test-node", "x", "--json"),
     ],
 )
 def test_its_own_flag_counts_wherever_the_command_takes_it(said, words):
@@ -95,17 +75,12 @@ def test_its_own_flag_counts_wherever_the_command_takes_it(said, words):
     "words",
     [
         ("check", "f.json"),
-        ("check", "--", "--json"),
         ("check", "--color", "--json", "f.json"),
         ("check", "llm", "--prompt=x", "=>", "llm", "--json"),
         ("nodes", "--search", "--json"),
-        ("nodes", "--", "--json"),
-        ("runs", "-n", "--json"),
         ("test-node", "x", "--", "--json"),
         ("export", "--json", "f.json"),
         ("run", "f.json", "--json"),
-        ("save", "f.json", "name", "--json"),
-        ("chekc", "--json"),
         ("llm", "--json"),
     ],
 )
@@ -130,17 +105,10 @@ def test_nothing_is_printed_after_something_else(said, monkeypatch):
     ("words", "code"),
     [
         (("check", "--json", "none.json"), 66),
-        (("check", "--json", "--bogus", "x"), 2),
-        (("check", "--json"), 2),
         (("check", "--json", "llm --nonsense=1"), 2),
-        (("check", "--json", "flow:none"), 127),
         (("explain", "--json", "--graph", "llm"), 2),
         (("nodes", "--json", "lmm"), 127),
-        (("nodes", "--json", "--color=red"), 2),
         (("trace", "--json", "nope"), 66),
-        (("trace", "--json", "--jsn"), 2),
-        (("runs", "--json", "-n", "x"), 2),
-        (("test-node", "--json", "nope"), 127),
     ],
 )
 def test_stdout_has_one_line_and_stderr_the_same_words(pflow, words, code):
@@ -150,11 +118,6 @@ def test_stdout_has_one_line_and_stderr_the_same_words(pflow, words, code):
     assert (error["exit"], error["command"]) == (code, words[0])
     assert error["message"] in ran.stderr
     assert error["hint"] in ran.stderr
-
-
-def test_a_search_that_finds_nothing_prints_its_list_alone(pflow):
-    ran = pflow("nodes", "--json", "--search", "no-such-word")
-    assert (ran.returncode, ran.stdout) == (1, "[]\n")
 
 
 def test_a_bug_in_a_command_is_told_too(pflow, tmp_path):

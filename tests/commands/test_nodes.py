@@ -494,7 +494,7 @@ def test_five_hundred_nodes_are_listed(nodes, own):
 
 
 def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
-    from pflow.explain.needs import needs
+    from pflow.explain.account import needs
 
     (flow,) = entries(nodes, "greet").values()
     told = {key: read["flag"] for key, read in flow["reads"].items()}

@@ -12,14 +12,14 @@ from typing import Any
 from pflow.export import exporter
 from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
-from tests.export.cases import INNER, NODES, Case
+from tests.export.cases import FILES, INNER, NODES, Case
 
 BIN = Path(sys.executable).parent
 
 
 def lay_out(case: Case, folder: Path) -> str:
-    """Put a case's files into a folder, and give the word that names its flow."""
-    for name, text in case.files.items():
+    """Put the files that cases read into a folder, and give the word that names its flow."""
+    for name, text in FILES.items():
         (folder / name).write_text(text)
     (folder / "inner.pflow.json").write_text(json.dumps(INNER))
     if isinstance(case.flow, str):

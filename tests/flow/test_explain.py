@@ -7,8 +7,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.sayings import said
 from pflow.explain.text import account_text
+from pflow.explain.words import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.subflow import FlowCatalog
@@ -48,7 +48,7 @@ NODES = {
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path, monkeypatch):
-    monkeypatch.setattr("pflow.flow.pipe.write_pipe", lambda flow: " => ".join(step.id for step in flow.steps))
+    monkeypatch.setattr("pflow.explain.account.write_pipe", lambda flow: " => ".join(step.id for step in flow.steps))
     with own_nodes(tmp_path, NODES):
         yield
 
@@ -159,7 +159,7 @@ def test_an_explanation_reads_like_this():
 def read(plan, step, key):
     """What is said of where a read comes from."""
     account = next(each for each in explain(plan)["steps"] if each["id"] == step)
-    return next(said(each["from"]) for each in account["reads"] if each["key"] == key)
+    return next(origins_text(each["from"]) for each in account["reads"] if each["key"] == key)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
         Step("o", "open-one"),
     )
     touched = [
-        (touch["effect"], touch["step"], {key: said(each) for key, each in touch["what"].items()})
+        (touch["effect"], touch["step"], {key: origins_text(each) for key, each in touch["what"].items()})
         for touch in explain(found)["touches"]
     ]
     assert touched == [
@@ -350,7 +350,7 @@ def test_a_subflow_touches_what_its_steps_do_with_what_it_is_given(tmp_path):
         json.dumps({"nodes": [{"id": "in", "type": "./inner.pflow.json", "inputs": {"file": "$name.md"}}]})
     )
     found = chain(Step("out", str(tmp_path / "middle.pflow.json"), inputs={"name": "a", "text": "x"}))
-    touched = [(touch["step"], said(touch["what"]["path"])) for touch in explain(found)["touches"]]
+    touched = [(touch["step"], origins_text(touch["what"]["path"])) for touch in explain(found)["touches"]]
     assert touched == [("out/in/keep", 'the template "$name.md" of "a"'), ("out/in/log", '"log"')]
     assert "· a flow of 1 step, with a store of its own" in lines_of(found)
 
@@ -415,7 +415,7 @@ def test_what_comes_through_the_pipe_has_a_place_where_somebody_takes_it():
 
 
 def test_no_secret_is_ever_shown(monkeypatch):
-    monkeypatch.setattr("pflow.flow.pipe.write_pipe", lambda flow: str([vars_of(step) for step in flow.steps]))
+    monkeypatch.setattr("pflow.explain.account.write_pipe", lambda flow: str([vars_of(step) for step in flow.steps]))
     found = chain(
         Step("f", "fetch", inputs={"issue_number": 1}, params={"token": "hush-1"}),
         Step("s", "save", inputs={"path": "p", "key": "hush-2"}),
@@ -436,7 +436,7 @@ def test_a_flow_that_no_pipe_says_says_why(monkeypatch):
     def refuse(flow):
         raise PflowError("cannot write the flow in pipe syntax: it forks at 'a'")
 
-    monkeypatch.setattr("pflow.flow.pipe.write_pipe", refuse)
+    monkeypatch.setattr("pflow.explain.account.write_pipe", refuse)
     account = explain(fix_issue())
     assert account["pipe"] is None
     assert "Not as a pipe: it forks at 'a'\n" in account_text(account, 80)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.pipe.quote import quote
-from pflow.flow.pipe.scan import scan, scan_words
+from pflow.flow.pipe.scan import quote, scan, scan_words
 
 
 def texts(text):

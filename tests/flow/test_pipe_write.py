@@ -112,27 +112,32 @@ def test_what_a_pipe_carries_by_itself_is_not_written():
     assert rewritten(text) == text.replace(" =>", "\n  =>") + "\n"
 
 
-def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do():
-    fetch, ask = Step("fetch", "read-file", inputs={"path": "a"}), Step("ask", "llm")
-    ask.input_mappings = {"prompt": "template:Sum up: ${fetch.content}"}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='Sum up: ${fetch.content}'\n"
-    ask.input_mappings = {"prompt": "fetch.content"}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}'\n"
-    ask.input_mappings = {"prompt": "fetch.content", "text": "content"}
-    assert written(fetch, ask) == (
-        "read-file:fetch --path=a\n  => llm:ask --prompt='${fetch.content}' --map-in=text=content\n"
+@pytest.mark.parametrize(
+    ("mappings", "inputs", "words"),
+    [
+        ({"prompt": "template:Sum up: ${fetch.content}"}, {}, "--prompt='Sum up: ${content}'"),
+        ({}, {"prompt": "Sum up: ${fetch.content}"}, "--prompt='Sum up: ${content}'"),
+        ({"prompt": "fetch.content"}, {}, "--prompt='$content'"),
+        ({"prompt": "fetch.content", "text": "content"}, {}, "--map-in=prompt=content"),
+        ({"prompt": "topic", "text": "content"}, {}, "--map-in=prompt=topic"),
+        ({"text": "template:${fetch.content}"}, {}, ""),
+        ({"text": "template:Of ${fetch.content}"}, {}, "--text='Of ${content}'"),
+        ({}, {"text": "Of ${fetch.content}"}, "--text='Of ${content}'"),
+        ({"text": "topic"}, {}, "--map-in=text=topic"),
+    ],
+)
+def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do(mappings, inputs, words):
+    ask = Step("ask", "llm", input_mappings=mappings, inputs=inputs)
+    text = written(Step("fetch", "read-file", inputs={"path": "a"}), ask)
+    assert text == f"read-file:fetch --path=a\n  => llm:ask {words}".rstrip() + "\n"
+
+
+def test_steps_whose_writes_meet_are_kept_apart_by_their_names():
+    steps = [Step(id, "llm", inputs={"prompt": id}) for id in "abc"]
+    steps[1].input_mappings, steps[2].input_mappings = {"text": "a.response"}, {"text": "a.response"}
+    assert (
+        written(*steps) == "llm:a --prompt=a\n  => llm:b --prompt=b\n  => llm:c --prompt=c --map-in=text=a.response\n"
     )
-    ask.input_mappings = {"prompt": "topic", "text": "content"}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --prompt='$topic'\n"
-    ask.input_mappings = {"text": "fetch.content"}
-    ask.output_mappings = {"response": "out"}
-    assert written(fetch, ask) == (
-        "read-file:fetch --path=a\n  => llm:ask --map-in=text=fetch.content --map-out=response=out\n"
-    )
-    ask.input_mappings, ask.output_mappings = {"text": "template:${fetch.content}"}, {}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --map-in=text=fetch.content\n"
-    ask.input_mappings, ask.inputs = {}, {"text": "Of ${fetch.content}"}
-    assert written(fetch, ask) == "read-file:fetch --path=a\n  => llm:ask --text='Of ${fetch.content}'\n"
 
 
 def test_a_step_that_was_put_under_its_id_is_written_with_an_id_flag():
@@ -159,8 +164,8 @@ def test_versions_stand_in_a_comment():
     ("steps", "members", "why"),
     [
         ([], {}, "it has no step"),
-        ([Step("a", "llm", batch=Batch("files"))], {}, "the step 'a' has batch"),
-        ([Step("a", "llm", max_visits=3)], {}, "the step 'a' has max_visits"),
+        ([Step("a", "llm", batch=Batch("files"))], {}, "'a' runs once for each of 'files' (a batch)"),
+        ([Step("a", "llm", max_visits=3)], {}, "the max_visits of 'a' has no pipe form"),
         ([Step("a", "llm")], {"max_visits": 5}, "it has max_visits"),
         ([Step("a", "llm")], {"inputs": {"x": Input("x")}}, "it has declared inputs"),
         ([Step("a", "llm")], {"outputs": {"x": "response"}}, "it has declared outputs"),
@@ -168,22 +173,19 @@ def test_versions_stand_in_a_comment():
         ([Step("a", "llm")], {"edges": [("a", "b")]}, "it has an edge of a step that is not there"),
         ([Step("a", "llm"), Step("a", "llm")], {}, "it has two steps of one name"),
         ([Step("1x", "llm")], {}, "cannot name a step '1x'"),
-        ([Step("a", "pflow-llm")], {}, "the step 'a' of the type 'pflow-llm' would become another"),
+        ([Step("a", "pflow-llm")], {}, "its steps would become others"),
         ([Step("a", "odd name")], {}, "it has white space in it"),
         ([Step("a", "llm", params={"schema": {"type": "object"}})], {}, "no flag gives 'a' its 'schema'"),
-        ([Step("a", "llm", params={"prompt": "x"})], {}, "no flag gives 'a' its inputs.prompt as it is"),
+        ([Step("a", "llm", params={"prompt": "x"})], {}, "no flag gives a.params.prompt as it is"),
         ([Step("a", "llm", inputs={"text": None})], {}, "no flag gives 'a' its 'text'"),
         ([Step("a", "many", inputs={"free": 1})], {}, "no flag gives 'a' its 'free'"),
         ([Step("a", "many", inputs={"token": "x"})], {}, "a secret is never a flag"),
-        ([Step("a", "unknown", params={"x": "y"})], {}, "no flag gives 'a' its inputs.x"),
+        ([Step("a", "unknown", params={"x": "y"})], {}, "no flag gives a.params.x as it is"),
         ([Step("a", "unknown", inputs={"debug": "y"})], {}, "every step has a flag of that name"),
-        ([Step("a", "llm", input_mappings={"prompt": "template:x"})], {}, "no flag gives 'a' its inputs.prompt"),
-        ([Step("a", "llm", input_mappings={"text": "template:See $x"})], {}, "a flag with a template is stored too"),
-        ([Step("a", "many", input_mappings={"rate": "template:$x"})], {}, "a flag with a template is stored too"),
-        ([Step("a", "many", input_mappings={"code": "template:$x"})], {}, "its flag takes no template"),
+        ([Step("a", "llm", input_mappings={"prompt": "template:x"})], {}, "no flag gives a.input_mappings.prompt"),
+        ([Step("a", "many", input_mappings={"code": "template:a$x"})], {}, "its flag takes no template"),
         ([Step("a", "llm", input_mappings={"text": "a..b"})], {}, "has an empty step"),
-        ([Step("a", "llm"), Step("b", "llm")], {}, "'response' of 'a' meets what another step writes, and would move"),
-        ([Step("a", "read-file"), Step("b", "llm")], {}, "it would carry content into 'text' of 'b'"),
+        ([Step("a", "read-file"), Step("b", "llm")], {}, "it would have b.input_mappings.text = content"),
         ([Step("a", "judge"), Step("b", "llm")], {"edges": [("a", "b", "not one")]}, "the action 'not one' is no word"),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.ir import schema
 from pflow.flow.load import load_document, load_file, load_text
+from pflow.flow.schema import SCHEMA
 from pflow.flow.unload import canonical_json, flow_to_ir
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -115,7 +115,7 @@ def test_loading_what_was_unloaded_gives_an_equal_flow(flow):
 @given(flows())
 def test_what_is_unloaded_fits_the_schema(flow):
     text = canonical_json(flow_to_ir(flow))
-    Draft202012Validator(schema()).validate(json.loads(text))
+    Draft202012Validator(SCHEMA).validate(json.loads(text))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.mcp.fixed import CHECK, PLAN
+from pflow.mcp.own_tools import CHECK, PLAN
 from tests.mcp.talking import COUNT, NAP, call, listed, talk
 from tests.peers.openai_server import OpenAIServer
 

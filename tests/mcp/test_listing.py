@@ -152,7 +152,7 @@ def test_whatever_a_flow_is_called_its_tool_has_a_good_name_of_its_own(home):
     )
     said = (home.place / "said").read_text()
     assert "\x1b" not in said
-    assert "is not offered: its name has white space or signs that cannot be printed" in said
+    assert "is not offered: its name has white space or characters that cannot be printed" in said
 
 
 def test_a_client_hears_of_a_flow_that_was_saved_or_removed(home):

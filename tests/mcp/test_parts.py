@@ -5,11 +5,10 @@ import sys
 
 import pytest
 
-from pflow.mcp.catalogue import mark_of_files
-from pflow.mcp.names import tool_name
-from pflow.mcp.progress import Progress
+from pflow.mcp.catalogue import state_of_files
+from pflow.mcp.offered import tool_name
+from pflow.mcp.result import size_of, trim
 from pflow.mcp.schema import fault_in, schema_of
-from pflow.mcp.trim import size_of, trim
 from pflow.types import parse_type
 
 NAMES = [
@@ -65,7 +64,7 @@ def test_any_takes_everything(value):
 
 def test_what_is_short_is_not_cut():
     value = {"text": "x" * 100, "bytes": {"$bytes": "//4="}}
-    assert trim(value, 1000) == (value, False)
+    assert trim(value, 1000) is value
 
 
 BIG = [
@@ -80,39 +79,25 @@ BIG = [
 
 @pytest.mark.parametrize("value", BIG, ids=range(len(BIG)))
 def test_what_is_long_is_cut_below_the_limit(value):
-    cut, is_cut = trim({"value": value, "short": "kept"}, 5000)
-    assert is_cut
+    cut = trim({"value": value, "short": "kept"}, 5000)
     assert size_of(cut) <= 5000
     assert cut["short"] == "kept"
-
-
-def test_a_loop_is_progress_without_an_end():
-    progress = Progress(1)
-    line = b'{"v":1,"event":"%s","time":1.0,"step":"a\\u001b","node":"llm"}'
-    told = [progress.take(line % event) for event in (b"start", b"end", b"start")]
-    assert [(done, total) for done, total, _ in told] == [(0.5, 1.0), (1.0, 1.0), (1.5, None)]
-    assert "\x1b" not in told[0][2]
-
-
-@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"event":1}', b'{"v":1,"event":"start","time":1,"step":"a/b"}'])
-def test_what_is_no_step_of_the_flow_is_no_progress(line):
-    assert Progress(1).take(line) is None
 
 
 def test_the_list_changes_with_the_files(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.delenv("PFLOW_NODES", raising=False)
-    marks = [mark_of_files()]
+    marks = [state_of_files()]
     (tmp_path / "pflow" / "flows").mkdir(parents=True)
     file = tmp_path / "pflow" / "flows" / "a.pflow.json"
     file.write_text("{}")
-    marks.append(mark_of_files())
-    assert mark_of_files() == marks[-1]
+    marks.append(state_of_files())
+    assert state_of_files() == marks[-1]
     os.utime(file, ns=(1, 1))
-    marks.append(mark_of_files())
+    marks.append(state_of_files())
     file.unlink()
-    marks.append(mark_of_files())
-    assert len({*marks[:3]}) == 3
+    marks.append(state_of_files())
+    assert marks[0] != marks[1] != marks[2] != marks[0]
     assert marks[3] == marks[0]
 
 

@@ -9,8 +9,7 @@ import sys
 
 import pytest
 
-from pflow.run import runs
-from pflow.run.log import PRUNED, RunLog, describe, runs_directory
+from pflow.run.log import PRUNED, RunLog, describe
 from pflow.run.runs import find_run
 from pflow.stage.document import new_run_id
 
@@ -71,31 +70,6 @@ def test_a_run_begins_with_what_is_known_of_it(place):
     assert (place / IDS[0] / "flow.pflow.json").read_text() == '{"pflow": 1}'
 
 
-def test_the_flow_is_made_into_text_only_where_it_is_kept(place, monkeypatch):
-    def make() -> bytes:
-        made.append(1)
-        return b"{}"
-
-    made: list[int] = []
-    RunLog.open(IDS[0], make, {})
-    monkeypatch.setenv("XDG_STATE_HOME", "")
-    monkeypatch.delenv("HOME")
-    RunLog.open(IDS[1], make, {})
-    assert made == [1]
-
-
-def test_lines_and_events_stand_in_the_order_in_which_they_came(place):
-    log = open_log()
-    log.line(b'{"event":"end","n":1}\n{"event":"start","n":2}\n')
-    log.event({"event": "end", "step": "a"})
-    log.finish(66, {"step": "a", "exit": 66}, {"text": "abc"})
-    _, one, two, three, last = lines(place)
-    assert (one["n"], two["n"], three["step"]) == (1, 2, "a")
-    assert (last["event"], last["exit"], last["error"]) == ("finish", 66, {"step": "a", "exit": 66})
-    assert last["store"] == {"text": {"type": "str", "size": 3}}
-    assert last["ms"] >= 0
-
-
 @pytest.mark.parametrize(
     ("value", "shape"),
     [
@@ -124,30 +98,6 @@ def test_a_later_snapshot_takes_the_place_of_an_earlier_one(place):
     }
 
 
-def test_a_snapshot_that_is_no_json_is_a_warning(place, capfd):
-    open_log().write_snapshot({"cli_injections": {"n": float("nan")}})
-    assert "pflow run: warning: cannot keep the snapshot of this run" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("environment", "directory"),
-    [
-        ({"XDG_STATE_HOME": "/state"}, "/state/pflow/runs"),
-        ({"HOME": "/home"}, "/home/.local/state/pflow/runs"),
-        ({"HOME": "/home", "XDG_STATE_HOME": ""}, "/home/.local/state/pflow/runs"),
-        ({"HOME": "/home", "XDG_STATE_HOME": "state"}, "/home/.local/state/pflow/runs"),
-        ({"HOME": "home"}, None),
-        ({}, None),
-    ],
-)
-def test_runs_are_kept_under_the_state_directory(monkeypatch, environment, directory):
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert runs_directory() == directory
-
-
 def test_where_the_environment_names_no_place_nothing_is_kept_and_nothing_said(monkeypatch, capfd):
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.delenv("HOME")
@@ -162,14 +112,6 @@ def test_a_place_that_cannot_be_written_is_one_warning(tmp_path, monkeypatch, ca
     told = capfd.readouterr().err
     assert told.startswith("pflow run: warning: cannot keep a log of this run in ")
     assert told.count("\n") == 1
-
-
-def test_an_id_that_there_is_already_is_left_as_it_is(place, capfd):
-    open_log()
-    before = lines(place)
-    assert RunLog.open(IDS[0], lambda: b"{}", {"name": "other"}) is None
-    assert lines(place) == before
-    assert "File exists" in capfd.readouterr().err
 
 
 def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkeypatch, capfd):
@@ -199,23 +141,6 @@ def test_a_node_that_closes_what_is_not_its_own_fails_no_run(place, capfd):
     log.line(b"{}\n")
     log.finish(0, None, {})
     assert "cannot go on with the log" in capfd.readouterr().err
-
-
-def test_an_event_that_is_no_json_is_a_warning(place, capfd):
-    log = open_log()
-    log.event({"event": "end", "step": "a", "message": "\udcff"})
-    log.event({"event": "end", "step": "b"})
-    assert [line.get("step") for line in lines(place)] == [None, "b"]
-    assert "warning: cannot log" in capfd.readouterr().err
-
-
-def test_a_write_that_takes_a_part_is_gone_on_with(place, monkeypatch):
-    log = open_log()
-    really_write = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: really_write(fd, data[:5]))
-    log.event({"event": "end", "step": "a"})
-    monkeypatch.undo()
-    assert lines(place)[-1]["step"] == "a"
 
 
 def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place):
@@ -255,23 +180,10 @@ def test_a_forked_child_writes_into_the_same_log(place):
     assert [line.get("step") for line in lines(place)] == [None, "child", "parent"]
 
 
-@pytest.fixture
-def pruned(monkeypatch):
-    """The places that were pruned."""
-    places: list[str] = []
-    monkeypatch.setattr(runs, "prune", places.append)
-    return places
-
-
-def test_the_first_run_of_a_day_and_a_large_one_prune(place, pruned):
-    for id in IDS[:2]:
-        open_log(id).finish(0, None, {})
-    assert pruned == []
+def test_after_the_first_run_of_a_day_and_a_large_one_pruning_is_due(place):
+    assert not any(open_log(id).finish(0, None, {}) for id in IDS[:2])
     os.utime(place / PRUNED, (1, 1))
-    log = open_log(IDS[2])
-    log.finish(0, None, {})
-    assert pruned == [str(place)]
+    assert open_log(IDS[2]).finish(0, None, {})
     log = open_log(new_run_id())
     log.write_snapshot({"cli_injections": {"text": "x" * (1 << 20)}})
-    log.finish(0, None, {})
-    assert len(pruned) == 2
+    assert log.finish(0, None, {})

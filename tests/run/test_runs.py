@@ -53,20 +53,6 @@ def test_runs_are_listed_newest_first(place):
     assert [run.id for run in list_runs(1)] == [NEW]
 
 
-def test_what_is_no_run_is_not_listed(place):
-    (place / "notes").mkdir()
-    (place / NEW).mkdir()
-    (place / OLD).write_text("a file")
-    (place / ".grown").write_text("")
-    assert list_runs() == []
-
-
-def test_without_a_place_there_are_no_runs(monkeypatch):
-    monkeypatch.setenv("XDG_STATE_HOME", "")
-    monkeypatch.delenv("HOME")
-    assert list_runs() == []
-
-
 UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
 
 
@@ -76,13 +62,10 @@ UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
         (LOG, "failed", 66, 5000.0),
         (LOG.replace(b'"exit": 66, "ms": 5000', b'"exit": 0, "ms": 5000'), "done", 0, 5000.0),
         (UNFINISHED, "killed", None, 4000.0),
-        (LOG[:-1], "killed", None, 4000.0),
-        (UNFINISHED + event("finish", exit="0"), "killed", None, 0.0),
         (UNFINISHED + event("finish", exit=True), "killed", None, 0.0),
         (LOG + event("start", 106.0, step="b", node="llm", visit=1), "killed", None, 6000.0),
         (LOG + b"of another\n", "failed", 66, 5000.0),
         (event("run", 100.0), "killed", None, 0.0),
-        (LOG.replace(b'"ms": 5000.0', b'"ms": -1'), "failed", 66, 5000.0),
     ],
 )
 def test_a_run_ended_as_its_last_event_says(place, log, status, exit, ms):
@@ -103,12 +86,6 @@ def test_a_run_goes_on_while_its_lock_is_held(place):
     assert (find_run().status, find_run().ms) == ("running", None)
     log.finish(0, None, {})
     assert find_run().status == "done"
-
-
-def test_a_run_without_a_head_is_known_by_its_id(place):
-    keep(place, OLD, b"torn" + LOG[100:])
-    run = find_run(OLD)
-    assert (run.name, run.begun, run.status) == ("", time_of(OLD), "failed")
 
 
 @pytest.mark.parametrize(
@@ -134,12 +111,9 @@ def test_a_run_is_found_by_its_id_by_how_that_begins_and_by_its_place(place, wor
     [
         ("01", "cannot tell which run '01' is: 2 begin so", f"{NEW}, {OLD}"),
         ("@3", "cannot find the run '@3'", "pflow runs lists them"),
-        ("@0", "cannot find the run '@0'", "pflow runs lists them"),
-        ("@²", "cannot find the run '@²'", "pflow runs lists them"),
         ("", "cannot find the run ''", "pflow runs lists them"),
         ("lats", "cannot find the run 'lats'", "did you mean last?"),
         (OLD[:-1] + "Z", f"cannot find the run '{OLD[:-1]}Z'", f"did you mean {OLD}?"),
-        ("../" + OLD, f"cannot find the run '../{OLD}'", f"did you mean {OLD}?"),
     ],
 )
 def test_a_run_that_is_not_there_is_66_with_the_nearest(place, word, message, hint):
@@ -150,25 +124,14 @@ def test_a_run_that_is_not_there_is_66_with_the_nearest(place, word, message, hi
     assert (raised.value.message, raised.value.hint, raised.value.exit) == (message, hint, MISSING)
 
 
-def test_where_there_is_no_run_yet_that_is_said(place):
-    with pytest.raises(PflowError, match="there is none yet"):
-        find_run()
-
-
 @pytest.mark.parametrize(
     "line",
     [
         b"",
         b"\0\0\0",
         b"\xff",
-        b"[]",
-        b"{}",
         b'{"v":2,"event":"end","time":1}',
-        b'{"v":1,"event":1,"time":1}',
-        b'{"v":1,"event":"end"}',
         b'{"v":1,"event":"end","time":"now"}',
-        b'{"v":1,"event":"end","time":true}',
-        b'{"v":1,"event":"end","time":-1}',
         b'{"v":1,"event":"end","time":1e300}',
         b'{"v":1,"event":"end","time":NaN}',
         b'{"v":1,"event":"end","time":1} x',
@@ -180,34 +143,6 @@ def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     events, warnings = read_events(event("run") + line + b"\n" + event("finish"))
     assert [each["event"] for each in events] == ["run", "finish"]
     assert warnings == ["line 2 of the log is no event, and is left out"]
-
-
-def test_many_warnings_are_few():
-    _, warnings = read_events(b"x\n" * 9 + b"torn")
-    assert warnings == [
-        "line 1 of the log is no event, and is left out",
-        "line 2 of the log is no event, and is left out",
-        "line 3 of the log is no event, and is left out",
-        "6 more lines of the log are left out",
-        "the last line of the log is torn, and is left out",
-    ]
-
-
-def test_a_log_that_is_gone_is_told(place):
-    keep(place, OLD, LOG)
-    run = find_run(OLD)
-    (place / OLD / "trace.jsonl").unlink()
-    with pytest.raises(PflowError, match="cannot read the log") as raised:
-        run.events()
-    assert raised.value.exit == MISSING
-
-
-def test_flow_and_snapshot_are_read_where_they_are_whole(place):
-    keep(place, OLD, LOG)
-    (place / OLD / "flow.pflow.json").write_text('{"pflow": 1}')
-    (place / OLD / "snapshot.json").write_text('{"flow_ha')
-    run = find_run(OLD)
-    assert (run.flow(), run.snapshot()) == ({"pflow": 1}, None)
 
 
 def ended(place, log: bytes) -> set[str]:
@@ -366,8 +301,3 @@ def test_pruning_takes_whole_runs_and_nothing_else(place):
     prune(str(place))
     assert not (place / OLD).exists()
     assert (place / "notes" / "note").read_text() == "mine"
-
-
-def test_pruning_where_there_is_nothing_is_nothing(tmp_path):
-    prune(str(tmp_path / "nope"))
-    assert not (tmp_path / "nope").exists()

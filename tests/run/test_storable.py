@@ -5,7 +5,7 @@ import enum
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.storable import storable
+from pflow.run.context import storable
 
 
 class Word(str):

@@ -144,17 +144,6 @@ def test_visits_of_a_loop_and_of_branches_are_told_apart(directory):
     assert [visit.write_keys for visit in trace.visits] == [["first"], [], [], []]
 
 
-def test_visits_that_are_alike_end_in_the_order_in_which_they_began(directory):
-    one, two = (end("a/b", writes={"x": [place]}) for place in ("one", "two"))
-    trace = traced(directory, RUN, start("a"), start("a/b"), start("a/b"), one, two, end("a"), finish())
-    assert [visit.write_keys for visit in trace.visits] == [[], ["one"], ["two"]]
-
-
-def test_an_end_whose_start_is_torn_is_a_visit_too(directory):
-    trace = traced(directory, RUN, end("a", ms=500.0), finish())
-    assert [(visit.step, visit.begun, visit.state) for visit in trace.visits] == [("a", 100.5, "done")]
-
-
 def test_a_run_without_an_end_was_killed_and_so_was_its_step(directory):
     trace = traced(directory, RUN, start("a"), end("a"), start("b"))
     assert (
@@ -175,12 +164,6 @@ def test_a_run_that_goes_on_is_shown_as_far_as_it_is(directory):
     spans = spans_of(trace)
     assert [span["name"] for span in spans] == ["a"]
     assert durations(trace) == {"fix-issue": 10e6, "a": 12300.0, "b": 7e6}
-
-
-def test_a_terminal_is_told_nothing_by_names(directory):
-    trace = traced(directory, RUN | {"name": "\x1b[31m"}, start("a\nb", "\x9b"), end("a\nb", "\x9b"), finish())
-    assert shown(trace).startswith("[1] a b (\\x9b)  12 ms\n")
-    assert "\x1b" not in shown(trace)
 
 
 def test_the_final_store_is_shown_by_keys_types_and_sizes(directory):
@@ -223,37 +206,6 @@ def test_json_has_the_execution_trace_of_seed_002(directory):
     assert document["flow"] == {"name": "fix-issue", "hash": "ab" * 32}
     assert (document["run"], document["status"], document["exit"], document["ms"]) == (ID, "done", 0, 5000.0)
     assert [event["event"] for event in document["events"]] == ["run", "start", "end", "start", "end", "finish"]
-
-
-def test_json_tells_all_of_a_visit(directory):
-    trace = traced(
-        directory,
-        *(RUN, start("a", "flow:x"), start("a/b", lane="f/b")),
-        end("a/b", lane="f/b", reads={"x": ["p", "q"], "y": ["p"], "z": []}, tries=2, exit=3, message="no"),
-        *(end("a", "flow:x"), finish(3, error={"step": "a"})),
-    )
-    document = json.loads(as_json.write(trace, now=110.0, with_store=False))
-    assert document["execution_trace"][1] == {
-        "node": "llm",
-        "read_keys": ["p", "q"],
-        "write_keys": [],
-        "step": "a/b",
-        "number": 2,
-        "visit": 1,
-        "state": "failed",
-        "began": 102.0,
-        "ms": 12.3,
-        "version": "1.0.0",
-        "reads": {"x": ["p", "q"], "y": ["p"], "z": []},
-        "writes": {},
-        "lane": "f/b",
-        "outer": 1,
-        "tries": 2,
-        "exit": 3,
-        "message": "no",
-    }
-    assert document["error"] == {"step": "a"}
-    assert "store" not in document
 
 
 def durations(trace: Trace) -> dict[str, float]:
@@ -338,18 +290,6 @@ def test_a_run_and_each_visit_of_a_step_are_spans(directory):
         "gen_ai.usage.input_tokens": "3",
         "gen_ai.usage.output_tokens": "4",
     }
-
-
-def test_what_was_killed_is_an_error_in_its_span(directory):
-    run, cut = spans_of(traced(directory, RUN, start("a")))
-    assert run["status"] == cut["status"] == {"code": 2, "message": "it did not end"}
-
-
-def test_the_spans_of_a_long_run_are_some_lines(directory):
-    visits = [event for visit in range(1, 601) for event in (start("a", visit=visit), end("a", visit=visit))]
-    trace = traced(directory, RUN, *visits, finish())
-    assert len(otlp.write(trace, now=0.0, with_store=False).splitlines()) == 2
-    assert len(spans_of(trace)) == 601
 
 
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
@@ -441,21 +381,3 @@ def test_the_store_of_a_document_is_shown_with_its_values():
     assert shows.endswith(
         '\nthe store\n    text: str, 5 characters: "héllo"\n    data: bytes, 1 byte: {"$bytes":"/w=="}\n'
     )
-
-
-def test_a_long_value_is_cut_in_the_text():
-    document = Document({"v": 1})
-    document.set("text", "x" * 5000)
-    shows = shown(trace_of_document(document, with_store=True), with_store=True)
-    assert shows.endswith("x…\n")
-    assert len(shows) < 1200
-
-
-@pytest.mark.parametrize(
-    "step",
-    [{}, {"id": []}, {"ms": "x", "reads": [], "writes": 7}, {"reads": {"a": 1}, "writes": {"b": None}}, {"exit": {}}],
-)
-def test_odd_entries_of_a_header_are_shown_somehow(step):
-    trace = piped(steps=[step, 7])
-    for form in (text, as_json, chrome, otlp):
-        assert form.write(trace, now=0.0, with_store=True)

@@ -1,18 +1,13 @@
 """A stage as a process: what it prints, what it stores and how it ends, whatever it is given."""
 
 import json
-import os
-import stat
-import tempfile
-import traceback
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import EXIT_CODES
-from pflow.stage.stage import Stage
+from tests.stage.running import Ended, run
 
 NODE = '''
 import asyncio
@@ -82,55 +77,11 @@ class Echo(Node):
 '''
 
 
-class Ended(NamedTuple):
-    code: int
-    out: bytes
-    err: str
-
-    @property
-    def header(self):
-        first_line = self.out.partition(b"\n")[0]
-        return json.loads(first_line.removesuffix(b",") + b"}")["$pflow"]
-
-    @property
-    def store(self):
-        return {key: value for key, value in json.loads(self.out).items() if key != "$pflow"}
-
-
 @pytest.fixture(scope="module")
 def node(tmp_path_factory) -> str:
     file = tmp_path_factory.mktemp("nodes") / "echo.py"
     file.write_text(NODE)
     return str(file)
-
-
-def run(file: str | None, words: list[str], stdin: bytes | None = None, name: str = "echo") -> Ended:
-    """Run a stage in a child process that has its own directory; without `stdin` there is none."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, "." + each) for each in ("in", "out", "err")]
-        with open(paths[0], "wb") as source:
-            source.write(stdin or b"")
-        pid = os.fork()
-        if pid == 0:
-            _be_the_stage(file, name, words, folder, paths, has_stdin=stdin is not None)
-        status = os.waitpid(pid, 0)[1]
-        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
-        with open(paths[1], "rb") as out, open(paths[2], encoding="utf-8") as err:
-            return Ended(code, out.read(), err.read())
-
-
-def _be_the_stage(file, name, words, folder, paths, *, has_stdin):
-    code = 99
-    try:
-        os.chdir(folder)
-        for fd, path in enumerate([paths[0] if has_stdin else os.devnull, *paths[1:]]):
-            flags = os.O_RDONLY if fd == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            os.dup2(os.open(path, flags, stat.S_IRUSR | stat.S_IWUSR), fd)
-        code = Stage(name, file=file).run(words)
-    except BaseException:
-        os.write(2, traceback.format_exc().encode())
-    finally:
-        os._exit(code)
 
 
 def store(text: str = '"a":1', header: str = "") -> bytes:

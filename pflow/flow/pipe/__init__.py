@@ -39,6 +39,6 @@ def write_pipe(flow: Flow) -> str:
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
     """The error (2) for a command line whose `=>` or `>>` the shell took for a redirection; None for any other."""
-    from pflow.flow.pipe.redirection import taken_for_redirection
+    from pflow.flow.pipe.recognize import taken_for_redirection
 
     return taken_for_redirection(words)

@@ -6,6 +6,8 @@ from pflow.flow.graph import ERROR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pflow.flow.wired import WiredFlow, WiredStep
 
 STDIN = ""
@@ -25,71 +27,47 @@ class Carried:
         self.is_sure = is_sure
 
 
-def carried_into(plan: WiredFlow) -> dict[str, Carried]:
-    """What is carried into each step. Nothing is carried out of a fork, and nothing of a step out of its failure."""
-    carrying = _Carrying(plan)
-    order = {id: at for at, id in enumerate([STDIN, *plan.steps])}
-    return {
-        id: Carried(tuple(sorted(carrying.writers[id], key=order.__getitem__)), is_sure=carrying.is_sure[id])
-        for id in plan.steps
-    }
+def carried_into(flow: WiredFlow) -> dict[str, Carried]:
+    """What is carried into each step. Nothing is carried out of a fork, nor from a step to where its failure leads."""
+    closed = _out_of_forks(flow)
+    first = flow.graph.first
+    takes_stdin = first is not None and _takes_stdin(flow.steps[first])
+    writers: dict[str, list[str]] = {id: [] for id in flow.steps}
+    for writer in [STDIN, *flow.steps]:
+        starts = ([first] if takes_stdin and first else []) if writer == STDIN else _handed_to(flow, writer, closed)
+        for id in _passed_on(flow, starts, closed):
+            writers[id].append(writer)
+    bare = _passed_on(flow, {target for _, target in closed} | ({first} if first and not takes_stdin else set()), set())
+    return {id: Carried(tuple(found), is_sure=id not in bare) for id, found in writers.items()}
 
 
-class _Carrying:
-    def __init__(self, plan: WiredFlow) -> None:
-        self.plan = plan
-        self.closed = _out_of_forks(plan)
-        self.arriving = self._arriving()
-        self.writers: dict[str, set[str]] = {id: set() for id in plan.steps}
-        self.is_sure = dict.fromkeys(plan.steps, True)
-        self.order = plan.graph.order()
-        while sum(map(self._add_writers, self.order)):
-            pass
-        while sum(map(self._doubt, self.order)):
-            pass
+def _takes_stdin(first: WiredStep) -> bool:
+    """Whether the first step works on what comes through the pipe."""
+    read = first.interface.pipe_read
+    return read is not None and read.required and not is_given(first, read.name)
 
-    def _arriving(self) -> dict[str, list[tuple[str, str]]]:
-        """The steps, with the action, that lead to each."""
-        arriving: dict[str, list[tuple[str, str]]] = {id: [] for id in self.plan.steps}
-        for source, actions in self.plan.graph.next.items():
-            for action, targets in actions.items():
-                for target in targets:
-                    arriving[target].append((source, action))
-        return arriving
 
-    def _add_writers(self, id: str) -> bool:
-        found: set[str] = {STDIN} if self._takes_stdin(id) else set()
-        for source, action in self.arriving[id]:
-            if (source, id) not in self.closed:
-                found |= self._past(source, action)
-        grew = not found <= self.writers[id]
-        self.writers[id] |= found
-        return grew
+def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[str]:
+    """The next steps that get what a step writes: nothing after its failure, unless its node returns that action."""
+    interface = flow.steps[id].interface
+    if interface.pipe_write is None:
+        return []
+    actions = flow.graph.next[id].items()
+    found = [targets for action, targets in actions if action != ERROR or ERROR in interface.actions]
+    return [target for targets in found for target in targets if (id, target) not in closed]
 
-    def _takes_stdin(self, id: str) -> bool:
-        """Whether a step is the first and what comes through the pipe is what it works on."""
-        first = self.plan.steps[id]
-        read = first.interface.pipe_read
-        return id == self.plan.graph.first and read is not None and read.required and not is_given(first, read.name)
 
-    def _past(self, source: str, action: str) -> set[str]:
-        wired = self.plan.steps[source]
-        if wired.interface.pipe_write is None:
-            return self.writers[source]
-        if action != ERROR:
-            return {source}
-        return self.writers[source] | ({source} if ERROR in wired.interface.actions else set())
-
-    def _doubt(self, id: str) -> bool:
-        """Whether it turns out that on some way to a step nothing is carried."""
-        if not self.is_sure[id]:
-            return False
-        is_sure = id != self.plan.graph.first or self._takes_stdin(id)
-        for source, action in self.arriving[id]:
-            writes = self.plan.steps[source].interface.pipe_write is not None and action != ERROR
-            is_sure = is_sure and (source, id) not in self.closed and (writes or self.is_sure[source])
-        self.is_sure[id] = is_sure
-        return not is_sure
+def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
+    """These steps, and all that follow until a step has written something else; one that fails has not."""
+    seen, todo = set(starts), list(starts)
+    for id in todo:
+        is_passed = flow.steps[id].interface.pipe_write is None
+        for action, targets in flow.graph.next[id].items():
+            for target in targets if is_passed or action == ERROR else ():
+                if target not in seen and (id, target) not in closed:
+                    seen.add(target)
+                    todo.append(target)
+    return seen
 
 
 def is_given(wired: WiredStep, key: str) -> bool:
@@ -98,37 +76,32 @@ def is_given(wired: WiredStep, key: str) -> bool:
     return key in step.inputs or key in step.input_mappings or key in step.params
 
 
-def _out_of_forks(plan: WiredFlow) -> set[tuple[str, str]]:
+def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
     """The edges that end a branch of a fork."""
     closed: set[tuple[str, str]] = set()
-    for fork in plan.graph.forks():
+    for fork in flow.graph.forks():
         closed |= set(fork.exits)
         if fork.meet is not None:
             inside = set[str]().union(*fork.branches)
             inside |= {fork.source} if fork.meet in fork.starts else set()
-            closed |= {(each, fork.meet) for each in inside if fork.meet in plan.graph.after(each)}
+            closed |= {(each, fork.meet) for each in inside if fork.meet in flow.graph.after(each)}
     return closed
 
 
-def are_parallel(plan: WiredFlow, ids: set[str]) -> bool:
-    """Whether two of the steps stand in different branches of one fork."""
-    return any(sum(bool(branch & ids) for branch in fork.branches) > 1 for fork in plan.graph.forks())
+def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:
+    """Whether two of the steps are in different branches of one fork."""
+    return any(sum(bool(branch & ids) for branch in fork.branches) > 1 for fork in flow.graph.forks())
 
 
-def is_certain(plan: WiredFlow, writers: set[str], id: str) -> bool:
-    """Whether every way from the first step to this one passes a step of these, one that has not failed."""
-    first = plan.graph.first
+def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
+    """Whether every way from the first step to this one passes one of the writers, and it has not failed."""
+    first = flow.graph.first
     if first is None or id == first:
         return False
     seen, todo = {first}, [first]
     for each in todo:
-        for action, targets in plan.graph.next[each].items():
-            if each in writers and action != ERROR:
-                continue
-            for target in targets:
-                if target == id:
-                    return False
-                if target not in seen:
-                    seen.add(target)
-                    todo.append(target)
-    return True
+        for action, targets in flow.graph.next[each].items():
+            if each not in writers or action == ERROR:
+                todo += [target for target in targets if target not in seen]
+                seen.update(targets)
+    return id not in seen

@@ -1,8 +1,12 @@
-"""Chains: what stands between the separators of pipe syntax, each step with the separators around it."""
+"""Chains of steps: what is between the separators of pipe syntax, and the names of steps."""
 
 from __future__ import annotations
 
+from pflow.catalog.flows import is_flow_type, saved_flow
+from pflow.catalog.kinds import find_kind
+from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import END, LINK, fault
+from pflow.paths import is_step_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Mention:
-    """A step as it stands in a chain: its `words`, the separator `before` it and that `after` it, if any.
+    """A step as it is written in a chain: its `words`, the separator `before` it and that `after` it, if any.
 
-    `prefix` is what stood before its name: `pflow-` for a program, `pflow` for the driver.
+    `prefix` is what was before its name: `pflow-` for a program, `pflow` for the driver.
     """
 
     __slots__ = ("after", "before", "prefix", "words")
@@ -30,15 +34,15 @@ class Mention:
     @property
     def action(self) -> str:
         """The action that leads here from the step before."""
-        sign = self.before.text if self.before else ""
-        return sign[1:-2] if len(sign) > 3 else "default"
+        separator = self.before.text if self.before else ""
+        return separator[1:-2] if len(separator) > 3 else "default"
 
-    def stands_beside(self, sign: str) -> bool:
-        return any(each is not None and each.text == sign for each in (self.before, self.after))
+    def is_beside(self, separator: str) -> bool:
+        return any(each is not None and each.text == separator for each in (self.before, self.after))
 
 
 def parse_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
-    """The chains of a flow. Raises PflowError (2) where a separator has nothing beside it, or there is no step."""
+    """The chains of a flow. Raises PflowError (2) for a separator with nothing beside it, and for no step at all."""
     chains: list[list[Token]] = [[]]
     for token in _without_soft_newlines(tokens):
         if token.kind == END:
@@ -70,7 +74,7 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
         if token.kind != LINK:
             words.append(token)
             continue
-        _check_sign(text, token, has_step=bool(words))
+        _check_separator(text, token, has_step=bool(words))
         mentions.append(Mention(words, before, token))
         words, before = [], token
     if not words:
@@ -78,14 +82,39 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     return [*mentions, Mention(words, before, None)]
 
 
-def _check_sign(text: str, sign: Token, *, has_step: bool) -> None:
-    if not has_step and sign.text == "|" and text[sign.at - 1 : sign.at] == "|":
-        raise fault(text, sign.at, "'||' is a shell's own", "step =error=> other goes on where a step fails")
+def _check_separator(text: str, token: Token, *, has_step: bool) -> None:
+    if not has_step and token.text == "|" and text[token.at - 1 : token.at] == "|":
+        raise fault(text, token.at, "'||' is a shell's own", "step =error=> other goes on where a step fails")
     if not has_step:
-        raise fault(text, sign.at, f"nothing stands before '{sign.text}'", "a step, or leave it out")
-    if len(sign.text) > 3 and not is_action(sign.text[1:-2]):
-        raise fault(text, sign.at, f"'{sign.text[1:-2]}' is not the name of an action", "=failed=>")
+        raise fault(text, token.at, f"nothing stands before '{token.text}'", "a step, or leave it out")
+    if len(token.text) > 3 and not is_action(token.text[1:-2]):
+        raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
 
 
 def is_action(name: str) -> bool:
     return name.replace("-", "_").isidentifier()
+
+
+def split_name(word: str) -> tuple[str, str | None]:
+    """The type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None where it has no id."""
+    scheme = "flow:" if word.startswith("flow:") else ""
+    type, colon, id = word.removeprefix(scheme).rpartition(":")
+    if not colon or (is_flow_type(word) and not scheme and not is_step_name(id)):
+        return word, None
+    return scheme + type, id
+
+
+def full_type(type: str) -> str:
+    """The type that a name in pipe syntax means: a node's, else a saved flow's as `flow:NAME`."""
+    if is_flow_type(type) or find_kind(type) is not None:
+        return type
+    return f"flow:{type}" if saved_flow(type) else type
+
+
+def free_id(type: str, taken: set[str]) -> str:
+    """The id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
+    base = id_after(type, set())
+    if not is_step_name(base):
+        base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")
+        base = base if is_step_name(base) else f"step-{base}".rstrip("-")
+    return id_after(base, taken)

@@ -7,8 +7,7 @@ from itertools import pairwise
 from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import Edge, Flow
-from pflow.flow.pipe.names import free_id, full_type, split_name
-from pflow.flow.pipe.parse import parse_chains
+from pflow.flow.pipe.parse import free_id, full_type, parse_chains, split_name
 from pflow.flow.pipe.scan import cannot_read, fault
 from pflow.flow.pipe.shell import check_pasted, check_words, unwrap
 from pflow.flow.pipe.steps import OF_A_STREAM, draft_step
@@ -22,8 +21,11 @@ if TYPE_CHECKING:
     from pflow.flow.pipe.steps import Draft
 
 
-def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, list[Draft]]:
-    """The flow as it is written, not wired yet, and its steps' drafts. Raises PflowError (2) with the place."""
+def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
+    """The flow as it is written, without what a pipe carries, and the steps with --id.
+
+    Raises PflowError (2) with the place in the text.
+    """
     reader = _Reader(text, catalog)
     chains = parse_chains(text, tokens)
     reader.take_steps([mention for chain in chains for mention in chain])
@@ -32,7 +34,7 @@ def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, l
     flow.catalog = catalog
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.warnings)]
     flow.warnings += _stream_warnings(flow, reader)
-    return flow, reader.drafts
+    return flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart}
 
 
 class _Reader:
@@ -82,7 +84,7 @@ class _Reader:
         type, id = split_name(word)
         if not type or type.startswith("-"):
             raise fault(self.text, at, f"'{shorten(word)}' is no node: a step begins with one", "llm --prompt='…'")
-        if any(sign.isspace() for sign in type) and not type.endswith(".json"):
+        if any(letter.isspace() for letter in type) and not type.endswith(".json"):
             why = f"'{shorten(word)}' is no node: it has white space in it"
             raise fault(self.text, at, why, "one text with the whole flow, or each word by itself")
         if id is not None and not is_step_name(id):

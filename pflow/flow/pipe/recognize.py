@@ -1,4 +1,4 @@
-"""Whether words are pipe syntax: told by their separators, and by what stands beside those."""
+"""Whether words are pipe syntax: their separators say it, with what is beside those; or the shell cut one off."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 
 from pflow.catalog.flows import is_flow_type, saved_flow
 from pflow.catalog.kinds import find_kind
-from pflow.flow.pipe.names import split_name
-from pflow.flow.pipe.scan import is_sign
+from pflow.errors import USAGE, PflowError
+from pflow.flow.pipe.parse import split_name
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_pipe(words: Sequence[str]) -> bool:
-    if any(is_sign(word) for word in words):
+    if any(is_separator(word) for word in words):
         return True
     return bool(words) and is_pipe_text(words[0])
 
@@ -23,14 +24,14 @@ def is_pipe(words: Sequence[str]) -> bool:
 def is_pipe_text(text: str) -> bool:
     """Whether one argument begins with a node's or a flow's name, or one a slip away, and holds a separator.
 
-    `|` stands in sentences too: it is one between names of nodes, and beside `pflow` and `pflow-…`.
+    Sentences hold `|` too: it separates where there are names of nodes around it, `pflow` or `pflow-…`.
     """
     words = _without_comments(text).split()
     if len(words) < 2:
         return False
     begins = names_node(words[1] if words[0] == "pflow" else words[0])
-    signs = [at for at, word in enumerate(words) if is_sign(word) and word != "|"]
-    return (bool(signs) and (begins or _is_slip(words, signs[0]))) or _holds_pipe(words, begins=begins)
+    separators = [at for at, word in enumerate(words) if is_separator(word) and word != "|"]
+    return (bool(separators) and (begins or _is_slip(words, separators[0]))) or _holds_pipe(words, begins=begins)
 
 
 def _holds_pipe(words: list[str], *, begins: bool) -> bool:
@@ -61,11 +62,50 @@ def names_node(word: str) -> bool:
     return bool(type) and (find_kind(type) is not None or saved_flow(type) is not None)
 
 
-def _is_slip(words: list[str], sign: int) -> bool:
-    """Whether flags alone stand between the first word and a separator, and that word is near to a node's name."""
-    if sign == 0 or not all(word.startswith("-") for word in words[1:sign]):
+def _is_slip(words: list[str], separator: int) -> bool:
+    """Whether only flags are between the first word and a separator, and that word is near to a node's name."""
+    if separator == 0 or not all(word.startswith("-") for word in words[1:separator]):
         return False
     from pflow.catalog.kinds import list_kinds
     from pflow.naming import nearest
 
     return nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]) is not None
+
+
+def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
+    """The error for a lone `=` (or `=failed=`) among words, or a stdout that is a file here, named like a node."""
+    rest = next((word for word in words if is_cut_separator(word)), None)
+    file = _file_of_stdout()
+    if rest is not None:
+        return _redirected(f"'{rest}>'", rest, file)
+    if file and _is_step(file):
+        return _redirected("'>>' or '>'", file, file)
+    return None
+
+
+def _is_step(file: str) -> bool:
+    """Whether a step could be called like this file: a node, or a flow; an empty file is only to become one."""
+    if is_flow_type(file):
+        return os.path.getsize(file) > 0
+    return find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None
+
+
+def _redirected(operator: str, left: str, file: str) -> PflowError:
+    into = f" into the file '{file}', which is now here" if file else ""
+    hint = "quotes around the flow ('a => b'), or :: between its steps (a :: b)"
+    return PflowError(f"cannot read '{left}': the shell took {operator} for a redirection{into}", hint=hint, exit=USAGE)
+
+
+def _file_of_stdout() -> str:
+    """The name of the file in this directory that stdout goes to; "" for any other stdout."""
+    import stat
+
+    try:
+        there = os.fstat(1)
+        if stat.S_ISREG(there.st_mode):
+            with os.scandir(".") as entries:
+                own = (each for each in entries if each.inode() == there.st_ino)
+                return next((each.name for each in own if os.path.samestat(each.stat(), there)), "")
+    except OSError:
+        pass
+    return ""

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     """A piece of a word, and how it is quoted."""
 
 WORD, LINK, END = "word", "link", "end"
-SIGNS = ("=>", ">>", "|", "::")
+SEPARATORS = ("=>", ">>", "|", "::")
 BLANK = " \t\r"
 _BEHIND = BLANK + "\n;|"
 """What ends a word."""
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")
 _MASK = "\0"
 _UNQUOTED, _DOUBLE, _QUOTED = range(3)
 
@@ -23,8 +24,8 @@ _UNQUOTED, _DOUBLE, _QUOTED = range(3)
 class Token:
     """A word, a separator (LINK) or the end of a chain (END), at its place in the text.
 
-    `bare` is the text with \\0 for each letter that is quoted, `loose` the same but for what stands in double quotes:
-    there a shell would still expand a `$`.
+    `bare` is the text with \\0 for each quoted letter; `loose` keeps what is in double quotes, where a shell would
+    expand a `$`.
     """
 
     __slots__ = ("at", "bare", "is_quoted", "kind", "loose", "text")
@@ -38,9 +39,14 @@ class Token:
         self.is_quoted = any(how != _UNQUOTED for _, how in parts)
 
 
-def is_sign(text: str) -> bool:
+def is_separator(text: str) -> bool:
     """Whether a word without quotes is a separator: `=>`, `>>`, `|`, `::`, or `=failed=>` for an action."""
-    return text in SIGNS or (text.startswith("=") and text.endswith("=>") and len(text) > 3)
+    return text in SEPARATORS or (text.startswith("=") and text.endswith("=>") and len(text) > 3)
+
+
+def is_cut_separator(word: str) -> bool:
+    """Whether a word is what the shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
+    return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))
 
 
 def scan(text: str) -> list[Token]:
@@ -52,14 +58,14 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
     """The tokens of words that a shell has taken apart, and the text that their places are in."""
     tokens, at = [], 0
     for word in words:
-        kind = LINK if is_sign(word) else END if word == ";" else WORD
+        kind = LINK if is_separator(word) else END if word == ";" else WORD
         tokens.append(Token(kind, at, [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
         at += len(word) + 1
     return " ".join(words), tokens
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
-    """The error for a place in pipe syntax: the text around it, what is there and what to do."""
+    """The error for a place in pipe syntax: the text around it, what is wrong and what to do."""
     return PflowError(f"{cannot_read(text, at)}: {why}", hint=hint, exit=USAGE)
 
 
@@ -69,6 +75,15 @@ def cannot_read(text: str, at: int) -> str:
     around = ("…" if start else "") + around + ("…" if end < len(text) else "")
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
     return f"cannot read the flow at '{around}'{line}"
+
+
+def quote(text: str) -> str:
+    """The text as one word: as it is where that is safe, else in the quotes that need the fewest more."""
+    if text and set(text) <= _SAFE and text != "::":
+        return text
+    if "'" in text and not set(text) & set('"$`\\!'):
+        return f'"{text}"'
+    return "'" + text.replace("'", "'\\''") + "'"
 
 
 class _Scanner:
@@ -83,16 +98,16 @@ class _Scanner:
         return self.tokens
 
     def _next(self) -> None:
-        sign = self.text[self.at]
+        letter = self.text[self.at]
         if skipped := self._continuation():
             self.at += skipped
-        elif sign in BLANK:
+        elif letter in BLANK:
             self.at += 1
-        elif sign == "#":
+        elif letter == "#":
             end = self.text.find("\n", self.at)
             self.at = end if end >= 0 else len(self.text)
-        elif sign in "\n;|":
-            self.tokens.append(Token(LINK if sign == "|" else END, self.at, [(sign, _UNQUOTED)]))
+        elif letter in "\n;|":
+            self.tokens.append(Token(LINK if letter == "|" else END, self.at, [(letter, _UNQUOTED)]))
             self.at += 1
         else:
             self._word()
@@ -109,7 +124,7 @@ class _Scanner:
         while self.at < len(self.text) and self.text[self.at] not in _BEHIND:
             parts += _PARTS.get(self.text[self.at], _Scanner._plain)(self)
         word = Token(WORD, start, parts)
-        word.kind = LINK if is_sign(word.text) and not word.is_quoted else WORD
+        word.kind = LINK if is_separator(word.text) and not word.is_quoted else WORD
         self.tokens.append(word)
 
     def _plain(self) -> list[Part]:
@@ -156,9 +171,9 @@ class _Scanner:
         raise fault(self.text, self.at, f"the {quote} here is never closed", "a quote inside a text: 'it'\\''s'")
 
 
-def _unescaped(sign: str) -> str:
-    """What a backslash and a sign stand for in double quotes."""
-    return "" if sign == "\n" else sign if sign in '$`"\\' else "\\" + sign
+def _unescaped(letter: str) -> str:
+    """What a backslash and a letter mean in double quotes."""
+    return "" if letter == "\n" else letter if letter in '$`"\\' else "\\" + letter
 
 
 _PARTS = {"'": _Scanner._single, '"': _Scanner._double, "\\": _Scanner._escaped}

@@ -1,4 +1,4 @@
-"""A shell pipe that was pasted as a flow: taken as it is, and what only a shell could do with it refused."""
+"""A shell pipe that was pasted as a flow: it is read as one, and what only a shell can do in it is refused."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import os
 
 from pflow.catalog.flows import is_flow_type
 from pflow.errors import shorten
-from pflow.flow.pipe.names import split_name
-from pflow.flow.pipe.quote import quote
-from pflow.flow.pipe.scan import fault
+from pflow.flow.pipe.parse import split_name
+from pflow.flow.pipe.scan import fault, quote
 from pflow.templates import parse_template
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ _TOOLS = {
     "set": "a flag of the step that reads it: llm --text='…'",
     "catch": "an edge for what fails: step =error=> other",
 }
-"""The programs of pflow's that are no nodes, and what a flow has in their place."""
+"""pflow's programs that are not nodes, and what a flow has in their place."""
 
 
 def unwrap(mention: Mention) -> None:
@@ -38,7 +37,7 @@ def unwrap(mention: Mention) -> None:
 
 
 def check_words(text: str, mention: Mention) -> None:
-    """Refuse what is no word of a flow: redirections, `&&`, a separator without spaces."""
+    """Refuse what a flow cannot have: redirections, `&&`, a separator without spaces."""
     for word in mention.words:
         bare = word.bare
         is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
@@ -61,7 +60,7 @@ def check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[s
 
     `mentions` are those that say what a step is, not those that refer back to one.
     """
-    has_driver = any(each.prefix for each in mentions) and any(each.stands_beside("|") for each in mentions)
+    has_driver = any(each.prefix for each in mentions) and any(each.is_beside("|") for each in mentions)
     is_pasted = has_driver or any(each.prefix == "pflow-" for each in mentions)
     warnings = []
     for mention in mentions:
@@ -73,7 +72,7 @@ def check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[s
 
 
 def _check_operators(text: str, word: Token) -> None:
-    operator = next((sign for sign in word.bare if sign in "<>&()"), None)
+    operator = next((letter for letter in word.bare if letter in "<>&()"), None)
     if operator is not None:
         raise fault(text, word.at, f"a shell takes the {operator} in '{shorten(word.text)}' for its own", "quote it")
     if "$(" in word.loose or "`" in word.loose:
@@ -87,7 +86,7 @@ def _expansions(word: Token) -> list[str]:
 
 
 def _check_program(text: str, mention: Mention, catalog: Catalog, *, is_pasted: bool) -> None:
-    """Refuse a program in a pipe that is no node, and a file that a pasted pipe would write to."""
+    """Refuse a program that is not a node, and a file that a pasted pipe would write to."""
     name = mention.name.text
     type, _ = split_name(name)
     kind = catalog.find(type)
@@ -97,7 +96,7 @@ def _check_program(text: str, mention: Mention, catalog: Catalog, *, is_pasted: 
         return
     if is_pasted and kind is None and mention.before is not None and mention.before.text == ">>":
         raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")
-    if is_flow_type(type) or ":" in name or not mention.stands_beside("|"):
+    if is_flow_type(type) or ":" in name or not mention.is_beside("|"):
         return
     if (is_pasted and _is_on_path(type)) or (kind is None and (is_pasted or _is_on_path(type))):
         raise fault(text, mention.name.at, f"'{shorten(name)}' is a program, not a node", _node_instead(mention))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
+from pflow.binding.given import Given, as_written
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Step
-from pflow.flow.pipe.values import ir_value
+from pflow.flow.rewrite import escaped
 from pflow.interface import Interface
 from pflow.paths import parse_path
 from pflow.stage.flags import parse_flags, take_words
-from pflow.templates import TEMPLATE, broken_references
+from pflow.templates import TEMPLATE, broken_references, references
 from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pflow.catalog.kinds import Catalog
     from pflow.interface import Item
     from pflow.stage.flags import Flags, Texts
@@ -128,7 +133,7 @@ def _take_value(draft: Draft, name: str, item: Item | None, texts: list[str | bo
     type = item.type if item else Type("str")
     flag = "--" + name.replace("_", "-")
     is_plain = item is not None and "verbatim" in item.marks
-    value = ir_value(flag, type, texts, verbatim=verbatim or is_plain, is_plain=is_plain)
+    value = _ir_value(flag, type, texts, verbatim=verbatim or is_plain, is_plain=is_plain)
     if not verbatim and not is_plain:
         broken = [each for text in texts for each in broken_references(str(text))]
         draft.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken]
@@ -182,3 +187,42 @@ def _check_target(key: str, path: str) -> None:
     if root == "stdin" or str(root).startswith("$") or not all(isinstance(step, str) for step in [root, *rest]):
         hint = "a path of names; stdin and what begins with $ are reserved"
         raise PflowError(f"cannot take --map-out={key}=PATH: no such place to write", hint=hint, exit=USAGE)
+
+
+def _ir_value(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool, is_plain: bool) -> Any:
+    """The value of a flag: as it is written where it is a text or has a reference, else as its type.
+
+    With `verbatim` a `$` in it is a `$`, which a template writes twice; not where `is_plain`, which is no template.
+    Raises PflowError (2) where it does not fit the type.
+    """
+    written = as_written(flag, type, texts, verbatim)
+    given = Given(flag, type, written, verbatim=verbatim)
+    if given.references:
+        return written
+    if isinstance(given.value, str | bytes) and (is_plain or not verbatim):
+        return _as_json(written)
+    value = _as_json(given.value)
+    return value if is_plain else _escaped(flag, value)
+
+
+def _as_json(value: Any) -> Any:
+    """Texts that are UTF-8 as texts and others as bytes, whatever their type made of them."""
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    try:
+        if isinstance(value, bytes):
+            return str(value, "utf-8")
+        if isinstance(value, str):
+            value.encode()
+    except ValueError:
+        return os.fsencode(value)
+    return value
+
+
+def _escaped(flag: str, value: Any) -> Any:
+    """A value as a template that gives just that value. Raises PflowError (2) for a template in an object's key."""
+    try:
+        list(references(value))
+    except ValueError as error:
+        raise PflowError(f"cannot take {flag}: {error}", hint="another key", exit=USAGE) from None
+    return escaped(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.flow.findings import Finding
+from pflow.flow.flow import REST
 from pflow.flow.rules.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.rules.names import guess, meant
 from pflow.flow.rules.view import is_known
@@ -55,7 +56,7 @@ def _check_names(wired: WiredStep) -> Iterator[Finding]:
             remedy = f'it is a param: "params": {{"{key}": "${{…}}"}}' if key in interface.params else ""
             yield _no_key(("mappings", step.id, "input_mappings", key), wired, "read", key, remedy)
     for key in step.output_mappings:
-        if key not in interface.writes and not _is_identity(wired, key):
+        if key not in interface.writes and key != REST and not _is_identity(wired, key):
             yield _no_key(("mappings", step.id, "output_mappings", key), wired, "write", key, "")
 
 

@@ -1,0 +1,195 @@
+"""The store as one node sees it, in a stage and in a step alike: what it finds there, reads and changes."""
+
+from __future__ import annotations
+
+from _collections_abc import MutableMapping
+
+from pflow.binding.places import assign, find, remove
+from pflow.binding.sources import parse_source
+from pflow.errors import PflowError
+from pflow.interface import fresh
+from pflow.paths import parse_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from typing import Any
+
+    from pflow.binding.sources import Source
+    from pflow.interface import Interface
+    from pflow.paths import Path
+
+STAND_IN, FOUND, OWN = 0, 1, 2
+"""Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
+
+REMOVED = ...
+"""In place of a value: the node deleted the key. (`marshal` knows it, so it goes from a child to its parent.)"""
+
+_PENDING = object()
+"""The value of a key that nobody has asked for yet."""
+
+
+if TYPE_CHECKING:
+    _MutableDict = dict[str, Any]
+else:
+
+    class _MutableDict(MutableMapping, dict):
+        """A dict whose every method goes through the few that a class defines."""
+
+
+class NodeStore(_MutableDict):
+    """A dict of what one node may read, each value taken when it is asked for.
+
+    A key is what the node itself wrote, else what was found for it (flags, mappings), else the store's own, else a
+    stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes what is asked for. Lists
+    and objects are handed out as copies: nothing of the store changes before the node has ended. `reads` notes where
+    each value came from that the node asked for.
+    """
+
+    __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "found", "reads")
+
+    def __init__(
+        self, store: Any, found: dict[str, Any], stand_ins: Mapping[str, Any], hidden: Collection[str] = ()
+    ) -> None:
+        self._store = store
+        self._stand_ins = stand_ins
+        self._hidden = hidden
+        self.found = found
+        self.reads: dict[str, int] = {}
+        self._changed: dict[str, None] = {}
+        self._copies: dict[str, tuple[Any, Any]] = {}
+        """Each copy that was handed out, and what it is a copy of."""
+        keys = dict.fromkeys(store, _PENDING)
+        for key in hidden:
+            keys.pop(key, None)
+        if stand_ins:
+            keys.update(dict.fromkeys(stand_ins, _PENDING))
+        if found:
+            keys.update(dict.fromkeys(found, _PENDING))
+        dict.update(self, keys)
+
+    def __getitem__(self, key: str) -> Any:
+        value = dict.__getitem__(self, key)
+        return self._take(key) if value is _PENDING else value
+
+    def _take(self, key: str) -> Any:
+        if key in self.found:
+            self.reads[key], value = FOUND, self.found[key]
+        elif key in self._store and key not in self._hidden:
+            self.reads[key], value = OWN, self._store[key]
+        else:
+            self.reads[key], value = STAND_IN, self._stand_ins[key]
+        if value.__class__ in (list, dict):
+            self._copies[key] = copy, _ = fresh(value), value
+            value = copy
+        dict.__setitem__(self, key, value)
+        return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        dict.__setitem__(self, key, value)
+        self._changed[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        dict.__delitem__(self, key)
+        self._changed[key] = None
+
+    def __iter__(self) -> Iterator[str]:  # with one of its own, dict(self) asks for each value
+        return dict.__iter__(self)
+
+    __len__ = dict.__len__
+    __contains__ = dict.__contains__
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+    def __or__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
+        return {**self, **other}
+
+    def __ror__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]
+        return {**other, **self}
+
+    def __ior__(self, other: Any) -> NodeStore:  # type: ignore[override]
+        self.update(other)
+        return self
+
+    def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
+        """What the node set and deleted (REMOVED), and what it changed in place where `is_watched`, in order."""
+        for key, (value, before) in self._copies.items():
+            if key not in self._changed and is_watched(key) and not _is_same(value, before):
+                self._changed[key] = None
+        return {key: dict.get(self, key, REMOVED) for key in self._changed}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are one in JSON: 1 is not true, and not 1.0; the order of members counts."""
+    if one.__class__ is not other.__class__:
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(map(_is_same, one.values(), other.values()))
+    return bool(one == other)
+
+
+def check_changes(interface: Interface, changes: dict[str, Any]) -> None:
+    """Refuse a write, or the deletion of a key, that the interface does not name. Raises PflowError (1)."""
+    if "stdin" in changes:
+        raise PflowError("the node wrote 'stdin', which is reserved for what comes through the pipe")
+    if interface.open:
+        return
+    for key, value in changes.items():
+        if key not in interface.writes and not (value is REMOVED and key in interface.reads):
+            did, there = "removed" if value is REMOVED else "wrote", ", ".join(interface.writes) or "nothing"
+            raise PflowError(f"the node {did} '{key}', which its interface does not name", hint=f"it names {there}")
+
+
+class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
+    """A store under a node's own names: its `prompt` may be the store's `formatted_prompt` or `fetch.issue.title`.
+
+    A read goes where `input_mappings` says: to a path, to a `template:` and its text, or to a list of paths, of which
+    the first that is there counts. A write goes to the path that `output_mappings` says; objects are made on the way.
+    Any other key is the store's own; one that was written through this proxy is read where it was written.
+
+    Raises KeyError for what is not there, ValueError for a mapping that is no path, PflowError (65) for a target that
+    something else stands in the way of.
+    """
+
+    def __init__(
+        self,
+        shared: MutableMapping[str, Any],
+        input_mappings: Mapping[str, str | list[str]] | None = None,
+        output_mappings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._shared = shared
+        self._sources: dict[str, Source] = {key: parse_source(at) for key, at in (input_mappings or {}).items()}
+        self._targets: dict[str, Path] = {key: parse_path(path) for key, path in (output_mappings or {}).items()}
+        self._written: dict[str, Path] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._written:
+            return find(self._shared, self._written[key])
+        if key in self._sources:
+            return self._sources[key].find(self._shared)
+        return self._shared[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        target = self._targets.get(key, (key,))
+        assign(self._shared, target, value)
+        self._written[key] = target
+
+    def __delitem__(self, key: str) -> None:
+        place = self._targets.get(key, (key,))
+        remove(self._shared, self._written.pop(key, place))
+
+    def __iter__(self) -> Iterator[str]:
+        own = dict.fromkeys([*self._shared, *self._sources, *self._written])
+        return (key for key in own if key in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,98 @@
+"""Colour: which streams get it, and that nothing but colour changes."""
+
+import re
+
+import pytest
+
+from pflow.run.trace.text import write
+from pflow.run.trace.trace import Trace
+from pflow.terminal import colour, messages
+from pflow.terminal.colour import PLAIN, Colour, colour_of, is_wanted
+from pflow.terminal.columns import table
+
+XTERM = {"TERM": "xterm-256color"}
+FORCED = {"CLICOLOR_FORCE": "1"}
+NO = {"NO_COLOR": "1"}
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Sets exactly these variables, and whether every stream is a terminal."""
+
+    def put(variables, *, is_terminal):
+        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(colour.os, "isatty", lambda fd: is_terminal)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("when", "variables", "is_terminal", "wanted"),
+    [
+        ("auto", XTERM, True, True),
+        ("auto", XTERM, False, False),
+        ("auto", {}, True, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", XTERM | NO, True, False),
+        ("auto", XTERM | {"NO_COLOR": ""}, True, True),
+        ("auto", FORCED, False, True),
+        ("auto", FORCED | {"TERM": "dumb"}, True, True),
+        ("auto", XTERM | NO | FORCED, True, False),
+        ("always", NO, False, True),
+        ("always", {"TERM": "dumb"}, False, True),
+        ("never", XTERM | FORCED, True, False),
+    ],
+)
+def test_the_flag_is_over_no_color_over_clicolor_force_over_the_terminal(
+    environment, when, variables, is_terminal, wanted
+):
+    environment(variables, is_terminal=is_terminal)
+    assert is_wanted(1, when) is wanted
+    assert colour_of(1, when).is_on is wanted
+
+
+def test_each_kind_of_word_has_its_own_look_and_ends_it():
+    kinds = ("heading", "name", "good", "warning", "fault", "dim")
+    painted = [getattr(Colour(is_on=True), kind)("word") for kind in kinds]
+    assert len(set(painted)) == len(kinds)
+    assert all(re.fullmatch(r"\x1b\[[0-9;]+mword\x1b\[0m", text) for text in painted)
+    assert [getattr(PLAIN, kind)("word") for kind in kinds] == ["word"] * len(kinds)
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_the_columns_of_a_painted_table_stand_where_they_did():
+    rows = [("名前", "a long text that has to be wrapped within its column"), ("b", "short"), ("", "c")]
+    painted = table(rows, 40, first=Colour(is_on=True).name)
+    assert [plain(line) for line in painted] == table(rows, 40)
+    assert painted[0].startswith("  \x1b[36m名前\x1b[0m  a long")
+    assert painted[-1] == table(rows, 40)[-1]
+
+
+def test_a_name_in_a_trace_cannot_paint_the_terminal():
+    found = Trace("R", "flow")
+    found.error = {"step": "\x1b[31mred", "exit": 1, "message": "\x1b]0;title\x07"}
+    text = write(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
+    assert plain(text) == "failed: \\x1b[31mred (exit 1): \\x1b]0;title\\x07\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_terminal", "said"),
+    [
+        (XTERM, True, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+        (XTERM, False, "pflow-llm: words\n"),
+        (XTERM | NO, True, "pflow-llm: words\n"),
+        (FORCED, False, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+    ],
+)
+def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, monkeypatch, variables, is_terminal, said):
+    environment(variables, is_terminal=is_terminal)
+    lines = []
+    monkeypatch.setattr(messages, "write_stderr", lines.append)
+    messages.say("pflow-llm", "words")
+    assert lines == [said]
