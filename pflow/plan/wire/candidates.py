@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.flow.fits import NO, YES, fits
 from pflow.flow.pipe.carry import is_certain
-from pflow.flow.rules.fits import NO, YES, fits
 from pflow.flow.wired import Write
 from pflow.paths import write_path
 from pflow.types import Type

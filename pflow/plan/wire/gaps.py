@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow.explain.origins import Origins
+from pflow.flow.fits import NO, fits
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into
-from pflow.flow.rules.fits import NO, fits
 from pflow.flow.rules.mend import doubled_ids
 from pflow.flow.rules.view import View, is_known
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.flow.fits import YES
 from pflow.flow.rewrite import rewritten
-from pflow.flow.rules.fits import YES
 from pflow.naming import is_near
 from pflow.paths import parse_path, write_path
 from pflow.plan.wire.candidates import MOST, candidates, is_of, is_sure

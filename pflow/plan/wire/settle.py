@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.flow.fits import YES
 from pflow.flow.pipe.carry import STDIN, carried_into
-from pflow.flow.rules.fits import YES
 from pflow.paths import parse_path
 from pflow.plan.wire.candidates import INPUT, MOST, candidates, is_of, is_of_type, is_sure, written
 from pflow.plan.wire.gaps import IDLE
