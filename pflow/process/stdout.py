@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.stage.layout import Piece
+    Piece = bytes | memoryview
 
 _AT_ONCE = 1000
 _SMALL = 1 << 18

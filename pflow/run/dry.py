@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant
 from pflow.paths import write_path
 from pflow.stage.trace import add_step, step_id
@@ -41,8 +42,7 @@ def _places(plan: WiredFlow, given: RunInputs) -> Iterator[Path]:
         yield known.path if known else (name,)
     for wired in plan.steps.values():
         for key in [*wired.step.inputs, *given.data.get(wired.id, ())]:
-            item = wired.interface.reads.get(key)
-            if item is None or item.is_stored:
+            if is_stored(wired.interface, key, wired.step.params):
                 yield wired.data_place(key)
         for key in [*wired.interface.writes, *wired.targets]:
             yield wired.place_of(key)

@@ -41,7 +41,6 @@ class Execution:
         self.intake = intake
         self.document = intake.document
         self.output = output
-        self.shown = outcome.Show(output)
         self.shared: dict[str, Any] = {}
         self.original: dict[str, Any] = {}
         self.reads: dict[str, str] = {}
@@ -117,7 +116,7 @@ class Execution:
     def run(self) -> Document:
         """Run the flow, and give the store document that it leaves. Raises StepFailed."""
         listeners = Listeners(self.wired, self.run_id, self.name, self.document, self.snapshot)
-        listeners.begin(self.flags, self.shown.end_line)
+        listeners.begin(self.flags, self.output.end_line)
         code, failed = BUG, None
         try:
             document = self._run(self._context(listeners))
@@ -146,7 +145,7 @@ class Execution:
 
             def emit(part: str | bytes) -> None:
                 listeners.clear()
-                self.shown.emit(part)
+                self.output.emit(part)
 
             context.emitter = outcome.streaming_step(self.wired) or ""
             context.emit = emit
@@ -182,4 +181,4 @@ class Execution:
             for key, value in self.shared.items():
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
-        self.shown.finish(self.wired, document)
+        self.output.finish(document, shows=outcome.shows(self.wired, document))

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.flow.flow import Flow
     from pflow.flow.wired import FlowInput, WiredFlow
 
 DESCRIPTION = """\
@@ -51,15 +52,14 @@ def _of_run(flag: Flag) -> Flag:
     return flag
 
 
-def run_help(words: list[str]) -> str:
+def run_help(flow: Flow | None, words: list[str]) -> str:
     """The help, for the flow that the words name, if they name one."""
-    if not words:
+    if flow is None:
         return help_text(usage_of_run())
     from pflow.catalog.kinds import no_such_kind
     from pflow.flow.wiring import wire
-    from pflow.run.driver import load
 
-    wired = wire(load(words))
+    wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
             raise no_such_kind(step.step.type)

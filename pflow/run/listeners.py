@@ -113,7 +113,10 @@ class Listeners:
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        self.log.finish(code, about, store)
+        if self.log.finish(code, about, store):
+            from pflow.run.runs import prune
+
+            prune(os.path.dirname(self.log.directory))
 
 
 class Progress:

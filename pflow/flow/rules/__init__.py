@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 
 from pflow.flow.dialects import place_in_file
 from pflow.flow.findings import SHAPE, Finding
+from pflow.flow.flow import Edge
 from pflow.flow.rules._view import View
+from pflow.flow.wiring import wire
+from pflow.naming import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ _MEMBERS = (
 def find_rules() -> dict[str, Rule]:
     """The rules of all files here, by their ids."""
     rules: dict[str, Rule] = {}
-    for file in sorted(os.listdir(os.path.dirname(__file__))):
+    for file in sorted(os.listdir(__path__[0])):
         if file.endswith(".py") and not file.startswith("_"):
             module = f"{__name__}.{file[:-3]}"
             __import__(module)
@@ -50,13 +54,28 @@ def check(wired: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
 def _check(wired: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list[Finding]:
     found = list(findings)
     if wired.flow.steps or not any(each.rule == SHAPE for each in findings):
-        view = View(wired)
+        view = View(_as_meant(wired), wired.flow.edges)
         found += [each for rule in RULES.values() if rule.check for each in rule.check(view)]
     for step in wired.steps.values():
         found += _in_subflow(step, seen)
     for each in found:
         each.place = place_in_file(wired.flow, each.place)
     return in_order(wired.flow, found)
+
+
+def _as_meant(wired: WiredFlow) -> WiredFlow:
+    """The flow with its edges between the steps that they were meant for: one slip is to be one finding."""
+    ids = wired.steps.keys()
+    unknown = {end for edge in wired.flow.edges for end in (edge.source, edge.target)} - ids
+    names = {id: nearest(id, ids) or id for id in unknown}
+    if all(id == name for id, name in names.items()):
+        return wired
+    flow = copy(wired.flow)
+    flow.edges = [
+        Edge(names.get(edge.source, edge.source), names.get(edge.target, edge.target), edge.action, edge.place)
+        for edge in flow.edges
+    ]
+    return wire(flow)
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:

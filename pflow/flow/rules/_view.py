@@ -8,8 +8,9 @@ from pflow.paths import meet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from pflow.flow.flow import Edge
     from pflow.flow.graph import Fork
     from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
     from pflow.flow.written import Part
@@ -21,13 +22,14 @@ class View:
     """A wired flow, and what follows from it.
 
     `order` are the steps that are reached, each after those that lead to it; `loop_of` gives the steps of the loop
-    that one stands on. `is_uncertain` says that ids are doubled or edges lead nowhere: then nobody knows what leads
-    where.
+    that one stands on. Its edges are as they were most likely meant, `written_edges` as they are written;
+    `is_uncertain` says that ids are doubled or edges lead nowhere: then nobody knows what leads where.
     """
 
-    def __init__(self, wired: WiredFlow) -> None:
+    def __init__(self, wired: WiredFlow, written_edges: Sequence[Edge]) -> None:
         self.wired = wired
         self.flow = wired.flow
+        self.written_edges = written_edges
         self.graph = wired.graph
         self.steps = wired.steps
         ends = {end for edge in self.flow.edges for end in (edge.source, edge.target)}

@@ -47,7 +47,7 @@ def _check_ids(view: View) -> Iterator[Finding]:
 
 
 def _check_edges(view: View) -> Iterator[Finding]:
-    for edge in view.flow.edges:
+    for edge in view.written_edges:
         for end, id in (("from", edge.source), ("to", edge.target)):
             if id not in view.steps:
                 yield Finding("PF12", (*edge.place, end), f"no step is called '{id}'", guess(id, view.steps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import NO, fits, misfit, named, template_fits
+from pflow.flow.flow import REST
 from pflow.flow.rules._view import is_known
 from pflow.flow.written import INPUT, PARAM
 from pflow.interface import Item
@@ -54,7 +55,7 @@ def _check_names(wired: WiredStep) -> Iterator[Finding]:
             remedy = f'it is a param: "params": {{"{key}": "${{…}}"}}' if key in interface.params else ""
             yield _no_key(("mappings", step.id, "input_mappings", key), wired, "read", key, remedy)
     for key in step.output_mappings:
-        if key not in interface.writes and not _is_identity(wired, key):
+        if key not in interface.writes and key != REST and not _is_identity(wired, key):
             yield _no_key(("mappings", step.id, "output_mappings", key), wired, "write", key, "")
 
 

@@ -6,7 +6,7 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import YES, fits
 from pflow.flow.rules._view import is_known
 from pflow.flow.rules.params import slips
-from pflow.naming import nearest
+from pflow.naming import meant, nearest
 from pflow.paths import write_path
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ def check_sources(view: View) -> Iterator[Finding]:
     """PF03. In a flow without `inputs` whatever nothing gives is an input, and no finding."""
     for wired, item in _without_source(view, explicit=False):
         key = item.name
-        if view.wired.reaching.find(wired.id, (key,)) or view.is_written_beside(key, wired.id):
+        if view.wired.writes_at(wired.id, (key,)) or view.is_written_beside(key, wired.id):
             continue
         before = view.before(wired.id)
         if any(each.kind is None for each in before):
@@ -46,10 +46,11 @@ def _doc(item: Item) -> str:
 
 def _without_source(view: View, *, explicit: bool) -> Iterator[tuple[WiredStep, Item]]:
     """The reads that a node needs and that neither a mapping, an input, a param nor the pipe gives."""
-    if not view.flow.inputs or view.is_uncertain or view.flow.stray_mappings:
+    if not view.flow.inputs or view.is_uncertain:
         return
+    mismapped = {meant(id, view.steps) for id in view.flow.stray_mappings}
     for wired in view.steps.values():
-        if not is_known(wired) or wired.id not in view.reached:
+        if not is_known(wired) or wired.id not in view.reached or wired.id in mismapped:
             continue
         misspelt = slips(wired)
         for key, item in wired.interface.reads.items():
@@ -79,8 +80,8 @@ def _remedy(view: View, wired: WiredStep, item: Item) -> str:
 def _fitting_write(view: View, wired: WiredStep, item: Item) -> str | None:
     """The path of what an earlier step writes and this read most likely wants: by name, then the latest that fits."""
     writes = [each for step in reversed(view.before(wired.id)) for each in _written_by(step)]
-    fitting = [(name, path) for name, path, type in writes if fits(type, item.type) == YES]
-    fitting.sort(key=lambda each: each[0] != item.name)
+    fitting = [each for each in writes if fits(each[2], item.type) == YES]
+    fitting.sort(key=lambda each: (each[0] != item.name, each[2].name != item.type.name))
     return fitting[0][1] if fitting else None
 
 

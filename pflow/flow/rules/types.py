@@ -56,7 +56,7 @@ def _is_by_name(wired: WiredStep, key: str, item: Item) -> bool:
 
 
 def _check_by_name(view: View, wired: WiredStep, key: str, item: Item) -> Iterator[Finding]:
-    writes = [write for _, write in view.wired.reaching.find(wired.id, (key,))]
+    writes = [write for _, write in view.wired.writes_at(wired.id, (key,))]
     declared = writes[0].item if len(writes) == 1 and writes[0].target == (key,) == (writes[0].key,) else None
     if declared is None or view.steps[writes[0].step].step.batch is not None or fits(declared.type, item.type) != NO:
         return

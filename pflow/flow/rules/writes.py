@@ -149,9 +149,9 @@ def _check_fork(view: View, fork: Fork) -> Iterator[Finding]:
     for id in branch_of:
         paths = read_places(view.steps[id])
         met = ((path, write) for path in paths for write in index.meeting(path))
-        path, write = next((each for each in met if branch_of[each[1].step] != branch_of[id]), (None, None))
-        if path is not None and write is not None:
-            message = f"'{id}' reads '{write_path(path)}', which '{write.step}' writes in another branch"
+        found = next((each for each in met if branch_of[each[1].step] != branch_of[id]), None)
+        if found is not None:
+            message = f"'{id}' reads '{write_path(found[0])}', which '{found[1].step}' writes in another branch"
             remedy = f"read it where the {where} have met, or map one of the two"
             yield Finding("PF06", view.steps[id].step.place, message, remedy)
 
