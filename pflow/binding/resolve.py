@@ -127,7 +127,7 @@ class Binding:
         self.hidden -= self.sources.keys()
         self.soft = soft
         self.pretended = pretended
-        self.stored = [key for key in flags if _is_stored(interface, key, params)]
+        self.stored = [key for key in flags if is_stored(interface, key, params)]
         self._refuse_templates()
         self._make_finders()
         self.params: dict[str, Any] = {}
@@ -265,7 +265,7 @@ class Binding:
         return found
 
 
-def _is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
+def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
     """Whether a data flag also goes into the store. Of an open interface a flag that may be a param does not."""
     item = interface.reads.get(key)
     return key not in params if item is None else item.is_stored

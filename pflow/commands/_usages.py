@@ -43,7 +43,7 @@ def usages(root: str = ROOT) -> list[Usage]:
 
 def typed(root: str = ROOT) -> list[Usage]:
     """What TAB knows of: those, and what stands beside a sentence, which has the flags of a run as well."""
-    from pflow.commands._sentence_flags import usage_of_sentence
+    from pflow.commands._sentence import usage_of_sentence
 
     beside, known = usage_of_sentence(), usages(root)
     own = {name for flag in beside.flags for name in flag.names}

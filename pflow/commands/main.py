@@ -135,9 +135,11 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
         if saved_flow(name) is not None:
             return _run_flow([name, *words[1:]], closed)
     if len(words[0].split()) > 1:
-        from pflow.commands._sentence import is_sentence, main
+        from pflow.commands._sentence import is_sentence
 
         if is_sentence(words[0]):
+            from pflow.commands._run_sentence import main
+
             return main(words, closed)
     raise _not_found(words)
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
 import click
 
 from pflow.commands._click import FlowCommand, color_option
-from pflow.flow.pipe.scan import is_separator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.flow.flow import Flow
+from pflow.commands._sentence import is_flag, is_sentence, seconds
+from pflow.errors import OK, USAGE, PflowError
+from pflow.explain.pipe_form import pipe_of
+from pflow.flow.flow import Flow
+from pflow.flow.load import read_text
+from pflow.flow.pipe import is_pipe, parse_pipe
+from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.take import find_file, take_flow
+from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.process.stdout import Diverted, write_pieces
+from pflow.run.driver import refuse_errors
+from pflow.terminal.messages import say
 
 
 class _Command(FlowCommand):
@@ -32,17 +46,11 @@ class _Command(FlowCommand):
 
 def _is_changed(words: list[str], flow: str) -> bool:
     """Whether --wire or --edit stands among the words, and a flow that is there is what they change."""
-    from pflow.flow.take import find_file
-
     return any(word in ("--wire", "--edit") for word in words) and find_file(flow) is not None
 
 
 def _is_step(words: list[str]) -> bool:
     """Whether words are a step of pipe syntax: a node and its flags, a slip of such, or what the shell left of a =>."""
-    from pflow.commands._sentence import is_flag
-    from pflow.flow.pipe.recognize import names_node
-    from pflow.flow.pipe.scan import is_cut_separator
-
     if len(words) < 2 or not (is_flag(words[1]) or is_cut_separator(words[1])):
         return False
     return not set(words[0]) & set(" \t\n") and names_node(words[0])
@@ -80,111 +88,71 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
     pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
     pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
     """
-    from pflow.commands._sentence_flags import seconds
-    from pflow.plan.change.give import flow_text
-    from pflow.process.stdout import write_pieces
-
     limit = seconds(timeout) if timeout is not None else None
     if options["wire"] or options["edit"]:
-        return _change(list(words), {**options, "timeout": limit, "color": when})
-    if options["write"] or options["yes"]:
-        from pflow.errors import USAGE, PflowError
-
-        flag = "--write" if options["write"] else "--yes"
-        raise PflowError(f"cannot take {flag}: it goes with --wire and --edit", exit=USAGE)
+        return _change(list(words), limit, when, **options)
+    for flag in ("write", "yes"):
+        if options[flag]:
+            raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
     flow = _flow(list(words), options["model"], limit, fresh=options["fresh"])
     write_pieces(1, [flow_text(flow, as_pipe=options["as_pipe"]).encode("utf-8", "replace")])
-    return 0
+    return OK
 
 
-def _change(words: list[str], options: dict[str, Any]) -> int:
+def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
     """What --wire and --edit do with a flow that is there."""
-    from pflow.errors import USAGE, PflowError
+    from pflow.plan.change.change import Options
 
-    if options["wire"] and options["edit"]:
+    if wire and edit:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
-    if options["wire"]:
-        from pflow.plan.wire.wire import main_wire
-
-        return main_wire(words, options)
-    from pflow.plan.edit.edit import main_edit
-
-    return main_edit(words, options)
+    module = import_module(f"pflow.plan.change.{'wire' if wire else 'edit'}")
+    main: Callable[[list[str], Options], int] = module.main
+    return main(words, Options(timeout=timeout, color=color, **options))
 
 
-def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool) -> Flow:
+def flow_text(flow: WiredFlow, *, as_pipe: bool = False) -> str:
+    """The flow as IR, or in pipe syntax. Raises PflowError (65) where it has none."""
+    return pipe_of(flow).rstrip("\n") + "\n" if as_pipe else canonical_json(flow_to_ir(flow.flow))
+
+
+def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
     """The flow that the words say. Raises PflowError: 2 for no words and for a flow that is there already."""
-    from pflow.commands._sentence import is_sentence
-
     if words == ["-"]:
-        from pflow.flow.load import read_text
-
         words = [read_text(0, "the sentence on stdin").strip()]
-    _refuse_nothing(words)
-    if _is_pipe(words):
-        return _compiled(words)
-    sentence = " ".join(words)
-    if not is_sentence(sentence):
-        from pflow.flow.take import take_flow
-
-        return _checked(take_flow([sentence]).usable())
-    return _planned(sentence, model, timeout, fresh=fresh)
-
-
-def _refuse_nothing(words: list[str]) -> None:
-    """Raise PflowError (2) for no words, and for one that names a flow: that is planned already."""
-    from pflow.errors import USAGE, PflowError
-    from pflow.flow.take import find_file
-
     if not any(word.strip() for word in words):
         hint = "pflow plan 'read notes.txt and summarize it'"
         raise PflowError("cannot plan: there is no sentence", hint=hint, exit=USAGE)
     if len(words) == 1 and find_file(words[0]) is not None:
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
         raise PflowError(f"cannot plan '{words[0]}': it is a flow, or a file, and no sentence", hint=hint, exit=USAGE)
+    if is_pipe(words) or _is_step(words):
+        return _checked(parse_pipe(words, FlowCatalog()))
+    sentence = " ".join(words)
+    if not is_sentence(sentence):
+        return _checked(take_flow([sentence]).usable())
+    return _planned(sentence, model, timeout, fresh=fresh)
 
 
-def _is_pipe(words: list[str]) -> bool:
-    from pflow.flow.pipe import is_pipe
-
-    return is_pipe(words) or _is_step(words)
-
-
-def _compiled(words: list[str]) -> Flow:
-    from pflow.flow.pipe import parse_pipe
-    from pflow.flow.subflow import FlowCatalog
-
-    return _checked(parse_pipe(words, FlowCatalog()))
-
-
-def _checked(flow: Flow) -> Flow:
-    """A flow that breaks no rule. Raises PflowError (65) after saying each finding."""
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-    from pflow.run.driver import refuse_errors
-    from pflow.terminal.messages import say
-
-    findings = check(wire(flow))
+def _checked(flow: Flow) -> WiredFlow:
+    """A flow that breaks no rule. Raises PflowError (65) after each finding was said."""
+    wired = wire(flow)
+    findings = check(wired)
     refuse_errors(findings, "plan")
     for warning in [*(f"warning: {each}" for each in flow.warnings), *map(str, findings)]:
         say("pflow plan", warning)
-    return flow
+    return wired
 
 
-def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> Flow:
-    from pflow.commands._planning import in_order, mention, plan
-    from pflow.plan.show.offer import find_offer
-    from pflow.process.stdout import Diverted
+def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
+    """The flow of a sentence; only here a model's library is loaded."""
+    from pflow.commands._run_sentence import plan, with_signals
 
-    planned = []
+    planned: list[Flow] = []
 
     def work() -> int:
-        offer = find_offer(sentence)
-        if offer is not None:
-            mention(offer)
-        planned.append(plan(sentence, model, timeout, fresh=fresh))
-        return 0
+        planned.append(plan(sentence, model, timeout, fresh=fresh).flow)
+        return OK
 
-    with Diverted():  # what a model's library prints is no result
-        in_order(work)
-    return planned[0].flow
+    with Diverted():  # stdout is for the result, not for what a model's library prints
+        with_signals(work)
+    return wire(planned[0])

@@ -8,7 +8,8 @@ from pflow.catalog.flows import saved_flow
 from pflow.commands._click import color_option
 from pflow.commands._print import print_text
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
-from pflow.explain.account import explain, without_secrets
+from pflow.explain.account import explain
+from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import brief_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
@@ -20,7 +21,6 @@ from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.old import olds_of
 from pflow.library.saved import library_folder, name_of
-from pflow.plan.paste.pasted import pipe_of
 from pflow.process.stdout import write_pieces
 from pflow.terminal.colour import colour_of
 from pflow.terminal.columns import clean, terminal_width
@@ -107,6 +107,6 @@ def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> st
 def _with_defaults(wired: WiredFlow) -> tuple[str | None, str]:
     """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
     try:
-        return pipe_of(without_secrets(wired), {}).rstrip("\n"), ""
+        return pipe_of(wired, is_masked=True).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
 
 MAX_VISITS = 100
+REST = "*"
+"""In a step's output mappings: every key that has no mapping of its own goes below this place."""
 
 
 class Input:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.wired import END, Write
 from pflow.templates import references
 
@@ -64,8 +65,7 @@ def _merged(several: list[Names]) -> Names:
 
 def is_stored(wired: WiredStep, key: str) -> bool:
     """Whether a data flag of a step goes into the store."""
-    item = wired.interface.reads.get(key)
-    return (item is None or item.is_stored) and not _is_of_item(wired.step, key)
+    return is_flag_stored(wired.interface, key, wired.step.params) and not _is_of_item(wired.step, key)
 
 
 def data_of(wired: WiredStep) -> Iterator[Write]:

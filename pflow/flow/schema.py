@@ -105,7 +105,9 @@ _MAPPING = _object(
             {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]},
             default={},
         ),
-        "output_mappings": _map("For a write: the path that it goes to.", _TEXT, default={}),
+        "output_mappings": _map(
+            "For a write: the path that it goes to; for *: where all others go below.", _TEXT, default={}
+        ),
     },
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.flow.flow import REST
 from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
@@ -122,11 +123,15 @@ class WiredStep:
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
-        return self.targets.get(key, (key,))
+        if key in self.targets:
+            return self.targets[key]
+        return (*self.targets.get(REST, ()), key)
 
     @property
     def is_moved(self) -> bool:
         """Whether all writes of the step go under its id, as `--id` puts those of a stage."""
+        if REST in self.targets:
+            return self.targets[REST] == (self.id,)
         writes = self.interface.writes
         return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
 

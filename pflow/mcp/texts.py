@@ -6,6 +6,7 @@ from typing import Any
 
 from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document, load_text
@@ -14,7 +15,6 @@ from pflow.flow.rules import check as check_rules
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.paste.pasted import pipe_of
 from pflow.plan.planner import plan_sentence
 from pflow.terminal.messages import say
 
@@ -53,7 +53,7 @@ def forms_of(flow: Flow) -> dict[str, Any]:
     """A flow as IR, and as pipe syntax where there is a pipe form."""
     about: dict[str, Any] = {"ir": flow_to_ir(flow)}
     try:
-        about["pipe"] = pipe_of(flow, {})
+        about["pipe"] = pipe_of(wire(flow))
     except PflowError as error:
         about["no_pipe"] = error.message
     return about

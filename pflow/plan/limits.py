@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
 from pflow.flow.findings import Finding
-from pflow.paths import write_path
-from pflow.plan.commands import check_commands
+from pflow.flow.flow import Flow, Step
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface import Item
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from pflow.flow.flow import Flow, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.paths import Path
+from pflow.terminal.columns import clean
 
 LIMITS = {
     "PL00": "the answer is one flow, as a JSON object",
@@ -37,16 +33,20 @@ MOST_STEPS = 50
 MOST_RETRIES = 10
 MOST_VISITS = 1_000
 MOST_JOBS = 32
+LONGEST_COMMAND = 2_000
+"""Characters of a command as it is shown: what is cut off there would run unseen."""
+
+PERSONS = ("model", "option")
+"""Params of llm by which a person chooses the model: dropped, unless the sentence says the value."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
-
-PERSONS = ("model", "option")
-"""Params of llm by which a person says whom to ask: dropped, unless the sentence says the value."""
+_LEAVE_OUT = "leave it out"
+_OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: Flow, sentence: str) -> None:
-    """Take away what a person chooses and the sentence does not: whom to ask. The person's own choice counts then."""
+    """Delete what a person chooses and the sentence does not say: which model is asked."""
     for step in flow.steps:
         for values in (step.params, step.inputs):
             for key in [key for key in values if is_choice(step, key) and not _is_said(values[key], sentence)]:
@@ -55,11 +55,11 @@ def drop_choices(flow: Flow, sentence: str) -> None:
 
 def is_choice(step: Step, key: str) -> bool:
     """Whether a param says which model is asked and how: of the llm node, or of one in a saved flow."""
-    return _own_key(step, key) in PERSONS
+    return _param_of_llm(step, key) in PERSONS
 
 
-def _own_key(step: Step, key: str) -> str:
-    """The key of an llm node's param; empty for any other's."""
+def _param_of_llm(step: Step, key: str) -> str:
+    """The name of an llm node's param; empty for any other's."""
     if step.type.startswith("flow:"):
         return key.rpartition(".")[2] if "." in key else ""
     kind = find_kind(step.type)
@@ -77,97 +77,70 @@ def _has_word(sentence: str, word: str) -> bool:
 
 def check_document(flow: Flow) -> list[Finding]:
     """What is seen before anything that the flow names is looked up."""
-    found = [each for step in flow.steps for each in _check_type(step)]
+    found = [
+        Finding("PL01", (*step.place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
+        for step in flow.steps
+        if is_flow_type(step.type) and not step.type.startswith("flow:")
+    ]
     if len(flow.steps) > MOST_STEPS:
         message = f"it has {len(flow.steps)} steps, more than {MOST_STEPS}"
         found.append(Finding("PL05", ("nodes",), message, "do it with fewer; a batch runs a step for each item"))
     return found
 
 
-def _check_type(step: Step) -> Iterator[Finding]:
-    if is_flow_type(step.type) and not step.type.startswith("flow:"):
-        message = f"the type '{_shown(step.type)}' is a path"
-        yield Finding("PL01", (*step.place, "type"), message, "a node's name, or flow:NAME for a saved flow")
-
-
-def check_limits(plan: WiredFlow) -> list[Finding]:
+def check_limits(wired: WiredFlow) -> list[Finding]:
     """What is found in a wired flow."""
-    flow = plan.flow
-    found = [*_check_sources(plan), *_check_inputs(plan), *_check_names(flow), *_check_counts(flow)]
-    for step in flow.steps:
-        found += [*_check_secrets(step), *_check_schema(step)]
-    return [*found, *_check_constants(plan), *check_commands(plan), *_check_overwriting(plan)]
+    checks = (
+        _check_sources, _check_inputs, _check_names, _check_counts, _check_secrets, _check_schemas, _check_commands,
+        _check_overwriting,
+    )  # fmt: skip
+    return [finding for check in checks for finding in check(wired)]
 
 
-def _check_sources(plan: WiredFlow) -> Iterator[Finding]:
-    """What stands for an input of the flow that was not declared."""
+def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
+    """What stands for an input of the flow that is not declared."""
     named = set()
-    for reference in plan.references:
+    for reference in wired.references:
         name = reference.input
-        if name is not None and name != "stdin" and name not in plan.flow.inputs:
+        if name is not None and name != "stdin" and name not in wired.flow.inputs:
             named.add(name)
             message = f"'{_shown(name)}' is no earlier step's write, and no declared input"
             yield Finding("PL02", reference.place, message, "take STEP.WRITE, or write $$ for a dollar")
-    for needed in plan.inputs.values():
+    for needed in wired.inputs.values():
         if needed.required and not needed.declared and not needed.pipe and needed.name not in named:
             for id, key in needed.readers[:1]:
-                step = plan.steps[id].step
+                place = wired.steps[id].step.place
                 message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
-                remedy = f'"inputs": {{"{key}": …}} of {write_path(step.place)}, or a mapping'
-                yield Finding("PL02", step.place, message, remedy)
+                yield Finding("PL02", place, message, f'"inputs": {{"{key}": …}} of the step, or a mapping')
 
 
-def _check_names(flow: Flow) -> Iterator[Finding]:
-    for name in flow.outputs:
+def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
+    for name, declared in wired.flow.inputs.items():
+        place = ("inputs", _shown(name))
+        if is_secret_name(name):
+            yield Finding("PL03", place, f"the input '{_shown(name)}' looks like a secret", _OWN_SECRETS)
+        elif not _NAME.fullmatch(name) or name == "stdin":
+            yield Finding("PL03", place, f"'{_shown(name)}' is no name for an input", "small letters, digits and _")
+        if declared.has_default and wired.inputs[name].secret:
+            yield Finding("PL04", (*place, "default"), "it is the default of a secret", _LEAVE_OUT)
+        elif declared.has_default and any(map(is_secret_value, _texts(declared.default))):
+            yield Finding("PL04", (*place, "default"), "the default looks like a secret", _LEAVE_OUT)
+
+
+def _check_names(wired: WiredFlow) -> Iterator[Finding]:
+    for name in wired.flow.outputs:
         if not _NAME.fullmatch(name):
-            remedy = "small letters, digits and _"
-            yield Finding("PL03", ("outputs", _shown(name)), f"'{_shown(name)}' is no name for an output", remedy)
-    for edge in flow.edges:
+            message = f"'{_shown(name)}' is no name for an output"
+            yield Finding("PL03", ("outputs", _shown(name)), message, "small letters, digits and _")
+    for edge in wired.flow.edges:
         if not _ACTION.fullmatch(edge.action):
             message = f"'{_shown(edge.action)}' is no action"
             yield Finding("PL03", (*edge.place, "action"), message, "one of the node's actions")
 
 
-def _check_inputs(plan: WiredFlow) -> Iterator[Finding]:
-    for name, given in plan.flow.inputs.items():
-        place = ("inputs", _shown(name))
-        if is_secret_name(name):
-            message = f"the input '{_shown(name)}' looks like a secret"
-            yield Finding("PL03", place, message, "leave it out: nodes get their secrets by themselves")
-        elif not _NAME.fullmatch(name) or name == "stdin":
-            yield Finding("PL03", place, f"'{_shown(name)}' is no name for an input", "small letters, digits and _")
-        if given.has_default and plan.inputs[name].secret:
-            yield Finding("PL04", (*place, "default"), "it is the default of a secret", "leave it out")
-        elif given.has_default and any(map(is_secret_value, _texts(given.default))):
-            yield Finding("PL04", (*place, "default"), "the default looks like a secret", "leave it out")
-
-
-def _check_secrets(step: Step) -> Iterator[Finding]:
-    parts = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
-    parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
-    parts += [(("mappings", step.id, "input_mappings", key), value) for key, value in step.input_mappings.items()]
-    for place, value in parts:
-        for text in _texts(value):
-            if is_secret_value(text):
-                yield Finding("PL04", place, "what stands here looks like a secret", "leave it out")
-            for name in secret_variables(text):
-                message = f"'{name}' looks like a secret of the environment"
-                yield Finding("PL04", place, message, "leave it out: nodes get their secrets by themselves")
-
-
-def _check_constants(plan: WiredFlow) -> Iterator[Finding]:
-    """A secret that is a template without a reference: PF13 finds the others."""
-    for id, wired in plan.steps.items():
-        for key, item in wired.interface.reads.items():
-            source = wired.sources.get(key) if key in wired.step.input_mappings else None
-            if source is not None and "secret" in item.marks and not source.paths:
-                place = ("mappings", id, "input_mappings", key)
-                yield Finding("PL04", place, f"'{key}' is secret and stands in the flow", "leave it out")
-
-
-def _check_counts(flow: Flow) -> Iterator[Finding]:
-    counts: list[tuple[Path, int, int]] = [(("max_visits",), flow.max_visits, MOST_VISITS)]
-    for step in flow.steps:
+def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
+    counts: list[tuple[tuple[str | int, ...], int, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
+    for step in wired.flow.steps:
         counts += [((*step.place, "retries"), step.retries or 0, MOST_RETRIES)]
         counts += [((*step.place, "max_visits"), step.max_visits or 0, MOST_VISITS)]
         counts += [((*step.place, "batch", "jobs"), (step.batch and step.batch.jobs) or 0, MOST_JOBS)]
@@ -176,58 +149,93 @@ def _check_counts(flow: Flow) -> Iterator[Finding]:
             yield Finding("PL05", place, f"{count} is more than {most}", "take less, or leave it out")
 
 
-def _check_schema(step: Step) -> Iterator[Finding]:
-    for name, values in (("inputs", step.inputs), ("params", step.params)):
-        for key, schema in values.items():
-            is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
-            if is_file and _own_key(step, key) == "schema":
-                message = "a schema that is no JSON object would be read from a file"
-                yield Finding("PL06", (*step.place, name, key), message, "write the schema here, as an object")
+def _check_secrets(wired: WiredFlow) -> Iterator[Finding]:
+    for each in wired.steps.values():
+        step = each.step
+        parts = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
+        parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
+        parts += [(_mapping(step, key), value) for key, value in step.input_mappings.items()]
+        for place, value in parts:
+            for text in _texts(value):
+                if is_secret_value(text):
+                    yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
+                for name in secret_variables(text):
+                    message = f"'{name}' looks like a secret of the environment"
+                    yield Finding("PL04", place, message, _OWN_SECRETS)
+        for key in step.input_mappings:  # a template without a reference; PF13 finds the others
+            source, item = each.sources.get(key), each.interface.reads.get(key)
+            if source is not None and item is not None and "secret" in item.marks and not source.paths:
+                yield Finding("PL04", _mapping(step, key), f"'{key}' is secret and stands in the flow", _LEAVE_OUT)
 
 
-def _check_overwriting(plan: WiredFlow) -> Iterator[Finding]:
+def _check_schemas(wired: WiredFlow) -> Iterator[Finding]:
+    for step in wired.flow.steps:
+        for name, values in (("inputs", step.inputs), ("params", step.params)):
+            for key, schema in values.items():
+                is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
+                if is_file and _param_of_llm(step, key) == "schema":
+                    message = "a schema that is no JSON object would be read from a file"
+                    yield Finding("PL06", (*step.place, name, key), message, "write the schema here, as an object")
+
+
+def _check_commands(wired: WiredFlow) -> Iterator[Finding]:
+    """A person sees a plan before it runs: each command stands in the flow, short enough to be shown whole."""
+    for each in wired.steps.values():
+        step, reads = each.step, each.interface.reads
+        for key, value in step.inputs.items():
+            length = len(clean(value)) if isinstance(value, str) else 0
+            if length > LONGEST_COMMAND and _is_command(reads.get(key)):
+                message = f"the '{key}' has {length} letters, more than {LONGEST_COMMAND}"
+                yield Finding("PL05", (*step.place, "inputs", key), message, "a shorter one, or several steps")
+        for key in step.input_mappings:
+            if _is_command(reads.get(key)) and key not in step.inputs:
+                remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
+                yield Finding("PL08", _mapping(step, key), f"the '{key}' of '{step.id}' is not in its step", remedy)
+
+
+def _is_command(item: Item | None) -> bool:
+    return item is not None and item.marks >= {"explicit", "verbatim"}
+
+
+def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
     """A warning where one path is read and written: it may be what the sentence wants."""
     read: dict[str, str] = {}
-    for id, wired in plan.steps.items():
-        for key, path in _paths(plan, wired):
-            if "reads files" in wired.interface.effects:
-                read.setdefault(_plain(path), id)
-            elif "writes files" in wired.interface.effects and _plain(path) in read:
-                message = f"'{id}' overwrites '{_shown(path)}', which '{read[_plain(path)]}' reads"
-                remedy = "another path, unless the task says so"
-                yield Finding("PL07", (*wired.step.place, "inputs", key), message, remedy, is_warning=True)
+    for id, step in wired.steps.items():
+        for key, path in _paths(wired, step):
+            normal = posixpath.normpath(path)
+            if "reads files" in step.interface.effects:
+                read.setdefault(normal, id)
+            elif "writes files" in step.interface.effects and normal in read:
+                message = f"'{id}' overwrites '{_shown(path)}', which '{read[normal]}' reads"
+                place = (*step.step.place, "inputs", key)
+                yield Finding("PL07", place, message, "another path, unless the task says so", is_warning=True)
 
 
-def _paths(plan: WiredFlow, wired: WiredStep) -> Iterator[tuple[str, str]]:
+def _paths(wired: WiredFlow, step: WiredStep) -> Iterator[tuple[str, str]]:
     """The reads of a step that are paths and known: written in the step, or an input's default."""
-    for key, item in wired.interface.reads.items():
-        value = wired.step.inputs.get(key)
-        mapped = wired.step.input_mappings.get(key)
-        if value is None and isinstance(mapped, str) and mapped in plan.flow.inputs:
-            value = plan.flow.inputs[mapped].default
+    for key, item in step.interface.reads.items():
+        value = step.step.inputs.get(key)
+        mapped = step.step.input_mappings.get(key)
+        if value is None and isinstance(mapped, str) and mapped in wired.flow.inputs:
+            value = wired.flow.inputs[mapped].default
         if item.type.name == "path" and isinstance(value, str):
             yield key, value
 
 
-def _plain(path: str) -> str:
-    import posixpath
-
-    return posixpath.normpath(path)
+def _mapping(step: Step, key: str) -> tuple[str, ...]:
+    return "mappings", step.id, "input_mappings", key
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from (key, *_texts(each))
+        yield from value
+        yield from (text for each in value.values() for text in _texts(each))
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        yield from (text for each in value for text in _texts(each))
 
 
 def _shown(text: str) -> str:
-    from pflow.terminal.columns import clean
-
     text = clean(text)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -1,95 +1,116 @@
-"""Planning: a sentence to a flow that passes every rule, with a model in between."""
+"""Planning: a sentence becomes a flow that passes every rule, with a model in between."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.plan.hearing import TIMEOUT, TRIES, faults_line
+from pflow.flow.findings import Finding
+from pflow.flow.flow import Flow
+from pflow.flow.load import load_document
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.models.choose import NoCapableModel, choose_capable
+from pflow.models.talk import Said
+from pflow.plan.answer import PL00, PLACE, read_flow
+from pflow.plan.building_blocks import Blocks, add_nearest, building_blocks, room_for
+from pflow.plan.cache import CachedPlan
+from pflow.plan.conversation import TIMEOUT, TRIES, Request, Tell, converse_until, count_findings, time_limit
+from pflow.plan.declare_inputs import declare_inputs
+from pflow.plan.limits import check_document, check_limits, drop_choices
+from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
+from pflow.plan.secrets import refuse_secrets
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from llm import Model
-
-    from pflow.flow.findings import Finding
-    from pflow.flow.flow import Flow
-    from pflow.models.talk import Said
-    from pflow.plan.cache import Kept
-    from pflow.plan.catalogue import Catalogue
-
-    Tell = Callable[[str], None]
 
 LONGEST = 20_000
 """Characters of a sentence."""
 
+_LONGEST_NAME = 40
 
+
+@dataclass
 class Planned:
-    """A flow that was planned: it passes every rule. `findings` are the warnings that are left.
+    """A flow that passes every rule; `findings` are its warnings.
 
-    `flow.inputs` hold the values that the sentence names as their defaults; `flow.description` is the sentence.
+    `flow.inputs` have the values that the sentence names as their defaults; `flow.description` is the sentence.
     """
 
-    def __init__(self, flow: Flow, findings: list[Finding], model: str) -> None:
-        self.flow = flow
-        self.findings = findings
-        self.model = model
-        self.tries = 1
-        self.is_remembered = False
-        """Whether it was planned before, and no model was asked."""
+    flow: Flow
+    findings: list[Finding]
+    model: str
+    tries: int = 1
+    is_remembered: bool = False
+    """Whether it was planned before, and no model was asked."""
+
+
+@dataclass
+class _Try:
+    """An answer: the IR as the model wrote it, its flow where that passes, and its findings."""
+
+    ir: dict[str, Any]
+    flow: Flow | None
+    findings: list[Finding]
 
 
 class Unplannable(PflowError):
-    """No try passed. `ir` is the best one as the model wrote it, None where none was a flow; `findings` are its."""
+    """No try passed. `ir` is the best one as the model wrote it, None where no answer was a flow."""
 
     def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = [each for each in findings if not each.is_warning]
         many = f"{tries} tries" if tries > 1 else "one try"
-        what = f"its best has {faults_line(errors)}" if ir is not None else f"no flow: {errors[0].message}"
+        what = f"its best has {count_findings(errors)}" if ir is not None else f"no flow: {errors[0].message}"
         super().__init__(
             f"cannot plan: no flow of '{model}' passed in {many}; {what}",
             hint="say it in other words, or name another model with --model",
             exit=BAD_DATA,
+            details={"tries": tries, "flow": ir, "findings": [each.as_json() for each in findings]},
         )
-        self.model = model
         self.tries = tries
         self.ir = ir
         self.findings = findings
-        self.details = {"tries": tries, "flow": ir, "findings": [each.as_json() for each in findings]}
 
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    tell: Callable[[str], None] | None = None, tries: int = TRIES,
+    tell: Tell = lambda line: None, tries: int = TRIES,
 ) -> Planned:  # fmt: skip
-    """Plan. `tell` hears what is going on, in short lines. `timeout` (seconds) is for all but choosing the model.
+    """Plan. `tell` gets short lines on the progress. `timeout` (seconds) is for all but choosing the model.
 
     Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
     runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
     raised. Whatever else comes back is a try.
     """
-    from pflow.plan.timing import limited
-
     sentence = checked_sentence(sentence)
     seconds = TIMEOUT if timeout is None else timeout
-    chosen = _capable(model, sentence)  # not on the clock: llm never loads its plugins again when it is interrupted
-    planning = _Planning(sentence, time.monotonic() + seconds, tell or _say_nothing, tries)
-    with limited(seconds, "plan"):
-        return planning.plan(chosen, fresh=fresh)
+    chosen = _choose_model(model, sentence)  # not on the clock: llm never loads its plugins again when interrupted
+    ends_at = time.monotonic() + seconds
+    with time_limit(seconds, "plan"):
+        forget_kinds()
+        blocks = building_blocks(sentence, room_for(chosen))
+        cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION)
+        if not fresh and (remembered := _remembered(cached, sentence, chosen.model_id)):
+            tell("planned before: no model is asked")
+            return remembered
+        planned = _ask(sentence, chosen, blocks, ends_at, tell, tries)
+        cached.write(flow_to_ir(planned.flow))
+        return planned
 
 
 def checked_sentence(sentence: str, act: str = "plan") -> str:
-    """The sentence, its white space made plain. Raises PflowError (2) for what is none, and for a secret in it."""
-    from pflow.plan.secrets import refuse_secrets
-
+    """The sentence on one line. Raises PflowError (2) for an empty one, a long one and a secret in it."""
     sentence = " ".join(sentence.split())
     if not sentence:
         raise PflowError(f"cannot {act}: there is no sentence", exit=USAGE)
     if len(sentence) > LONGEST:
         what = f"cannot {act}: the sentence has {len(sentence)} characters, more than {LONGEST}"
-        raise PflowError(what, hint="name the file that the rest stands in", exit=USAGE)
+        raise PflowError(what, hint="name the file that holds the rest", exit=USAGE)
     try:
         sentence.encode()
     except UnicodeEncodeError:
@@ -98,95 +119,79 @@ def checked_sentence(sentence: str, act: str = "plan") -> str:
     return sentence
 
 
-def _say_nothing(line: str) -> None:
-    return
-
-
-def _capable(name: str | None, sentence: str) -> Model:
-    from pflow.models.choose import NoCapableModel, choose_capable
-
+def _choose_model(name: str | None, sentence: str) -> Model:
     try:
         return choose_capable(name)
     except NoCapableModel as error:
-        from pflow.plan.nearby import add_nearest
-
         raise add_nearest(error, sentence) from error.__cause__
 
 
-class _Planning:
-    """One sentence being planned. `ends_at` is when it has to be over."""
+def _remembered(cached: CachedPlan, sentence: str, model: str) -> Planned | None:
+    """The plan in the cache, if it still passes."""
+    ir = cached.read()
+    flow, findings = judge(ir, sentence) if ir is not None else (None, [])
+    return Planned(flow, findings, model, is_remembered=True) if flow is not None else None
 
-    def __init__(self, sentence: str, ends_at: float, tell: Tell, tries: int) -> None:
-        self.sentence = sentence
-        self.ends_at = ends_at
-        self.tell = tell
-        self.tries = tries
 
-    def plan(self, model: Model, *, fresh: bool) -> Planned:
-        from pflow.catalog.kinds import forget_kinds
-        from pflow.flow.unload import flow_to_ir
-        from pflow.plan.cache import Kept
-        from pflow.plan.catalogue import catalogue, room_for
-        from pflow.plan.prompt import VERSION
+def _ask(sentence: str, model: Model, blocks: Blocks, ends_at: float, tell: Tell, tries: int) -> Planned:
+    """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
 
-        forget_kinds()
-        there = catalogue(self.sentence, room_for(model))
-        kept = Kept(self.sentence, there.digest, model.model_id, VERSION)
-        if not fresh and (planned := self._remembered(kept, model.model_id)):
-            self.tell("planned before: no model is asked")
-            return planned
-        planned = self._ask(model, there)
-        kept.write(flow_to_ir(planned.flow))
-        return planned
-
-    def _remembered(self, kept: Kept, model: str) -> Planned | None:
-        """The plan that is kept, if it still passes."""
-        from pflow.plan.judge import judge
-
-        ir = kept.read()
-        flow, findings = judge(ir, self.sentence) if ir is not None else (None, [])
-        if flow is None:
-            return None
-        planned = Planned(flow, findings, model)
-        planned.is_remembered = True
-        return planned
-
-    def _ask(self, model: Model, there: Catalogue) -> Planned:
-        """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
-        from pflow.plan.hearing import Request, hear_until
-        from pflow.plan.prompt import findings_text, system_text, task_text
-        from pflow.plan.schema import plan_schema
-
-        request = Request(
-            system_text(there.text),
-            task_text(self.sentence),
-            lambda findings: findings_text(self.sentence, findings),
-            lambda: plan_schema(there.types),
-        )
-        heard = hear_until(self.ends_at, model, request, self._judge, self.tell, self.tries)
-        tried: Try | None = heard.result
-        if tried is None or tried.flow is None:
-            findings = tried.findings if tried is not None else heard.findings
-            raise Unplannable(model.model_id, heard.tries, tried.ir if tried is not None else None, findings)
-        planned = Planned(tried.flow, tried.findings, model.model_id)
-        planned.tries = heard.tries
-        return planned
-
-    def _judge(self, said: Said) -> tuple[Try | None, list[Finding]]:
-        from pflow.plan.answer import read_flow
-        from pflow.plan.judge import judge
-
+    def judge_answer(said: Said) -> tuple[_Try | None, list[Finding]]:
         ir, findings = read_flow(said)
         if ir is None:
             return None, findings
-        flow, findings = judge(ir, self.sentence)
-        return Try(ir, flow, findings), [] if flow is not None else [each for each in findings if not each.is_warning]
+        flow, findings = judge(ir, sentence)
+        return _Try(ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
+
+    request = Request(
+        SYSTEM + blocks.text,
+        task_text(sentence),
+        lambda findings: findings_text(sentence, findings),
+        lambda: plan_schema(blocks.types),
+    )
+    outcome = converse_until(ends_at, model, request, judge_answer, tell, tries)
+    best: _Try | None = outcome.result
+    if best is None or best.flow is None:
+        raise Unplannable(
+            model.model_id, outcome.tries, best.ir if best else None, best.findings if best else outcome.findings
+        )
+    return Planned(best.flow, best.findings, model.model_id, tries=outcome.tries)
 
 
-class Try:
-    """An answer: the IR as the model wrote it, its flow where that passes, and its findings."""
+def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
+    """The flow, named and with its inputs declared, and its warnings; or None, and what is wrong with it."""
+    try:
+        return _judge(document, sentence)
+    except PflowError as error:
+        return None, [Finding(PL00, PLACE, error.message, error.hint)]
+    except RecursionError:
+        return None, [Finding(PL00, PLACE, "it is nested too deeply", "write a plain flow")]
 
-    def __init__(self, ir: dict[str, Any], flow: Flow | None, findings: list[Finding]) -> None:
-        self.ir = ir
-        self.flow = flow
-        self.findings = findings
+
+def _judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
+    loaded = load_document(document, "the plan", FlowCatalog())
+    flow = loaded.flow
+    if found := check_document(flow):
+        return None, [*loaded.findings, *found]
+    drop_choices(flow, sentence)
+    wired = wire(flow)
+    findings = check(wired, loaded.findings)
+    broken = {each.place for each in findings if not each.is_warning}
+    limits = [each for each in check_limits(wired) if each.place not in broken]
+    if any(not each.is_warning for each in [*findings, *limits]):
+        return None, [*findings, *limits]
+    flow.name = short_name(flow.name) or short_name(sentence) or "plan"
+    flow.description = sentence
+    planned = declare_inputs(wired, sentence)
+    return planned.flow, [*check(planned), *limits]
+
+
+def short_name(text: str) -> str:
+    """A text as the name of a flow: small ASCII words with - between them."""
+    words = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()
+    name = ""
+    for word in words:
+        if len(name) + len(word) >= _LONGEST_NAME:
+            break
+        name = f"{name}-{word}" if name else word
+    return name or (words[0][:_LONGEST_NAME] if words else "")

@@ -1,14 +1,15 @@
-"""What a model is told: how a flow is written, what a good one is, what there is, and what was wrong with its last."""
+"""What a model is told: how to write a flow, what there is to build with, what was wrong; and its answer's schema."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 from zlib import crc32
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from pflow.flow.findings import Finding
+from pflow.flow.schema import SCHEMA
 
-    from pflow.flow.findings import Finding
+Schema = dict[str, Any]
 
 SYSTEM = """\
 You turn a task into a flow for pflow. Answer with the flow as one JSON object, and with nothing else.
@@ -36,6 +37,7 @@ A flow:
 - "stdin" as a mapping is what is piped into the flow, where the task speaks of that.
 - "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
 - Do what the task says, with as few steps as it takes, and nothing else: no other files, addresses or commands.
+- Where a saved flow does the whole task, answer with it as the only step, its inputs filled from the task.
 - Where the nodes cannot do the task, answer {"cannot": "why"} instead of a flow.
 - Never put a key, a password or an environment variable into a flow.
 
@@ -52,25 +54,61 @@ What there is:
 """
 
 VERSION = crc32(SYSTEM.encode())
-"""Plans that were kept under other words are made anew."""
+"""A plan that was made under another prompt is not taken from the cache."""
 
-_TASK = "Task: "
+MOST_FINDINGS = 20
+"""Findings that are handed back at once: more would only follow from the first."""
 
+_MEMBERS = ("type", "description", "properties", "additionalProperties", "required", "items", "enum", "anyOf")
+"""No references, patterns, bounds or defaults: one server or another refuses each of them."""
 
-def system_text(catalogue: str) -> str:
-    return SYSTEM + catalogue
+_SIMPLE: Schema = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+"""Stands for any value: not every server takes a schema that says nothing."""
+
+_MOST_TYPES = 200
+"""Types of steps that a schema lists."""
 
 
 def task_text(sentence: str) -> str:
-    return _TASK + sentence
+    return f"Task: {sentence}"
 
 
 def findings_text(sentence: str, findings: Sequence[Finding]) -> str:
     """What is handed back: each finding on its line, and the task once more."""
-    lines = "\n".join(f"- {finding}" for finding in findings[:MOST_FINDINGS])
-    wish = "Answer with the whole flow, mended, as one JSON object."
-    return f"That flow cannot be used:\n{lines}\n\n{wish}\n{task_text(sentence)}"
+    wish = "Answer with the whole flow, corrected, as one JSON object."
+    return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task_text(sentence)}"
 
 
-MOST_FINDINGS = 20
-"""Findings that are handed back at once: more would only follow from the first."""
+def listed(findings: Sequence[Finding]) -> str:
+    return "\n".join(f"- {finding}" for finding in findings[:MOST_FINDINGS])
+
+
+def plan_schema(types: Sequence[str] = ()) -> Schema:
+    """The JSON schema of a plan; a step's type is one of `types`, unless they are too many to list."""
+    plan = _plain(SCHEMA)
+    for member in ("$schema", "pflow"):  # a model has no use for them
+        del plan["properties"][member]
+    step = plan["properties"]["nodes"]["items"]
+    step["required"] = ["id", "type"]
+    del step["anyOf"], step["properties"]["name"]
+    step["properties"]["type"] = {"type": "string", "description": "The node that it runs, or flow:NAME."}
+    plan["properties"]["cannot"] = {"type": "string", "description": "Why the task cannot be done; then no nodes."}
+    if 0 < len(types) <= _MOST_TYPES:
+        step["properties"]["type"]["enum"] = list(types)
+    return plan
+
+
+def _plain(schema: Schema) -> Schema:
+    plain = {key: schema[key] for key in _MEMBERS if key in schema}
+    if not plain.keys() - {"description"}:
+        return {**plain, **_SIMPLE}
+    if "properties" in plain:
+        plain["properties"] = {
+            key: _plain(each) for key, each in plain["properties"].items() if not each.get("deprecated")
+        }
+    for key in ("items", "additionalProperties"):
+        if isinstance(plain.get(key), dict):
+            plain[key] = _plain(plain[key])
+    if "anyOf" in plain:
+        plain["anyOf"] = [_plain(each) for each in plain["anyOf"]]
+    return plain

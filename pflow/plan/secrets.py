@@ -1,4 +1,4 @@
-"""What looks like a secret: the name of a variable or an input that holds one, and somebody's key itself."""
+"""What looks like a secret: the name of a variable or an input that holds one, and a key itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 
 from pflow.errors import USAGE, PflowError
+from pflow.explain.account import MASK
 
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = re.compile(r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)")
@@ -17,7 +18,7 @@ _VARIABLE = re.compile(
     r"\$\{?[!#]?([A-Za-z_]\w*)|\b(?:printenv|getenv|environ|ENVIRON|ENV|process\.env)(?:\.get)?\W{1,4}(\w+)"
 )
 _SHORTEST = 8
-"""Letters of a variable's value that nobody writes by chance; a plain word is none."""
+"""A shorter value of a variable may stand in a text by chance, and so may a plain word."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -32,23 +33,21 @@ def is_secret_value(text: str) -> bool:
 
 
 def refuse_secrets(act: str, text: str, what: str) -> None:
-    """Raise PflowError (2) for a text with a secret in it, before a model hears that."""
+    """Raise PflowError (2) for a text with a secret in it, before it is sent to a model."""
     if is_secret_value(text):
-        message = f"cannot {act}: {what} holds what looks like a secret, and a model would hear it"
+        message = f"cannot {act}: {what} holds what looks like a secret, and it would be sent to a model"
         raise PflowError(message, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
 
 
 def hide_secrets(text: str) -> str:
     """The text with a mask in place of each of those."""
-    from pflow.explain.account import MASK
-
     for value in sorted(_of_environment(), key=len, reverse=True):
         text = text.replace(value, MASK)
     return _VALUES.sub(MASK, text)
 
 
 def _of_environment() -> list[str]:
-    """The values of the variables that by their names hold secrets. The path of a file with one is none itself."""
+    """The values of the variables whose names say that they hold secrets, without paths of files."""
     values = [value for name, value in os.environ.items() if is_secret_name(name)]
     return [value for value in values if len(value) >= _SHORTEST and not value.isalpha() and not _is_path(value)]
 

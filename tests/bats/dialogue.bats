@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The dialogue about a plan, and about a saved flow that does the job already, on a terminal (DESIGN.md, section 8).
+# The dialogue about a plan, on a terminal.
 # shellcheck disable=SC2016,SC2154
 
 load helper
@@ -118,7 +118,7 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     cmp a.txt b.txt
 }
 
-@test "text that does not parse can be mended" {
+@test "text that does not parse can be edited again" {
     editor 'if [ -e tried ]; then printf "read-file --path=a.txt => write-file --path=d.txt\n" >"$1"; else : >tried; echo "=> =>" >"$1"; fi'
     asked "EDITOR=$PWD/editor"
     answer e
@@ -235,41 +235,6 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     answer n
     shows code=0
     grep -rq 'echo old' .local/share/pflow
-}
-
-@test "a saved flow that does this already is offered with its inputs, without any model" {
-    mkdir -p .local/share/pflow/flows
-    pflow plan 'copy a.txt to b.txt' >.local/share/pflow/flows/copier.pflow.json
-    echo see >c.txt
-    in_terminal PFLOW_MODEL= PFLOW_PLAN_MODEL= LLM_USER_PATH="$HOME/none" sh
-    type_line "pflow 'Copy  c.txt to d.txt'; echo code=\$?"
-    shows "'copier' does this: pflow copier --read-path=c.txt --write-path=d.txt. [u]se it, [p]lan anew, [n]o:"
-    answer '?'
-    shows 'u  run that flow'
-    answer u
-    shows code=0
-    cmp c.txt d.txt
-    type_line "clear; pflow 'Copy  c.txt to d.txt'; echo code=\$?"
-    shows '[n]o:'
-    answer n
-    shows code=77
-    type_line "clear; pflow 'Copy  c.txt to d.txt'; echo code=\$?"
-    shows '[n]o:'
-    answer p
-    shows code=78
-}
-
-@test "a saved flow that may do this is offered too, and what the sentence does not name is asked for" {
-    mkdir -p .local/share/pflow/flows
-    pflow plan 'copy something' --model=d-missing | jq '.description = "read the notes of the team and summarize them"' >.local/share/pflow/flows/copier.pflow.json
-    in_terminal PFLOW_PLAN_MODEL= sh
-    type_line "pflow 'summarize the notes of our team'; echo code=\$?"
-    shows "'copier' does this: pflow copier. [u]se it"
-    answer u
-    shows 'needs --source (what to copy):'
-    answer a.txt
-    shows code=0
-    cmp a.txt b.txt
 }
 
 @test "a library that cannot be written is said, and the plan can run still" {

@@ -8,6 +8,7 @@ teardown_file() { stop_server; }
 
 setup() {
     load helper
+    export PFLOW_PLAN_MODEL=edit-hand
     mkdir work && cd work || return
     cat >hand.pflow.json <<'END'
 {"nodes": [{"type": "read-file", "inputs": {"path": "notes.txt"}},
@@ -56,7 +57,7 @@ unchanged() { cmp hand.before hand.pflow.json; }
 
 @test "without a capable model the candidates are said" {
     unset PFLOW_MODEL
-    run --separate-stderr env LLM_USER_PATH="$HOME/none" pflow plan --wire paths.pflow.json
+    run --separate-stderr env PFLOW_PLAN_MODEL= LLM_USER_PATH="$HOME/none" pflow plan --wire paths.pflow.json
     expect 78 '' 'write.path has no source: it could be target (path), other (path)'
 }
 
@@ -74,15 +75,15 @@ unchanged() { cmp hand.before hand.pflow.json; }
         run --separate-stderr pflow plan --wire "$flow" --write --pipe
         expect 2 '' 'cannot take both --write and --pipe'
     done
-    run --separate-stderr pflow plan --edit llm --prompt=x 'retry llm 3 times' --pipe
-    expect 2 '' "cannot take the bare word 'retry llm 3 times'"
-    run --separate-stderr pflow plan --pipe --edit 'llm --prompt=x' 'retry llm 3 times'
+    run --separate-stderr pflow plan --edit llm --prompt=x 'retry the only step' --pipe
+    expect 2 '' "cannot take the bare word 'retry the only step'"
+    run --separate-stderr pflow plan --pipe --edit 'llm --prompt=x' 'retry the only step'
     expect 0 'llm --prompt=x --retries=3'
     [[ $stderr != *'given as IR'* ]]
     unchanged
 }
 
-@test "a value is replaced by another one, and the diff is shown" {
+@test "a change in words is shown as a diff" {
     run --separate-stderr pflow plan --edit hand.pflow.json 'use b.md instead of out.md'
     expect 0 - '+        "path": "b.md"'
     [[ $stderr == *'new: write-file (write-file) writes files: path "b.md"'* ]]
@@ -130,7 +131,7 @@ unchanged() { cmp hand.before hand.pflow.json; }
 
 @test "what is in a flow never reaches a terminal raw" {
     printf '{"nodes": [{"type": "llm", "inputs": {"prompt": "\\u001b[2J"}}]}' >"$(printf 'evil\033[2J.json')"
-    run --separate-stderr pflow plan --edit "$(printf 'evil\033[2J.json')" 'retry llm 3 times'
+    run --separate-stderr pflow plan --edit "$(printf 'evil\033[2J.json')" 'retry the only step'
     expect 0 - 'retries'
     [[ $stderr != *$'\e'* ]]
 }
@@ -170,6 +171,6 @@ unchanged() { cmp hand.before hand.pflow.json; }
 @test "--json gives the flow, the diff and what it newly touches as one document" {
     run --separate-stderr pflow plan --json --edit hand.pflow.json 'use b.md instead of out.md'
     expect 0
-    [ "$(jq -r '.by, .changed, .written, .new_effects[0]' <<<"$output")" = \
-        "$(printf '%s\n' words true null 'write-file (write-file) writes files: path "b.md"')" ]
+    [ "$(jq -r '.model, .changed, .written, .new_effects[0]' <<<"$output")" = \
+        "$(printf '%s\n' edit-hand true null 'write-file (write-file) writes files: path "b.md"')" ]
 }

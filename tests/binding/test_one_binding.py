@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.export import exporter
+from pflow.flow.pipe.compile import parse_pipe
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wiring import wire
 from pflow.run.context import Context
 from pflow.run.engine import Engine
 from pflow.run.record import Recorder
@@ -62,6 +66,7 @@ values = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.sampled_fr
 stores = st.dictionaries(st.sampled_from(KEYS), values, max_size=4)
 acts = st.tuples(st.sampled_from(["set", "append", "nest", "pop", "del", "look"]), st.sampled_from(KEYS), values)
 steps = st.tuples(st.sampled_from(list(INTERFACES)), st.lists(acts, max_size=4))
+unread_flows = st.lists(steps.filter(lambda step: step[0] != "both"), min_size=1, max_size=3)
 flows = st.lists(steps, min_size=1, max_size=3)
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 slow = settings(quick, max_examples=12)
@@ -98,13 +103,13 @@ def in_pocketflow(flow, store):
     return store
 
 
-def in_stages(flow, store, nodes):
+def in_stages(flow, store, nodes, *, has_ids=False):
     document = b"".join(
         [b'{"$pflow":{"v":1}', *(f",\n{json.dumps(k)}:{json.dumps(v)}".encode() for k, v in store.items())]
     )
     document += b"\n}\n"
-    for name, acts in flow:
-        words = [f"--todo={json.dumps(acts)}", "--verbatim"]
+    for n, (name, acts) in enumerate(flow):
+        words = [f"--todo={json.dumps(acts)}", "--verbatim", *([f"--id=s{n}"] if has_ids else [])]
         ended = run_stage(str(nodes / f"do_{name}.py"), words, document, name=f"do-{name}")
         assert ended.code == 0, ended.err
         document = ended.out
@@ -125,6 +130,19 @@ def test_a_flow_leaves_the_store_of_plain_pocketflow_as_stages_and_as_steps(node
     assert in_the_engine(flow, store, is_traced=True) == wanted
     assert in_the_engine(flow, store, is_traced=False) == wanted
     assert in_stages(flow, store, nodes) == wanted
+
+
+@quick
+@given(
+    st.lists(st.tuples(st.sampled_from(["open", "writes"]), st.lists(acts, max_size=4)), min_size=1, max_size=3), stores
+)
+def test_with_the_same_ids_a_shell_pipe_and_pipe_syntax_leave_the_same_store(nodes, flow, store):
+    steps = [
+        f"do-{name} --todo={shlex.quote(json.dumps(acts))} --verbatim --id=s{n}" for n, (name, acts) in enumerate(flow)
+    ]
+    by_run = copy.deepcopy(store)
+    Engine(wire(parse_pipe([" => ".join(steps)], FlowCatalog("."))), Context()).run(by_run)
+    assert by_run == in_stages(flow, store, nodes, has_ids=True)
 
 
 @pytest.mark.parametrize("target", ["python", "sh"])

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pflow.commands._sentence import is_sentence
-from pflow.commands._sentence_flags import SentenceFlags
+from pflow.commands._sentence import SentenceFlags, is_sentence
 from pflow.commands.main import run
 from pflow.errors import PflowError
+from pflow.plan.change.change import Options
 
 
 @pytest.mark.parametrize(
@@ -144,17 +144,17 @@ def test_wrong_words_are_2(planned, words, said):
 
 
 def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
-    heard = []
+    calls = []
 
-    def hear(words, options):
-        heard.append(
-            (words, options["write"], options["yes"], options["timeout"], options["as_json"], options["color"])
-        )
+    def record(words, options):
+        calls.append((words, options))
         return 3
 
-    monkeypatch.setattr("pflow.plan.wire.wire.main_wire", hear)
-    monkeypatch.setattr("pflow.plan.edit.edit.main_edit", hear)
+    monkeypatch.setattr("pflow.plan.change.wire.main", record)
+    monkeypatch.setattr("pflow.plan.change.edit.main", record)
     assert planned("--wire", "f.json", "--timeout=2", "--color=never")[0] == 3
     assert planned("f.json", "use b, not a", "--edit", "--write", "--yes", "--json")[0] == 3
-    wired = (["f.json"], False, False, 2.0, False, "never")
-    assert heard == [wired, (["f.json", "use b, not a"], True, True, None, True, "auto")]
+    assert calls == [
+        (["f.json"], Options(timeout=2.0, color="never")),
+        (["f.json", "use b, not a"], Options(write=True, yes=True, as_json=True)),
+    ]

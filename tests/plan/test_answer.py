@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.models.talk import Said
+from pflow.plan.answer import _SCAN as SCAN
 from pflow.plan.answer import read_flow
-from pflow.scanner import scan_loosely
 
 FLOW = '{"nodes": [{"id": "a", "type": "llm"}]}'
 OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
@@ -53,9 +53,9 @@ def test_the_flow_is_found(text):
         ('{"steps": []}', 'its JSON has no "nodes"'),
         ('[{"id": "a"}, {"id": "b"}]', 'its JSON has no "nodes"'),
         (FLOW[:-3], "its JSON cannot be read: it ends in the middle"),
-        ('{"nodes": [{"id": "a', "its JSON cannot be read: unterminated string at '"),
-        ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: NaN is not JSON"),
-        ('{"nodes": [Infinity]}', "its JSON cannot be read: Infinity is not JSON"),
+        ('{"nodes": [{"id": "a', "its JSON cannot be read: it ends in the middle"),
+        ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: "),
+        ('{"nodes": [Infinity]}', "its JSON cannot be read: "),
         ('{"nodes": [1,]}', "its JSON cannot be read: "),
         ("{'nodes': []}", "it holds no JSON: "),
         ('{"nodes": [], "nodes": []}', "its JSON cannot be read: "),
@@ -95,14 +95,14 @@ def test_an_answer_that_stopped_at_its_limit_is_told_so(text):
 def test_a_megabyte_of_anything_is_looked_at_a_few_times(piece, monkeypatch):
     failed = []
 
-    def scan_and_count(text, at=0):
+    def scan_and_count(text, at):
         try:
-            return scan_loosely(text, at)
-        except ValueError:
+            return SCAN(text, at)
+        except (ValueError, RecursionError):
             failed.append(at)
             raise
 
-    monkeypatch.setattr("pflow.plan.answer.scan_loosely", scan_and_count)
+    monkeypatch.setattr("pflow.plan.answer._SCAN", scan_and_count)
     flow, findings = read(piece * (1_000_000 // len(piece)))
     assert (flow, len(findings)) == (None, 1)
     assert len(failed) <= 20

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pflow.flow.unload import flow_to_ir
-from pflow.plan.cache import Kept
+from pflow.plan.cache import CachedPlan
 from pflow.plan.planner import plan_sentence
 
 ROOT = Path(__file__).parents[2]
@@ -249,12 +249,12 @@ def test_two_at_once_get_the_same_plan(home):
 def test_the_oldest_go_where_there_are_many(home, monkeypatch):
     monkeypatch.setattr("pflow.plan.cache._MOST", 5)
     for number in range(8):
-        Kept(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
-        os.utime(Kept(f"sentence {number}", "nodes", "model", 1).file, (number, number))
+        CachedPlan(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
+        os.utime(CachedPlan(f"sentence {number}", "nodes", "model", 1).file, (number, number))
     (home / "cache" / "pflow" / "plans" / "mine.txt").write_text("not a plan")
-    Kept("one more", "nodes", "model", 1).write({"nodes": []})
+    CachedPlan("one more", "nodes", "model", 1).write({"nodes": []})
 
     assert len(entries(home)) == 5
-    assert Kept("sentence 0", "nodes", "model", 1).read() is None
-    assert Kept("sentence 7", "nodes", "model", 1).read() == {"nodes": []}
+    assert CachedPlan("sentence 0", "nodes", "model", 1).read() is None
+    assert CachedPlan("sentence 7", "nodes", "model", 1).read() == {"nodes": []}
     assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()

@@ -11,9 +11,8 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.gate.allowed import Allowed
-from pflow.plan.gate.gate import refusals
-from pflow.plan.show.settled import Settled
+from pflow.plan.approval.gate import Allowed, refusals
+from pflow.plan.approval.proposal import Proposal
 from tests.flow.checked import NODE
 
 INTERFACES = {
@@ -55,10 +54,10 @@ def place(tmp_path, monkeypatch):
 
 def found(ir, *allow, words=(), has_stdin=False):
     """The flags that the refusals of a flow name, each with its step."""
-    settled = Settled(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
-    assert not [each for each in settled.findings if not each.is_warning]
+    proposal = Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
+    assert not [each for each in proposal.findings if not each.is_warning]
     allowed = Allowed(allow, str(Path.cwd()))
-    refused = refusals(settled.plan, settled.values, allowed, has_stdin=has_stdin)
+    refused = refusals(proposal.wired, proposal.values, allowed, has_stdin=has_stdin)
     return [f"{each.step} {each.flag}" for each in refused]
 
 
@@ -109,8 +108,8 @@ def test_an_absolute_path_into_the_working_directory_is_allowed(place):
 
 
 def test_the_refusal_names_the_step_the_place_and_the_smallest_leave(place):
-    settled = Settled(load_text(json.dumps(writing("link/out.txt")), "plan", FlowCatalog()).usable(), [])
-    refusal = refusals(settled.plan, {}, Allowed((), str(place)), has_stdin=False)[0]
+    proposal = Proposal(load_text(json.dumps(writing("link/out.txt")), "plan").usable(), [])
+    refusal = refusals(proposal.wired, {}, Allowed((), str(place)), has_stdin=False)[0]
     outside = place.parent / "outside"
     assert str(refusal) == f"s writes 'link/out.txt', which is not below this directory (--allow={outside})"
 
@@ -133,14 +132,14 @@ def test_what_is_no_such_word_is_said(place, word):
 
 
 def test_without_a_working_directory_no_relative_path_is_allowed(place):
-    settled = Settled(load_text(json.dumps(writing("out.txt")), "plan", FlowCatalog()).usable(), [])
-    assert len(refusals(settled.plan, {}, Allowed((), None), has_stdin=False)) == 1
+    proposal = Proposal(load_text(json.dumps(writing("out.txt")), "plan").usable(), [])
+    assert len(refusals(proposal.wired, {}, Allowed((), None), has_stdin=False)) == 1
 
 
 def test_below_the_root_lies_everything_which_nobody_meant(place):
-    settled = Settled(load_text(json.dumps(writing("/etc/x")), "plan", FlowCatalog()).usable(), [])
-    assert len(refusals(settled.plan, {}, Allowed((), "/"), has_stdin=False)) == 1
-    assert refusals(settled.plan, {}, Allowed(["/"], "/"), has_stdin=False) == []
+    proposal = Proposal(load_text(json.dumps(writing("/etc/x")), "plan").usable(), [])
+    assert len(refusals(proposal.wired, {}, Allowed((), "/"), has_stdin=False)) == 1
+    assert refusals(proposal.wired, {}, Allowed(["/"], "/"), has_stdin=False) == []
 
 
 def test_a_command_needs_its_own_leave(place):

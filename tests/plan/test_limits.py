@@ -15,8 +15,8 @@ from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.talk import Said
 from pflow.plan.answer import read_flow
-from pflow.plan.judge import judge
 from pflow.plan.limits import LIMITS, MOST_STEPS
+from pflow.plan.planner import judge
 from pflow.plan.secrets import hide_secrets, is_secret_name, is_secret_value, secret_variables
 
 EVIL = "\x1b[31m\n\u202eevil"

@@ -338,7 +338,7 @@ ANSWERS = st.text(max_size=40) | st.sampled_from(
 def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answers):
     parrot = Parrot(*answers)
     findings: list[Finding] = []
-    with mock.patch("pflow.plan.planner._capable", return_value=parrot):
+    with mock.patch("pflow.plan.planner._choose_model", return_value=parrot):
         try:
             planned = plan("parrot", fresh=True)
         except Unplannable as error:
@@ -354,7 +354,7 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answe
 def test_a_model_without_system_prompts_hears_all_in_the_first_message(server):
     parrot = Parrot("no", json.dumps(RIGHT))
     parrot.allows_system_prompt = False
-    with mock.patch("pflow.plan.planner._capable", return_value=parrot):
+    with mock.patch("pflow.plan.planner._choose_model", return_value=parrot):
         plan("parrot")
 
     assert [[each.role for each in messages] for messages in parrot.heard] == [["user"], ["user", "assistant", "user"]]

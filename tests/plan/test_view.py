@@ -9,8 +9,8 @@ import pytest
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.show.settled import Settled
-from pflow.plan.show.view import draft_text, explained, findings_text, plan_text
+from pflow.plan.approval.proposal import Proposal
+from pflow.plan.approval.view import draft_text, explained, findings_text, proposal_text
 from pflow.terminal.columns import cells
 
 COPY = {
@@ -32,12 +32,12 @@ def terminal(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-def settled(ir, *words):
-    return Settled(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
+def proposal(ir, *words):
+    return Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
 
 
 def view(ir, *words):
-    return plan_text(settled(ir, *words))
+    return proposal_text(proposal(ir, *words))
 
 
 def test_it_has_the_name_the_pipe_the_steps_the_inputs_and_the_effects_worst_first():
@@ -101,7 +101,7 @@ HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\r\nred\u202eexe.txt\u200b\x9b31m\x00"
     ],
 )
 def test_no_sign_that_a_terminal_would_obey_is_in_it(ir):
-    for text in (view(ir), explained(settled(ir))):
+    for text in (view(ir), explained(proposal(ir))):
         assert [sign for sign in text if not sign.isprintable() and sign != "\n"] == []
 
 
@@ -126,7 +126,7 @@ def test_a_command_that_would_fill_the_screen_says_how_much_there_is_more():
 
 def test_warnings_are_in_it():
     ir = {**COPY, "outputs": {"Odd-Name": "read.content"}}
-    warnings = [str(each) for each in settled(ir).findings]
+    warnings = [str(each) for each in proposal(ir).findings]
     assert all(each[:20] in view(ir) for each in warnings)
 
 

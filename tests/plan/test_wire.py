@@ -10,11 +10,10 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change.faults import errors_of
-from pflow.plan.wire.gaps import find_gaps
-from pflow.plan.wire.settle import settle
-from pflow.plan.wire.wire import main_wire
+from pflow.plan.change.change import Options
+from pflow.plan.change.wire import Wiring, main
 from tests.flow.checked import FILES, edges, flow
 
 NUMBER = {"issue_number": {"type": "int"}}
@@ -48,18 +47,17 @@ def nodes(tmp_path, monkeypatch):
 
 
 def settled(document):
-    """Each mapping that is settled without a model, and after them each gap that is left, with a `?`."""
-    given = load_document(document, "flow").flow
-    plan = wire(given)
-    found, left = settle(*find_gaps(plan, errors_of(given)))
-    return [f"{each.gap} {each.source}" for each in found] + [f"{each.gap} ?" for each in left]
+    """Each mapping that is found without a model, and after them each gap that is left, with a `?`."""
+    wiring = Wiring(wire(load_document(document, "flow", FlowCatalog()).flow))
+    wiring.fill_gaps()
+    return [f"{each.gap} {each.source}" for each in wiring.found] + [f"{gap} ?" for gap in wiring.left]
 
 
 def wired(capfd, document, **options):
     """The mappings of the flow that comes out, with the flow in a file; what was said on stderr."""
     with open("f.pflow.json", "w") as file:
         json.dump(document, file)
-    code = main_wire(["f.pflow.json"], options)
+    code = main(["f.pflow.json"], Options(**options))
     out, err = capfd.readouterr()
     assert code == 0
     return {id: each["input_mappings"] for id, each in json.loads(out).get("mappings", {}).items()}, err
@@ -70,7 +68,7 @@ def refused(capfd, document, **options):
     with open("f.pflow.json", "w") as file:
         json.dump(document, file)
     with pytest.raises(PflowError) as caught:
-        main_wire(["f.pflow.json"], {"write": True, "yes": True, **options})
+        main(["f.pflow.json"], Options(**{"write": True, "yes": True, **options}))
     out, err = capfd.readouterr()
     assert out == ""
     with open("f.pflow.json") as file:
@@ -94,7 +92,7 @@ def refused(capfd, document, **options):
         # by the only one of the type
         (flow("load", inputs={"source": {"type": "path"}, "n": {"type": "int"}}), ["load.path source"]),
         # by the pipe, though another step's write has the read's name, where else a result would be for nothing
-        (flow(READ, ASK, WRITE), ["write.content ask.response"]),
+        (flow(READ, ASK, WRITE), ["write.content ask.response", "ask.text read.content"]),
         (flow(READ, ASK), ["ask.text read.content"]),
     ],
 )  # fmt: skip
@@ -195,7 +193,6 @@ def test_a_mapping_that_would_break_a_rule_is_left_out(capfd):
     load = {"id": "load", "type": "load", "inputs": {"path": "a"}}
     content = {"content": {"type": "str", "required": False}}
     document = flow(ASK, {"id": "save", "type": "save", "inputs": {"path": "p"}}, load, inputs=content)
-    assert settled(document) == ["save.content ask.response"]
     mappings, err = wired(capfd, document)
     assert mappings == {}
     assert "nothing to wire" in err
@@ -242,7 +239,7 @@ def test_with_json_all_of_it_is_one_document(capfd):
     wired_flow = flow(READ, ASK, WRITE)
     with open("f.pflow.json", "w") as file:
         json.dump(wired_flow, file)
-    assert main_wire(["f.pflow.json"], {"as_json": True}) == 0
+    assert main(["f.pflow.json"], Options(as_json=True)) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["changed"] is True
     assert document["written"] is None
@@ -271,7 +268,7 @@ def test_what_no_mapping_puts_right_is_said_and_nobody_asked(capfd, document, pl
 def test_an_empty_file_is_said(capfd):
     open("f.pflow.json", "w").close()
     with pytest.raises(PflowError) as caught:
-        main_wire(["f.pflow.json"], {})
+        main(["f.pflow.json"], Options())
     assert caught.value.exit == 66
 
 
@@ -315,7 +312,7 @@ def test_a_model_settles_the_rest(capfd, server, model, tries, source):
         ("wire-meddles", "PL09: the answer changes the flow's nodes"),
         ("wire-two", "it is no JSON object with"),
         ("wire-invents", "it takes its value from nowhere"),
-        ("wire-unasked", "PL09: nobody asked for it"),
+        ("wire-unasked", "PL09: it was not asked for"),
         ("wire-odd", "it is no path, template or list of paths"),
         ("wire-odder", "it is no object"),
     ],
@@ -358,7 +355,7 @@ def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
 
 
 def test_a_flow_in_another_dialect_is_given_as_ir(capfd):
-    main_wire(["read-file --path=a => llm --prompt=x"], {})
+    main(["read-file --path=a => llm --prompt=x"], Options())
     out, err = capfd.readouterr()
     assert json.loads(out)["nodes"][0]["type"] == "read-file"
     assert "nothing to wire" in err
@@ -369,7 +366,7 @@ def test_a_wired_file_keeps_its_place_and_mode():
         json.dump(flow(READ, ASK, WRITE), file)
     os.chmod("f.pflow.json", 0o640)
     os.symlink("f.pflow.json", "link.pflow.json")
-    assert main_wire(["link.pflow.json"], {"write": True, "yes": True}) == 0
+    assert main(["link.pflow.json"], Options(write=True, yes=True)) == 0
     assert os.path.islink("link.pflow.json")
     assert os.stat("f.pflow.json").st_mode & 0o777 == 0o640
     assert json.loads(open("f.pflow.json").read())["mappings"]["ask"] == {"input_mappings": {"text": "read.content"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.errors import PflowError
+from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import carried_into, is_given
 from pflow.flow.pipe.compile import find_moved, is_liftable, is_textual, one_or_several, whole_reference
 from pflow.flow.pipe.references import References, latest
@@ -145,10 +146,11 @@ def _rewritten(item: Item | None, value: Any, places: dict[Path, Path]) -> Any:
 
 def is_own(step: Step, key: str) -> bool:
     """Whether a write is mapped to its name under the step's id."""
-    return step.output_mappings.get(key) == path_text((step.id, key))
+    own = (step.id,) if key == REST else (step.id, key)
+    return step.output_mappings.get(key) == path_text(own)
 
 
 def _is_whole(step: WiredStep) -> bool:
     """Whether all writes of a step are mapped to their names under its id."""
     writes = step.interface.writes
-    return bool(writes) and all(is_own(step.step, key) for key in writes)
+    return is_own(step.step, REST) or (bool(writes) and all(is_own(step.step, key) for key in writes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.errors import USAGE, PflowError, shorten
+from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.references import References, either, is_whole, latest
@@ -55,6 +56,7 @@ class _Compiler:
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
         self.flow = flow
+        self.apart = apart
         self.moved = find_moved(flow, apart)
         self.references = References(flow, self.moved)
         self.carried = carried_into(flow)
@@ -94,7 +96,10 @@ class _Compiler:
         if self.moved:
             self._map_by_name(wired, step)
         if wired.id in self.moved:
-            own = {key: path_text((wired.id, key)) for key in wired.interface.writes}
+            writes = wired.interface.writes
+            own = {key: path_text((wired.id, key)) for key in writes}
+            if wired.id in self.apart and (wired.interface.open or not writes):  # what it writes, nobody knows
+                own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         return step
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.flow import REST
 from pflow.flow.pipe.canonical import canonical, is_own, template_of
 from pflow.flow.pipe.compile import compile_flow, find_moved, is_liftable, is_textual
 from pflow.flow.pipe.steps import interface_of_type
@@ -60,7 +61,8 @@ class Unwired:
         for step, wanted in zip(self.steps, self.wanted.steps, strict=True):
             if not own[step.id] or (step.id in moved and not is_too_much):
                 continue
-            if self.interfaces[step.id].writes.keys() <= own[step.id] and is_step_name(step.id):
+            is_whole = REST in own[step.id] or self.interfaces[step.id].writes.keys() <= own[step.id]
+            if is_whole and is_step_name(step.id):
                 apart.add(step.id)
             else:
                 step.output_mappings = dict(wanted.output_mappings)

@@ -1,1 +1,1 @@
-"""A changed flow: its diff, what it newly touches, and where it goes."""
+"""A flow that is there is changed: its gaps wired, or as a sentence says; shown as a diff, printed or written back."""

@@ -1,0 +1,154 @@
+"""A plan as text for a terminal: the flow as a pipe, what each step reads and writes, its inputs, what it touches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pflow.errors import PflowError
+from pflow.explain.account import explain
+from pflow.explain.pipe_form import pipe_of
+from pflow.explain.text import account_text, step_lines
+from pflow.explain.words import origins_text, pipe_lines
+from pflow.flow.findings import Finding
+from pflow.flow.jsonfile import write_json
+from pflow.jsontext import encode
+from pflow.plan.approval.proposal import Proposal
+from pflow.plan.change.masks import masked
+from pflow.terminal.colour import Colour, colour_of
+from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, value_text, wrap
+from pflow.terminal.messages import write_stderr
+
+Account = dict[str, Any]
+
+_NAME, _VALUE, _DRAFT = 40, 4_000, 20_000
+_QUIET = ("default", "nothing")
+"""Origins of reads that nothing gives: what is unset tells nothing of what a step does."""
+
+
+def show(text: str) -> None:
+    write_stderr(text if is_utf8(os.environ) else in_ascii(text))
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """All that a person has to see before it runs."""
+    width, colour = terminal_width(), colour_of(2)
+    account = explain(proposal.wired, proposal.findings)
+    parts = [
+        _title(account, width, colour),
+        _pipe(proposal, width, colour),
+        [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
+        _section("Inputs", _inputs(proposal.values, account), width, colour.heading, colour.name),
+        _section("It will touch", list(_touches(account, proposal.values)), width, colour.heading, colour.warning),
+        _section("Mind", [("", clean(each)) for each in account["warnings"]], width, colour.warning, str),
+    ]
+    return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+
+
+def explained(proposal: Proposal) -> str:
+    """What `pflow explain` prints of it."""
+    return "\n" + account_text(explain(proposal.wired, proposal.findings), terminal_width(), colour_of(2))
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """A line a finding."""
+    return "".join(f"  {_finding(each, colour_of(2))}\n" for each in findings)
+
+
+def _finding(finding: Finding, colour: Colour) -> str:
+    place, rule, rest = clean(str(finding)).partition(f" {finding.rule}: ")
+    paint = colour.warning if finding.is_warning else colour.fault
+    return f"{colour.heading(place)} {paint(rule.strip())} {rest}" if rule else place
+
+
+def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
+    """A flow that does not pass, as its model wrote it, and what is wrong with it."""
+    lines: list[str] = []
+    if ir is not None:
+        text = write_json(ir).rstrip("\n")
+        lines = [colour_of(2).heading("The best try"), *_indented(text[:_DRAFT].split("\n"))]
+        lines += [f"  … {len(text) - _DRAFT:,} letters more"] * (len(text) > _DRAFT)
+    return "".join(f"{line}\n" for line in lines) + findings_text(findings)
+
+
+def _title(account: Account, width: int, colour: Colour) -> list[str]:
+    name, description = shorten(clean(account["name"]), _NAME), clean(account["description"])
+    title = ": ".join(part for part in (name, description) if part)
+    return list(map(colour.heading, wrap(title, width))) if title else []
+
+
+def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
+    """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
+    try:
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"))
+    except PflowError as error:
+        ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
+        why = wrap(f"Not as a pipe: {clean(error.message)}", width)
+        return [*why, "", colour.heading("As JSON"), *_indented(ir)]
+    return [colour.heading("As a pipe"), *_indented(lines)]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + clean(part) for line in lines for part in line.split("\n")]
+
+
+def _brief(step: Account) -> Account:
+    """What a step does, without what the rest of the text says."""
+    reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
+    follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
+    names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
+    return {**step, **names, "reads": reads, "next": follows, "summary": "", "effects": [], "has_model": False}
+
+
+def _section(
+    title: str, rows: list[tuple[str, ...]], width: int, head: Callable[[str], str], first: Callable[[str], str]
+) -> list[str]:  # fmt: skip
+    return [head(title), *table(rows, width, first=first)] if rows else []
+
+
+def _inputs(values: dict[str, Any], account: Account) -> list[tuple[str, ...]]:
+    """The flow's inputs, with the value that each has."""
+    return [(clean(need["flag"]), need["type"], _value(values, need), clean(need["doc"])) for need in account["needs"]]
+
+
+def _value(values: dict[str, Any], need: Account) -> str:
+    if need["name"] in values:
+        return _in_json(values[need["name"]])
+    if need["pipe"]:
+        return "what comes through the pipe"
+    return "(asked for when it runs)" if need["required"] else "unset"
+
+
+def _touches(account: Account, values: dict[str, Any]) -> Iterable[tuple[str, ...]]:
+    """Each effect, worst first, and all of what it touches: nobody runs what is cut."""
+    before = ""
+    for touch in account["touches"]:
+        effect = touch["effect"] if touch["effect"] != before else ""
+        before = touch["effect"]
+        parts = [f"{clean(key)} {_origins(each, values)}" for key, each in touch["what"].items() if _is_set(each)]
+        yield effect, shorten(clean(touch["step"]), _NAME), ", ".join(parts)
+
+
+def _is_set(origins: list[Account]) -> bool:
+    return bool(origins) and not (origins[0]["from"] == "default" and origins[0]["value"] in (None, []))
+
+
+def _origins(origins: list[Account], values: dict[str, Any]) -> str:
+    """Where a value comes from, after the value itself where the words would cut it."""
+    first, words = origins[0], origins_text(origins)
+    if first["from"] == "constant" and isinstance(first["value"], str):
+        return _whole(clean(first["value"]))
+    is_input = first["from"] == "input" and first["path"] in values
+    value = values[first["path"]] if is_input else first.get("text", first.get("value"))
+    text = _in_json(value)
+    return f"{text} ({words})" if is_input or not text.startswith(value_text(value)) else words
+
+
+def _in_json(value: Any) -> str:
+    return _whole(clean(str(encode(value, escape=False), "utf-8")))
+
+
+def _whole(text: str) -> str:
+    rest = cells(text) - _VALUE
+    return text if rest <= 0 else f"{shorten(text, _VALUE)} ({rest:,} letters more)"

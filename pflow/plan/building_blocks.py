@@ -1,0 +1,209 @@
+"""What a model may build with: each node and saved flow in a few exact lines; of many, those that matter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
+from pflow.catalog.lines import lines
+from pflow.errors import PflowError
+from pflow.explain.account import MASK
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wired import WiredFlow
+from pflow.interface import UNDECLARED, Interface, Item
+from pflow.jsontext import text_of
+from pflow.library.nearest import About, nearest
+from pflow.library.saved import Saved, list_saved
+from pflow.models.choose import is_small
+from pflow.plan.limits import PERSONS
+from pflow.plan.secrets import hide_secrets, is_secret_name
+from pflow.terminal.columns import clean
+from pflow.terminal.messages import say
+
+if TYPE_CHECKING:
+    from llm import Model
+
+ROOM = 24_000
+"""Characters for all of them; past that, those that matter."""
+
+_ROOM_SMALL = 3_000
+"""For a small model: the nodes that come with pflow, and little more."""
+
+_MOST_FLOWS = 40
+"""Saved flows that are described: each has to be loaded for that."""
+
+_LONGEST_DOC = 200
+_NEAREST_FLOWS, _NEAREST_NODES = 3, 5
+"""How many are named where no model can plan: a sentence takes one flow, and several nodes."""
+
+
+@dataclass
+class Blocks:
+    """The text for a model, and the `digest` of all nodes and flows, described or not.
+
+    `types` are the names of all, where all are described.
+    """
+
+    text: str
+    digest: str
+    types: list[str]
+
+
+@dataclass
+class _Block:
+    name: str
+    text: str
+    is_bundled: bool = False
+
+
+def building_blocks(sentence: str, room: int = ROOM) -> Blocks:
+    """Every node and saved flow; where that takes too much room, the bundled nodes and what the sentence is about."""
+    nodes, saved = list(_nodes()), saved_flows()
+    about = _about(sentence, saved)
+    blocks = nodes + list(_flows(about))
+    chosen = _chosen(blocks, sentence, room)
+    left = len(saved) - len(about) + len(blocks) - len(chosen)
+    more = f"\n\n({left} more, which have less to do with the task, are left out.)" if left > 0 else ""
+    types = [] if left > 0 else [each.name for each in chosen]
+    return Blocks("\n\n".join(each.text for each in chosen) + more, _digest(nodes, saved), types)
+
+
+def room_for(model: Model) -> int:
+    return _ROOM_SMALL if is_small(model) else ROOM
+
+
+def saved_flows() -> list[Saved]:
+    """Every saved flow that can be read, by name. A library that cannot be read is reported once, and stops no plan."""
+    try:
+        return [each for each in list_saved() if not each.fault]
+    except PflowError as error:
+        _say_once(error.message)
+        return []
+
+
+@cache
+def _say_once(text: str) -> None:
+    say("pflow", text)
+
+
+def add_nearest(error: PflowError, sentence: str) -> PflowError:
+    """The same error; its hint and `details` name the nearest saved flows and nodes."""
+    flows = _near(sentence, [(each.name, each.description) for each in saved_flows() if each.name.isprintable()])
+    there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
+    nodes = _near(sentence, [(line.name, f"{line.summary} {line.words}") for line in there])
+    error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
+    named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
+             if error.details[key]]  # fmt: skip
+    hints = [error.hint, "pipe syntax, 'a => b', needs none"]
+    error.hint = "; ".join([*hints, *([f"nearest {', '.join(named)}"] if named else [])])
+    return error
+
+
+def _nodes() -> Iterable[_Block]:
+    for kind in list_kinds():
+        try:
+            text = interface_text(kind.name, kind.interface)
+        except (PflowError, OSError, ValueError, RecursionError):
+            continue  # `pflow nodes` says what is wrong with it
+        yield _Block(kind.name, text, is_bundled=kind.origin == BUNDLED)
+
+
+def _about(sentence: str, saved: list[Saved]) -> list[Saved]:
+    """The saved flows that are worth being loaded."""
+    if len(saved) <= _MOST_FLOWS:
+        return saved
+    by_name = {each.name: each for each in saved}
+    return [by_name[name] for name in _near(sentence, [(each.name, each.description) for each in saved])[:_MOST_FLOWS]]
+
+
+def _flows(saved: Iterable[Saved]) -> Iterable[_Block]:
+    catalog = FlowCatalog()
+    for each in saved:
+        try:
+            kind = catalog.find(f"flow:{each.name}")
+            if kind is not None:
+                yield _Block(f"flow:{each.name}", interface_text(f"flow:{each.name}", kind.interface))
+        except (PflowError, OSError, ValueError, RecursionError):
+            continue
+
+
+def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
+    if sum(len(each.text) + 2 for each in blocks) <= room:
+        return blocks
+    by_name = {each.name: each for each in blocks}
+    chosen = {each.name for each in blocks if each.is_bundled}
+    room -= sum(len(by_name[name].text) for name in chosen)
+    for name in _near(sentence, [(each.name, each.text) for each in blocks]):
+        if name not in chosen and len(by_name[name].text) <= room:
+            chosen.add(name)
+            room -= len(by_name[name].text)
+    return [each for each in blocks if each.name in chosen]
+
+
+def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
+    """The names of what a sentence is about, best first."""
+    return [match.about.name for match in nearest(sentence, [About(name, text) for name, text in abouts])]
+
+
+def _digest(nodes: list[_Block], saved: list[Saved]) -> str:
+    digest = hashlib.sha256()
+    contents = [(node.name, node.text.encode("utf-8", "replace")) for node in nodes]
+    contents += [(f"flow:{each.name}", _content(each.file)) for each in saved]
+    for name, data in contents:
+        digest.update(f"{len(data)} {name}\n".encode("utf-8", "replace") + data)
+    return digest.hexdigest()
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        return b""
+
+
+def interface_text(name: str, interface: Interface) -> str:
+    """An interface in the words of its docstring, a line an item; without what a person chooses."""
+    text = [f"{name}: {_line(interface.summary)}"]
+    if interface.open:
+        text.append("  any reads, writes and params")
+    for kind, items in (("read", interface.reads), ("write", interface.writes), ("param", interface.params)):
+        text += [f"  {kind} {_item(item)}" for item in items.values() if not _is_choice(name, item)]
+    if interface.actions != ("default",):
+        text.append(f"  actions {', '.join(interface.actions)}")
+    if interface.effects:
+        text.append(f"  effects {', '.join(interface.effects)}")
+    return "\n".join(text)
+
+
+def interfaces_text(wired: WiredFlow) -> str:
+    """The interface of each kind of node in a flow, once."""
+    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
+    return "\n\n".join(interface_text(type, interface) for type, interface in kinds.items()) + "\n"
+
+
+def _is_choice(name: str, item: Item) -> bool:
+    """Whether a person chooses it, and an answer with it would only lose it again."""
+    is_model = name == "llm" or name.startswith("flow:")
+    return bool(item.env) or (is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS)
+
+
+def _item(item: Item) -> str:
+    default = "" if item.default is UNDECLARED else f" = {_default(item)}"
+    marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in item.marks)
+    return f"{item.name}: {item.type}{_line(default)}{marks}" + (f"  # {_line(item.doc)}" if item.doc else "")
+
+
+def _default(item: Item) -> str:
+    if item.default is None:
+        return "null"
+    return MASK if "secret" in item.marks or is_secret_name(item.name) else text_of(item.default)
+
+
+def _line(text: str) -> str:
+    text = hide_secrets(clean(text))
+    return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"

@@ -1,0 +1,232 @@
+"""A changed flow: its diff and what it newly touches to stderr, its IR to stdout or back to its place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pflow.catalog.kinds import Catalog
+from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError
+from pflow.explain.effects import Effect, effects_of_flow
+from pflow.explain.origins import Origin, Origins
+from pflow.explain.pipe_form import pipe_of
+from pflow.explain.words import origins_text
+from pflow.flow.findings import Finding
+from pflow.flow.load import load_document
+from pflow.flow.rules import check
+from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.plan.change.flow_file import FlowFile
+from pflow.plan.change.masks import masked
+from pflow.process.stdout import write_pieces
+from pflow.terminal import messages
+from pflow.terminal.ask import open_terminal
+from pflow.terminal.colour import AUTO, Colour, colour_of
+from pflow.terminal.columns import clean, value_text
+
+_FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
+_OF_STEPS = ("nodes", "edges", "mappings")
+_PAINTS: dict[str, Callable[[Colour, str], str]] = {
+    "---": Colour.heading,
+    "+++": Colour.heading,
+    "@@": Colour.dim,
+    "+": Colour.good,
+    "-": Colour.fault,
+}
+
+
+@dataclass
+class Options:
+    """The options of pflow plan --wire and --edit."""
+
+    write: bool = False
+    yes: bool = False
+    as_pipe: bool = False
+    as_json: bool = False
+    fresh: bool = False
+    model: str | None = None
+    timeout: float | None = None
+    color: str = AUTO
+
+    def check(self, place: FlowFile) -> None:
+        """Raise PflowError for what cannot be done with a flow of this place: 2, and 77 where it cannot be written."""
+        if self.write and self.as_pipe:
+            raise PflowError("cannot take both --write and --pipe: a flow is kept as JSON", exit=USAGE)
+        if self.write:
+            place.check_writable()
+
+
+@dataclass
+class Change:
+    """A flow before and after it was changed, its place, and what more `--json` tells of it."""
+
+    old: WiredFlow
+    new: WiredFlow
+    place: FlowFile
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def diff(self) -> list[str]:
+        return diff_lines(self.old, self.new, str(self.place))
+
+    @cached_property
+    def effects(self) -> list[str]:
+        return new_effects(self.old, self.new) if self.diff else []
+
+    def finish(self, options: Options) -> int:
+        """Show the change, and put the flow on stdout, or with `write` into its place. The exit code.
+
+        Raises PflowError (77) where nobody agrees, or nobody can be asked and `yes` is not set; nothing is written
+        then.
+        """
+        self.show(options)
+        is_written = bool(options.write and self.diff)
+        if is_written:
+            _agree(self.place, options)
+            say(self.place.write(self.new.flow))
+        self.print(options, is_written=is_written)
+        return OK
+
+    def show(self, options: Options) -> None:
+        """Say on stderr what changed."""
+        if not self.diff:
+            say("nothing changed")
+            return
+        colour = colour_of(2, options.color)
+        messages.write_stderr(painted(self.diff, colour))
+        for line in self.effects:
+            messages.write_stderr(f"{colour.warning('new:')} {line}\n")
+        if self.old.flow.dialect in _FORMS and not options.as_pipe:
+            say(f"the flow was in {_FORMS[self.old.flow.dialect]}; it is given as IR")
+
+    def print(self, options: Options, *, is_written: bool = False) -> None:
+        """Print the flow, unless its file is where it goes; with `as_json` all that is known of the change."""
+        if options.as_json:
+            document = {
+                "flow": flow_to_ir(self.new.flow),
+                "changed": bool(self.diff),
+                "diff": self.diff,
+                "new_effects": self.effects,
+                "written": self.place.file if is_written else None,
+                **self.about,
+            }
+            _print(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        elif not options.write:
+            _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow_to_ir(self.new.flow)))
+
+
+def _print(text: str) -> None:
+    write_pieces(1, [text.encode("utf-8", "backslashreplace")])
+
+
+def say(text: str) -> None:
+    messages.say("pflow", text)
+
+
+def errors_of(wired: WiredFlow) -> list[Finding]:
+    """Every error of a flow, without warnings."""
+    return [each for each in check(wired) if not each.is_warning]
+
+
+def say_findings(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        say(str(finding))
+
+
+def change_error(message: str, findings: Sequence[Finding], *, hint: str = "", exit: int = BAD_DATA) -> PflowError:
+    """The error of a change that failed, with the findings that say why for `--json`."""
+    return PflowError(message, hint=hint, exit=exit, details={"findings": [each.as_json() for each in findings]})
+
+
+def _agree(place: FlowFile, options: Options) -> None:
+    """Raise PflowError (77) unless a person, or `yes`, agrees to the change."""
+    if options.yes:
+        return
+    terminal = open_terminal()
+    if terminal is None:
+        hint = "nothing was written; --yes writes it"
+        raise PflowError(f"cannot ask whether to change '{place}': there is no terminal", hint=hint, exit=DENIED)
+    word = ""
+    while word not in ("n", "no", "y", "yes"):
+        answer = terminal.ask("Keep it? [y]es, [n]o: ")
+        word = "no" if answer is None else answer.lower()
+    if word[0] == "n":
+        raise PflowError(f"'{place}' stays as it is", exit=DENIED)
+
+
+def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
+    """The lines of a unified diff, [] where nothing changed; of pipe syntax where both flows have it, else of JSON.
+
+    What pipe syntax does not say (names, inputs, outputs) stands as JSON below it. Secrets are masked, and control
+    characters escaped.
+    """
+    if flow_to_ir(old.flow) == flow_to_ir(new.flow):
+        return []
+    before, after = masked(old), masked(new)
+    pipes = [_pipe(ir, wired.flow.catalog) for ir, wired in ((before, old), (after, new))]
+    found: list[str] = []
+    if pipes[0] is not None and pipes[1] is not None:
+        found = [*_diff(pipes[0], pipes[1], name), *_diff(_rest(before), _rest(after), f"{name} (JSON)")]
+    both = canonical_json(before), canonical_json(after)
+    return found or _diff(*both, name) or [f"  a secret in {name} changed"]
+
+
+def painted(lines: list[str], colour: Colour) -> str:
+    """The diff's text, each line in the colour of its kind."""
+    return "".join(f"{_paint(line, colour)}\n" for line in lines)
+
+
+def _paint(line: str, colour: Colour) -> str:
+    paint = next((paint for start, paint in _PAINTS.items() if line.startswith(start)), None)
+    return paint(colour, line) if paint else line
+
+
+def _diff(before: str, after: str, name: str) -> list[str]:
+    names = clean(name), f"{clean(name)} (changed)"
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")
+    return [clean(line) for line in lines]
+
+
+def _pipe(ir: dict[str, Any], catalog: Catalog) -> str | None:
+    """The flow in pipe syntax; None where it has none."""
+    try:
+        return pipe_of(wire(load_document(ir, "flow", catalog).flow))
+    except PflowError:
+        return None
+
+
+def _rest(ir: dict[str, Any]) -> str:
+    """What pipe syntax leaves out, as JSON: all but the steps, and their descriptions."""
+    described = [{name: node[name] for name in ("id", "description")} for node in ir["nodes"] if "description" in node]
+    rest = {name: value for name, value in ir.items() if name not in _OF_STEPS}
+    return canonical_json({**rest, "nodes": described} if described else rest)
+
+
+def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
+    """What a changed flow would touch that it did not before, worst first, a line for each effect:
+    `write (write-file) writes files: path "b.txt"`."""
+    before = {_in_words(old, effect) for effect in effects_of_flow(old, Origins(old))}
+    found = effects_of_flow(new, Origins(new))
+    return [f"{clean(effect.place)} {words}" for effect in found if (words := _in_words(new, effect)) not in before]
+
+
+def _in_words(wired: WiredFlow, effect: Effect) -> str:
+    """The type of the step, the effect, and what it touches."""
+    values = {key: _value_text(wired, origins) for key, origins in effect.values.items()}
+    what = ", ".join(f"{clean(key)} {each}" for key, each in values.items() if each)
+    return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")
+
+
+def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
+    """Where a value comes from; of an input its default; empty for what is unset."""
+    if origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}]):
+        return ""
+    read = wired.inputs.get(origins[0].get("input", "")) if len(origins) == 1 else None
+    if read is not None and read.has_default and not read.secret:
+        return value_text(read.default)
+    return origins_text(origins)

@@ -1,0 +1,190 @@
+"""The values that a sentence names become inputs of the flow: saved, it does the same for other values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from pflow.flow.flow import Input, Step
+from pflow.flow.rules import check
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.interface import Item
+from pflow.plan.secrets import is_secret_name, is_secret_value
+from pflow.plan.sentence_values import NUMBER, PATH, QUOTED, URL, Value, values_in
+
+_NAMES = {PATH: "path", URL: "url", NUMBER: "number", QUOTED: "text"}
+"""What an input is called whose value stands in a list, where it has no name of its own."""
+
+
+@dataclass
+class _Literal:
+    """A literal in a step that the sentence names: a read's or a param's value, or the one at `index` in its list."""
+
+    step: str
+    item: Item
+    value: Any
+    named: Value
+    is_param: bool
+    index: int | None
+
+    @property
+    def name(self) -> str:
+        return self.item.name if self.index is None else _NAMES[self.named.kind]
+
+    @property
+    def kind(self) -> tuple[Any, str]:
+        """Value and type: literals of one kind take one input."""
+        if self.index is None and self.item.type.name != "any":
+            return self.value, str(self.item.type)
+        if self.named.kind == PATH and isinstance(self.value, str):
+            return self.value, "path"
+        return self.value, {str: "str", int: "int", float: "float"}[type(self.value)]
+
+    @property
+    def default(self) -> Any:
+        return self.named.expanded if isinstance(self.value, str) else self.value
+
+    @property
+    def doc(self) -> str:
+        return self.item.doc if self.index is None else f"one of: {self.item.doc}"
+
+
+def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
+    """A wired copy of the flow in which the values that a sentence names are inputs, each with its value as default.
+
+    A flow that passes the rules still does, and every other read keeps its source: a value for which that cannot be
+    stays a literal.
+    """
+    groups: dict[tuple[Any, str], list[_Literal]] = {}
+    for literal in _literals(wired, values_in(sentence)):
+        groups.setdefault(literal.kind, []).append(literal)
+    found = list(zip(_names(wired, list(groups.values())), groups.values(), strict=True))
+    if not found:
+        return wired
+    changed = _declared(wired, found)
+    if changed is None:  # one of them cannot be: try each
+        for each in found:
+            wired = _declared(wired, [each]) or wired
+        changed = wired
+    return changed
+
+
+def _literals(wired: WiredFlow, named: list[Value]) -> Iterator[_Literal]:
+    for each in wired.steps.values():
+        parts = ((each.step.inputs, each.interface.reads, False), (each.step.params, each.interface.params, True))
+        for values, items, is_param in parts:
+            for item, value, index in _known_values(values, items):
+                same = next((one for one in named if _is_same(one, value)), None)
+                if same is not None and _may_be_input(item, value):
+                    yield _Literal(each.id, item, value, same, is_param, index)
+
+
+def _known_values(values: dict[str, Any], items: dict[str, Item]) -> Iterator[tuple[Item, Any, int | None]]:
+    """Every value of a declared read or param, and every one in its list."""
+    for key, value in values.items():
+        if key in items:
+            yield items[key], value, None
+            yield from ((items[key], each, index) for index, each in enumerate(value if type(value) is list else ()))
+
+
+def _may_be_input(item: Item, value: Any) -> bool:
+    """A command stays fixed; a secret, or a template, is not a default."""
+    is_plain = not isinstance(value, str) or not ("$" in value or is_secret_value(value))
+    return is_plain and not item.marks & {"verbatim", "secret"}
+
+
+def _is_same(named: Value, value: Any) -> bool:
+    if isinstance(value, str):
+        return value == named.text
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and named.kind == NUMBER and bool(named.number == value)
+
+
+def _names(wired: WiredFlow, groups: list[list[_Literal]]) -> list[str]:
+    """A name for each input: the read's; with the step's before it where another has that name, or a read takes it."""
+    keys = [group[0].name for group in groups]
+    taken = _taken_names(wired)
+    names: list[str] = []
+    for key, group in zip(keys, groups, strict=True):
+        is_plain = keys.count(key) == 1 and key not in taken and not _is_read_elsewhere(wired, key, group)
+        name = _plain_name(key if is_plain else f"{group[0].step}_{key}")
+        name = "value" if is_secret_name(name) else name
+        free = next(each for each in (name, *(f"{name}_{n}" for n in range(2, 9_999))) if each not in taken)
+        taken.add(free)
+        names.append(free)
+    return names
+
+
+def _taken_names(wired: WiredFlow) -> set[str]:
+    """What an input cannot be called: steps, other inputs, what steps write."""
+    taken = {"stdin", *wired.steps, *wired.flow.inputs}
+    for step in wired.steps.values():
+        taken.update(str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets])
+        taken.update({step.step.batch.item} if step.step.batch else ())
+    return taken
+
+
+def _is_read_elsewhere(wired: WiredFlow, key: str, group: list[_Literal]) -> bool:
+    """Whether a read of another step, which has no source, would take an input of this name."""
+    steps = {literal.step for literal in group}
+    for id, step in wired.steps.items():
+        item = step.interface.reads.get(key)
+        is_free = item is not None and key not in step.sources and "explicit" not in item.marks
+        if id not in steps and (step.interface.open or is_free):
+            return True
+    return False
+
+
+def _plain_name(text: str) -> str:
+    word = re.sub(r"[^a-z0-9_]", "_", text.lower())[:40]
+    return word if word[:1].isalpha() else f"value_{word}"[:40]
+
+
+def _declared(wired: WiredFlow, named: list[tuple[str, list[_Literal]]]) -> WiredFlow | None:
+    """The flow with these inputs, wired; None where a rule or another read's source does not stand it."""
+    flow = copy(wired.flow)
+    flow.inputs, flow.steps = dict(flow.inputs), [copy(step) for step in flow.steps]
+    for name, literals in named:
+        first = literals[0]
+        flow.inputs[name] = Input(
+            name, type=first.kind[1], description=first.doc, default=first.default, has_default=True
+        )
+        for literal in literals:
+            _replace(flow.step(literal.step), literal, name)
+    changed = wire(flow)
+    replaced = {(each.step, each.item.name) for _, literals in named for each in literals}
+    is_sound = all(each.is_warning for each in check(changed)) and _sources(changed, replaced) == _sources(
+        wired, replaced
+    )
+    return changed if is_sound else None
+
+
+def _replace(step: Step, literal: _Literal, name: str) -> None:
+    """Let a step take an input in place of a literal."""
+    key = literal.item.name
+    if literal.index is None and not literal.is_param:
+        step.inputs = {each: value for each, value in step.inputs.items() if each != key}
+        step.input_mappings = {**step.input_mappings, key: name}
+        return
+    values = step.params if literal.is_param else step.inputs
+    value: Any = f"${name}"
+    if literal.index is not None:
+        value = [value if index == literal.index else each for index, each in enumerate(values[key])]
+    if literal.is_param:
+        step.params = {**values, key: value}
+    else:
+        step.inputs = {**values, key: value}
+
+
+def _sources(wired: WiredFlow, without: set[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Where every other read and param has its value from."""
+    return {
+        (id, key): (type(source).__name__, source.paths, getattr(source, "value", None), key in step.soft)
+        for id, step in wired.steps.items()
+        for key, source in [*step.sources.items(), *step.params.items()]
+        if (id, key) not in without
+    }

@@ -1,1 +1,0 @@
-"""pflow plan --edit: a change in words to a flow."""

@@ -1,1 +1,0 @@
-"""What a script may run without a person who looks at it."""

@@ -1,1 +1,0 @@
-"""A plan as pipe syntax that can be pasted back."""

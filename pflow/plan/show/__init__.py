@@ -1,1 +1,0 @@
-"""A plan in front of a person: shown, edited, offered, saved, run."""

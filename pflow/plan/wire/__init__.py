@@ -1,1 +1,0 @@
-"""pflow plan --wire: mappings for a flow made by hand."""

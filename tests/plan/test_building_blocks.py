@@ -1,0 +1,165 @@
+"""What a model hears of the nodes and saved flows: all of them, or those that matter, each in exact lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.plan.building_blocks import ROOM, building_blocks, interface_text
+
+NODE = '''from pflow import Node
+
+
+class {name}(Node):
+    """{summary}
+
+    Interface:
+    - Reads: shared["text"]: str = "a b" [pipe]  # {doc}
+    - Writes: shared["{key}"]: list[str] [pipe]  # what came of it
+    - Params: level: low|high = "low" [env LEVEL]  # how far it goes
+    - Params: code: str [verbatim]  # what to run
+    - Params: key: str [secret] [env KEY]  # never shown
+    - Actions: default, again  # again when it is not done
+    - Effects: network
+    """
+'''
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    forget_kinds()
+    yield tmp_path
+    forget_kinds()
+
+
+def own(home, name, summary="Do it.", doc="what to do", key="done"):
+    folder = home / "pflow" / "nodes"
+    folder.mkdir(parents=True, exist_ok=True)
+    title = name.title().replace("_", "")
+    (folder / f"{name}.py").write_text(NODE.format(name=title, summary=summary, doc=doc, key=key))
+
+
+def save(home, name, description, text=None):
+    folder = home / "pflow" / "flows"
+    folder.mkdir(parents=True, exist_ok=True)
+    flow = {
+        "description": description,
+        "inputs": {"path": {"type": "path", "description": "the file to read", "default": "a.txt"}},
+        "nodes": [{"id": "read", "type": "read-file"}],
+        "mappings": {"read": {"input_mappings": {"path": "path"}}},
+        "outputs": {"text": "read.content"},
+    }
+    (folder / f"{name}.pflow.json").write_text(json.dumps(flow) if text is None else text)
+
+
+def test_an_interface_is_said_exactly(home):
+    own(home, "shout")
+
+    assert interface_text("shout", find_kind("shout").interface) == "\n".join(
+        [
+            "shout: Do it.",
+            "  read text: str = a b  # what to do",
+            "  write done: list[str]  # what came of it",
+            "  param code: str [verbatim]  # what to run",
+            "  actions default, again",
+            "  effects network",
+        ]
+    )
+
+
+def test_a_saved_flow_is_a_node_of_its_own(home):
+    save(home, "show-it", "show\n a file\x1b[31m")
+
+    text = building_blocks("show a file").text
+
+    assert "flow:show-it: show  a file\\x1b[31m\n" in text
+    assert "  read path: path = a.txt  # the file to read\n" in text
+    assert "  write text: any" in text
+
+
+def test_no_secret_is_told(home, monkeypatch):
+    own(home, "post", summary="Post with sk-abcdefghijklmnop0123.", doc="as glpat-abcdefghijklmnop0123 has it")
+    node = home / "pflow" / "nodes" / "post.py"
+    pin = """- Reads: shared["pin"]: str = "hunter2pin" [secret]"""
+    node.write_text(node.read_text().replace("- Writes:", f"{pin}\n    - Writes:"))
+    flow = {
+        "inputs": {name: {"type": "str", "default": f"hunter2{name}"} for name in ("word", "code", "sign", "password")},
+        "nodes": [
+            {"id": "post", "type": "post", "params": {"key": "$sign"}},
+            {"id": "again", "type": "post", "inputs": {"text": "$password", "pin": "no. $code"}},
+        ],
+        "mappings": {"post": {"input_mappings": {"pin": "word"}}},
+    }
+    save(home, "letter", "", json.dumps({"description": "post with $TOKEN, swordfish9", **flow}))
+    monkeypatch.setenv("POST_TOKEN", "swordfish9")
+
+    text = building_blocks("post a letter").text
+
+    assert "flow:letter: post with $TOKEN, ***\n" in text
+    assert "post: Post with ***.\n" in text
+    assert "  read pin: str = *** [secret]\n" in text
+    assert text.count("= ***") == 5
+    assert not [each for each in ("hunter2", "swordfish9", "sk-", "glpat") if each in text]
+
+
+def test_a_library_that_cannot_be_read_is_said_once_and_left_out(home, capfd):
+    (home / "pflow").write_text("a file")
+
+    assert [building_blocks("anything").types for _ in range(2)] == [
+        ["list-files", "llm", "read-file", "shell", "write-file"]
+    ] * 2
+    assert capfd.readouterr().err.count("cannot list the saved flows") == 1
+
+
+def test_what_is_broken_is_left_out(home):
+    own(home, "fine")
+    (home / "pflow" / "nodes" / "broken.py").write_text("class Broken(")
+    save(home, "sound", "a sound flow")
+    save(home, "torn", "", "{")
+    save(home, "lost", "", json.dumps({"nodes": [{"id": "a", "type": "flow:lost"}]}))
+
+    types = building_blocks("anything").types
+
+    assert types == ["list-files", "llm", "read-file", "shell", "write-file", "fine", "flow:sound"]
+
+
+def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
+    for number in range(300):
+        own(home, f"work_{number}", summary=f"Polish the brass of ship number {number}.", doc="polish " * 20)
+    own(home, "translate", summary="Translate a text into Klingon.")
+
+    told = building_blocks("translate notes.txt into Klingon")
+
+    assert len(told.text) < ROOM + 200
+    assert "\n\ntranslate: Translate a text into Klingon.\n" in told.text
+    assert "\n\nwrite-file: " in told.text
+    assert told.text.endswith("which have less to do with the task, are left out.)")
+    assert told.types == []
+
+
+def test_of_many_flows_those_that_matter_are_told(home):
+    for number in range(100):
+        save(home, f"polish-{number}", f"polish the brass of ship number {number}")
+    save(home, "translate-file", "translate a file into Klingon")
+
+    told = building_blocks("translate notes.txt into Klingon")
+
+    assert "flow:translate-file: translate a file into Klingon\n" in told.text
+    assert told.text.count("flow:polish") <= 40
+
+
+def test_a_change_of_what_is_not_told_changes_the_digest_too(home):
+    for number in range(100):
+        save(home, f"polish-{number}", f"polish the brass of ship number {number}")
+    before = building_blocks("translate")
+    save(home, "polish-7", "scrub the deck")
+    after = building_blocks("translate")
+
+    assert before.text == after.text
+    assert before.digest != after.digest

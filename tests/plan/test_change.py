@@ -1,0 +1,114 @@
+"""The diff of two flows, for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wiring import wire
+from pflow.plan.change.change import diff_lines, new_effects, painted
+from pflow.terminal.colour import PLAIN, Colour
+
+READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
+ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
+MAPPED = {"ask": {"input_mappings": {"text": "read.content"}}}
+BATCH = {**ASK, "batch": {"over": "xs"}}
+
+
+def flow(*nodes, **members):
+    return wire(load_document({"nodes": list(nodes), **members}, "flow", FlowCatalog()).flow)
+
+
+def changes(old, new):
+    """The lines that went and came, without the headings."""
+    return [line for line in diff_lines(old, new) if line[0] in "+-" and line[:3] not in ("+++", "---")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (flow(READ), flow(READ), []),
+        # pipe syntax, where both have one
+        (
+            flow(READ, ASK, mappings=MAPPED),
+            flow(READ, {**ASK, "inputs": {"prompt": "Résumé"}}, mappings=MAPPED),
+            ["-  => llm:ask --prompt='Sum up'",
+             "+  => llm:ask --prompt='Résumé'"],
+        ),
+        # JSON, where one has none
+        (flow(ASK), flow(BATCH), ["+      },", '+      "batch": {', '+        "over": "xs"']),
+        # what pipe syntax does not say stands beside it
+        (flow(READ, name="a"), flow(READ, name="b"), ['-  "name": "a"', '+  "name": "b"']),
+        (
+            flow({**ASK, "description": "what it is for"}), flow({**ASK, "inputs": {"prompt": "Résumé"}}),
+            ["-llm:ask --prompt='Sum up'", "+llm:ask --prompt='Résumé'", '-  "pflow": 1,', '-  "nodes": [', "-    {",
+             '-      "id": "ask",', '-      "description": "what it is for"', "-    }", "-  ]", '+  "pflow": 1'],
+        ),
+        # an input that takes the place of its value looks the same in a pipe
+        (
+            flow(READ),
+            flow({"id": "read", "type": "read-file"}, inputs={"p": {"type": "path", "default": "a"}},
+                 mappings={"read": {"input_mappings": {"path": "p"}}}),
+            ['-  "pflow": 1', '+  "pflow": 1,', '+  "inputs": {', '+    "p": {', '+      "type": "path",',
+             '+      "default": "a"', "+    }", "+  }"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_changed_is_shown(old, new, expected):
+    assert changes(old, new) == expected
+
+
+def test_what_a_terminal_would_obey_is_escaped():
+    hostile = {**ASK, "inputs": {"prompt": "\x1b[2J\u202eevil"}}
+    for one, other in ((flow(ASK), flow(hostile)), (flow(ASK), flow({**hostile, "batch": {"over": "xs"}}))):
+        text = painted(diff_lines(one, other, "a\x1b[2J\nb"), PLAIN)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "evil" in text
+
+
+def test_lines_are_painted_by_what_they_are():
+    text = painted(diff_lines(flow(ASK), flow({**ASK, "retries": 2})), Colour(is_on=True))
+    assert "\x1b[32m+llm:ask --prompt='Sum up' --retries=2\x1b[0m\n" in text
+    assert "\x1b[1;31m-llm:ask --prompt='Sum up'\x1b[0m\n" in text
+
+
+def test_a_secret_is_no_part_of_a_diff(tmp_path, monkeypatch):
+    (tmp_path / "keyed.py").write_text(
+        "import pocketflow\n\nclass Keyed(pocketflow.Node):\n    '''Take a key.\n\n    Interface:\n"
+        "    - Params: token: str = null [secret] [env KEYED]  # who asks\n    - Params: n: int = 1\n    '''\n"
+    )
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    one, other = flow({"type": "keyed", "params": {"token": "hunter2"}}), flow({"type": "keyed", "params": {"n": 2}})
+    assert "hunter2" not in str(diff_lines(one, other))
+    changed = flow({"type": "keyed", "params": {"token": "hunter3"}})
+    assert diff_lines(one, changed) == ["  a secret in flow changed"]
+
+
+WRITE = {"id": "write", "type": "write-file", "inputs": {"path": "b", "content": "x"}}
+RUN = {"id": "run", "type": "shell", "inputs": {"command": "ls"}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (flow(RUN, WRITE), flow(WRITE, {**RUN, "id": "other"}), []),
+        (flow(WRITE), flow(WRITE, RUN), ['run (shell) runs commands: command "ls"']),
+        (flow(RUN), flow({**RUN, "inputs": {"command": "rm x"}}), ['run (shell) runs commands: command "rm x"']),
+        (flow(WRITE), flow({**WRITE, "inputs": {"path": "/etc/passwd", "content": "x"}}),
+         ['write (write-file) writes files: path "/etc/passwd"']),
+        (flow(READ), flow(READ, ASK), ["ask (llm) network"]),
+        (flow(READ, WRITE), flow(WRITE, {**ASK, "id": "a"}, RUN, READ),
+         ['run (shell) runs commands: command "ls"', "a (llm) network"]),
+        (
+            flow({"id": "w", "type": "write-file"}, inputs={"path": {"type": "path", "default": "b"}, "content": {}},
+                 mappings={"w": {"input_mappings": {"path": "path"}}}),
+            flow({"id": "w", "type": "write-file"}, inputs={"path": {"type": "path", "default": "c"}, "content": {}},
+                 mappings={"w": {"input_mappings": {"path": "path"}}}),
+            ['w (write-file) writes files: path "c"'],
+        ),
+    ],
+)  # fmt: skip
+def test_effects_that_are_new_are_named(old, new, expected):
+    assert new_effects(old, new) == expected

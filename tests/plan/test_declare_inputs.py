@@ -1,0 +1,218 @@
+"""The values that a sentence names become inputs of the flow; all else stays as it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from pflow.flow.load import load_document
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.plan.declare_inputs import declare_inputs
+from pflow.plan.planner import judge, short_name
+
+
+@pytest.fixture(autouse=True)
+def only_bundled_nodes(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+
+
+def step(id, type, inputs=None, **more):
+    return {"id": id, "type": type, "inputs": inputs or {}, **more}
+
+
+def lifted(sentence, *nodes, mappings=None, inputs=None):
+    """The IR of a flow with the inputs of a sentence; it passes the rules before and after."""
+    mappings = {id: {"input_mappings": each} for id, each in (mappings or {}).items()}
+    document = {"nodes": list(nodes), "mappings": mappings, **({"inputs": inputs} if inputs else {})}
+    flow = load_document(document, "the plan", FlowCatalog()).usable()
+    assert not [each for each in check(wire(flow)) if not each.is_warning]
+    flow = declare_inputs(wire(flow), sentence).flow
+    assert not [each for each in check(wire(flow)) if not each.is_warning]
+    return flow_to_ir(flow)
+
+
+def defaults(ir):
+    return {name: each.get("default") for name, each in ir.get("inputs", {}).items()}
+
+
+def mapped(ir, id):
+    return ir.get("mappings", {}).get(id, {}).get("input_mappings", {})
+
+
+def test_a_path_becomes_an_input_with_the_type_and_words_of_its_read():
+    ir = lifted("show a.txt", step("read", "read-file", {"path": "a.txt"}))
+
+    assert ir["inputs"] == {"path": {"type": "path", "description": "the file to read", "default": "a.txt"}}
+    assert mapped(ir, "read") == {"path": "path"}
+    assert "inputs" not in ir["nodes"][0]
+
+
+def test_a_home_directory_is_written_out_as_a_shell_does(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert defaults(lifted("show ~/a.txt", step("read", "read-file", {"path": "~/a.txt"}))) == {
+        "path": "/home/ada/a.txt"
+    }
+
+
+def test_two_that_would_meet_have_their_steps_before_them():
+    ir = lifted(
+        "copy a.txt to b.txt",
+        step("get-it", "read-file", {"path": "a.txt"}),
+        step("write", "write-file", {"path": "b.txt"}),
+        mappings={"write": {"content": "get-it.content"}},
+    )
+
+    assert defaults(ir) == {"get_it_path": "a.txt", "write_path": "b.txt"}
+    assert mapped(ir, "write") == {"content": "get-it.content", "path": "write_path"}
+
+
+def test_one_value_of_one_kind_is_one_input():
+    ir = lifted(
+        "sort the lines of a.txt",
+        step("read", "read-file", {"path": "a.txt"}),
+        step("sort", "shell", {"command": "sort"}),
+        step("write", "write-file", {"path": "a.txt"}),
+        mappings={"sort": {"input": "read.content"}, "write": {"content": "sort.stdout"}},
+    )
+
+    assert defaults(ir) == {"path": "a.txt"}
+    assert (mapped(ir, "read")["path"], mapped(ir, "write")["path"]) == ("path", "path")
+
+
+def test_what_the_sentence_does_not_name_stays():
+    ir = lifted(
+        "show a.txt",
+        step("read", "read-file", {"path": "b.txt"}),
+        step("ask", "llm", {"prompt": "Look at a.txt well"}),
+        mappings={"ask": {"text": "read.content"}},
+    )
+    assert "inputs" not in ir
+
+
+def test_a_number_becomes_an_input_of_a_param():
+    ir = lifted("summarize in 200 tokens", step("ask", "llm", {"prompt": "Summarize"}, params={"max_tokens": 200}))
+
+    assert ir["inputs"] == {"max_tokens": {"type": "int", "description": "how long the answer may get", "default": 200}}
+    assert ir["nodes"][0]["params"] == {"max_tokens": "$max_tokens"}
+
+
+def test_true_is_not_the_number_one():
+    ir = lifted("list 1 of '*.md'", step("list", "list-files", {"pattern": "*.md"}, params={"hidden": True}))
+    assert defaults(ir) == {"pattern": "*.md"}
+
+
+def test_a_quoted_text_becomes_an_input():
+    ir = lifted("ask 'Why is the sky blue?'", step("ask", "llm", {"prompt": "Why is the sky blue?"}))
+    assert ir["inputs"]["prompt"] == {"type": "str", "description": "what to ask", "default": "Why is the sky blue?"}
+
+
+def test_a_value_in_a_list_becomes_an_input():
+    ir = lifted(
+        "count 'Zoë' in a.txt",
+        step("count", "shell", {"command": 'grep -c -- "$1" "$2"', "args": ["Zoë", "a.txt", "b.txt"]}),
+    )
+
+    assert {name: (each["type"], each["default"]) for name, each in ir["inputs"].items()} == {
+        "text": ("str", "Zoë"),
+        "path": ("path", "a.txt"),
+    }
+    assert ir["nodes"][0]["inputs"]["args"] == ["$text", "$path", "b.txt"]
+
+
+def test_two_values_in_one_list_have_two_names():
+    ir = lifted("compare a.txt to b.txt", step("diff", "shell", {"command": "diff", "args": ["a.txt", "b.txt"]}))
+    assert defaults(ir) == {"diff_path": "a.txt", "diff_path_2": "b.txt"}
+    assert ir["nodes"][0]["inputs"]["args"] == ["$diff_path", "$diff_path_2"]
+
+
+def test_what_has_a_dollar_stays_for_it_may_be_a_template():
+    ir = lifted("ask 'cost: $$5'", step("ask", "llm", {"prompt": "cost: $$5"}))
+    assert "inputs" not in ir
+
+
+def test_a_command_stays_in_the_flow():
+    ir = lifted("run 'uname -s'", step("run", "shell", {"command": "uname -s"}))
+    assert "inputs" not in ir
+
+
+def test_what_looks_like_a_key_becomes_no_default():
+    ir = lifted("ask 'sk-abcdefghijklmnop0123'", step("ask", "llm", {"prompt": "sk-abcdefghijklmnop0123"}))
+    assert "inputs" not in ir
+
+
+def test_what_takes_anything_has_the_type_of_the_value():
+    ir = lifted("write 42 to b.txt", step("write", "write-file", {"path": "b.txt", "content": 42}))
+    assert ir["inputs"]["content"] == {"type": "int", "description": "what to write", "default": 42}
+    assert defaults(ir) == {"path": "b.txt", "content": 42}
+
+
+def test_inputs_that_the_model_declared_are_kept_and_not_taken():
+    ir = lifted(
+        "translate a.txt",
+        step("read", "read-file", {"path": "a.txt"}),
+        step("ask", "llm", {"prompt": "Translate into $path"}),
+        mappings={"ask": {"text": "read.content"}},
+        inputs={"path": {"type": "str", "description": "the language", "default": "French"}},
+    )
+    assert defaults(ir) == {"path": "French", "read_path": "a.txt"}
+    assert ir["nodes"][1]["inputs"] == {"prompt": "Translate into $path"}
+
+
+def test_a_template_that_uses_the_literal_keeps_its_value():
+    ir = lifted(
+        "summarize a.txt",
+        step("read", "read-file", {"path": "a.txt"}),
+        step("ask", "llm", {"prompt": "Summarize $path"}),
+        mappings={"ask": {"text": "read.content"}},
+    )
+    plan = wire(load_document(ir, "the plan", FlowCatalog()).usable())
+    assert ir["nodes"][1]["inputs"] == {"prompt": "Summarize $path"}
+    assert plan.inputs["path"].default == "a.txt"
+
+
+def test_an_input_fills_no_read_that_nothing_filled():
+    ir = lifted(
+        "ask 'Name a tree' and then talk about it",
+        step("first", "llm", {"prompt": "Name a tree"}),
+        step("second", "llm", {}),
+        mappings={"second": {"text": "first.response"}},
+    )
+    assert defaults(ir) == {"first_prompt": "Name a tree"}
+
+
+def test_an_input_is_not_called_like_a_step_or_a_write():
+    ir = lifted(
+        "list '*.md' in docs/",
+        step("pattern", "list-files", {"pattern": "*.md", "directory": "docs/"}),
+    )
+    assert defaults(ir) == {"pattern_pattern": "*.md", "directory": "docs/"}
+
+
+def test_lifting_twice_changes_nothing():
+    nodes = step("read", "read-file", {"path": "a.txt"}), step("write", "write-file", {"path": "b.txt"})
+    ir = lifted("copy a.txt to b.txt", *nodes, mappings={"write": {"content": "read.content"}})
+
+    again, _ = judge(ir, "copy a.txt to b.txt")
+    assert again is not None
+    assert flow_to_ir(again)["inputs"] == ir["inputs"]
+    assert flow_to_ir(again)["mappings"] == ir["mappings"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("sum-up", "sum-up"),
+        ("Read the File!", "read-the-file"),
+        ("../../etc", "etc"),
+        ("\x1b[31m", "31m"),
+        ("é", ""),
+        ("a" * 60, "a" * 40),
+        ("read data.txt, summarize it, write summary.md", "read-data-txt-summarize-it-write-summary"),
+    ],
+)
+def test_a_flows_name_is_short_and_plain(text, name):
+    assert short_name(text) == name
