@@ -104,7 +104,7 @@ def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> st
 
 
 def _with_defaults(wired: WiredFlow) -> tuple[str | None, str]:
-    """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why it has no pipe form."""
+    """The pipe syntax of a flow that declares inputs, with their defaults in it, or why it has no pipe form."""
     try:
         return pipe_of(wired, is_masked=True).rstrip("\n"), ""
     except PflowError as error:

@@ -44,7 +44,7 @@ class _Lines:
 
 @dataclass
 class Child:
-    """A child: the words for `pflow.mcp.child`, its stdin, and what gets the lines of its stderr and the events of its trace."""
+    """A child: the words for `pflow.mcp.child`, its stdin, and what gets the lines of its stderr and its trace."""
 
     words: list[str]
     stdin: bytes
