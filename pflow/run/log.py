@@ -54,7 +54,7 @@ class RunLog:
     def open(cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any]) -> RunLog | None:
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
-        `flow` makes the IR as JSON. `about` is what the first event tells beside the run's id, the process and pflow's
+        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
@@ -111,7 +111,7 @@ class RunLog:
             _warn(f"cannot log that the run had a {fields['event']}: {error.message}")
 
     def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any]) -> bool:
-        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are told.
+        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
 
         Returns whether old runs are due to be pruned: after the first run of a day, and after a large one.
         """

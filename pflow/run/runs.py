@@ -31,11 +31,11 @@ _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 _AT_ONCE = 1 << 16
 _LATEST = 1e10
-"""Seconds, in the year 2286: a time that is later is none of ours."""
+"""Seconds, in the year 2286: a later time cannot be ours."""
 
 
 class Run:
-    """One run, as far as its log tells.
+    """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
     `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
@@ -57,7 +57,7 @@ class Run:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
 
     def events(self) -> tuple[list[Event], list[str]]:
-        """Everything that its log tells, and what of it was left out. Raises PflowError where it cannot be read."""
+        """Everything in its log, and warnings for what was left out. Raises PflowError where it cannot be read."""
         path = os.path.join(self.directory, TRACE)
         try:
             with open(path, "rb") as file:
@@ -88,7 +88,7 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
 
 
 def parse_event(line: bytes) -> Event | None:
-    """The event in a line; None for what is none that this pflow knows."""
+    """The event in a line; None for anything that this pflow does not know."""
     try:
         event = decode(line)
     except ValueError:
@@ -99,7 +99,7 @@ def parse_event(line: bytes) -> Event | None:
 
 
 def milliseconds(fields: Event) -> float | None:
-    """How long something took, where that is told."""
+    """How long something took, where that is known."""
     ms = fields.get("ms")
     return ms if _is_below(ms, _LATEST * 1000) else None
 
