@@ -1,20 +1,16 @@
-"""What a command looks at beside its words: variables of the environment, and files."""
+"""The variables of the environment and the files that a command reads beside its words."""
 
 from __future__ import annotations
 
-from pflow.help.usage import MODEL
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pflow.help.usage import Usage
+from pflow.help.usage import MODEL, Usage
 
 _FLOWS = ("run", "check", "explain", "export", "save", "show", "plan")
 _NODES = (*_FLOWS, "import", "nodes", "test-node", "setup", "mcp")
 
-EVERYBODY, STAGE, ASKING = "everybody", "a node", "a node with a model"
-"""Kinds of those whom the tables name; the others are commands."""
+EVERY, STAGE, ASKING = "every command", "a node", "a node with a model"
+"""What the tables name beside commands: all of them, every node, every node with a param `model`."""
 
 ENVIRONMENT = (
     ("PATH", "where programs called pflow-NAME are nodes", (*_NODES, "pflow")),
@@ -38,9 +34,9 @@ ENVIRONMENT = (
      ("explain", "nodes", "list", "show", "find", "plan", "pflow")),
     ("COLUMNS", "how wide the terminal is taken to be",
      ("explain", "nodes", "list", "show", "find", "plan", "pflow")),
-    ("NO_COLOR", "if it is not empty, nothing is coloured", (EVERYBODY,)),
-    ("CLICOLOR_FORCE", "if it is neither empty nor 0, everything is coloured, not on a terminal alone", (EVERYBODY,)),
-    ("TERM", "dumb, or unset, is a terminal without colour and without progress", (EVERYBODY,)),
+    ("NO_COLOR", "if it is not empty, nothing is coloured", (EVERY,)),
+    ("CLICOLOR_FORCE", "if it is neither empty nor 0, everything is coloured, not on a terminal alone", (EVERY,)),
+    ("TERM", "dumb, or unset, is a terminal without colour and without progress", (EVERY,)),
     ("MANPATH, FPATH, XDG_DATA_DIRS, BASH_COMPLETION_USER_DIR",
      "where man and the shells look: what is missing there is said", ("setup",)),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory", ("setup",)),
@@ -52,7 +48,7 @@ ENVIRONMENT = (
      (*_NODES, "pflow", "new-node", "list", "remove", "find")),
     ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state", ("run", "runs", "trace", "mcp")),
 )  # fmt: skip
-"""Each variable, what it is for, and who looks at it."""
+"""Each variable, what it is for, and what reads it."""
 
 FILES = (
     ("~/.local/share/pflow/nodes/", "your own nodes: NAME.py, or programs called pflow-NAME",
@@ -79,22 +75,19 @@ FILES = (
 )  # fmt: skip
 
 
-def environment(usage: Usage) -> list[tuple[str, str]]:
-    """The variables that a command looks at, with what each is for: those of its flags first."""
+def variables(usage: Usage) -> list[tuple[str, str]]:
+    """The variables that a command reads, with what each is for: those of its flags first."""
     own = [(flag.env, f"{flag.doc}, where no flag says it") for flag in usage.flags if flag.env]
     return own + _rows(ENVIRONMENT, usage)
 
 
 def files(usage: Usage) -> list[tuple[str, str]]:
+    """The files that a command reads or writes, with what each is for."""
     return _rows(FILES, usage)
 
 
 def _rows(table: Iterable[tuple[str, str, tuple[str, ...]]], usage: Usage) -> list[tuple[str, str]]:
-    who = _who(usage)
-    return [(name, text) for name, text, looking in table if who.intersection(looking)]
-
-
-def _who(usage: Usage) -> set[str]:
-    if not usage.is_node:
-        return {EVERYBODY, usage.name.removeprefix("pflow ")}
-    return {EVERYBODY, STAGE, *[ASKING] * any(flag.values == MODEL for flag in usage.flags)}
+    readers = {EVERY, usage.name.removeprefix("pflow ")}
+    if usage.is_node:
+        readers = {EVERY, STAGE, *[ASKING] * any(flag.values == MODEL for flag in usage.flags)}
+    return [(name, text) for name, text, wanted in table if readers.intersection(wanted)]

@@ -3,228 +3,153 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pflow.errors import EXIT_CODES
 from pflow.help import environment, mdoc
-from pflow.help import usage as kinds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pflow.help.usage import Flag, Usage
+from pflow.help.mdoc import word
+from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
 
 DATE = "November 21, 2026"
-"""Of every page: what does not change, changes no page."""
+"""The date of every page: only what a page says changes it."""
 
-_ABOUT = {
-    kinds.DATA: "What it works on.",
-    kinds.PARAMS: "How it works.",
-}
+_SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 
-_SEE = {
-    "pflow": "pflow-nodes(1), pflow-plan(1), pflow-run(1), pflow-save(1), pflow-setup(1), pflow-flow(5), "
-    "pflow-agents(7), pflow-exit(7), pflow-intro(7), pflow-node(7), pflow-store(7)",
-    "pflow check": "pflow(1), pflow-explain(1), pflow-run(1), pflow-flow(5), pflow-agents(7), pflow-exit(7)",
-    "pflow explain": "pflow(1), pflow-check(1), pflow-run(1), pflow-flow(5), pflow-exit(7)",
-    "pflow export": "pflow(1), pflow-import(1), pflow-flow(5), pflow-exit(7)",
-    "pflow find": "pflow(1), pflow-list(1), pflow-nodes(1), pflow-plan(1), pflow-save(1), pflow-exit(7)",
-    "pflow import": "pflow(1), pflow-export(1), pflow-flow(5), pflow-exit(7), pflow-node(7)",
-    "pflow list": "pflow(1), pflow-find(1), pflow-remove(1), pflow-save(1), pflow-show(1), pflow-exit(7)",
-    "pflow mcp": "pflow(1), pflow-nodes(1), pflow-plan(1), pflow-save(1), pflow-trace(1), pflow-agents(7), "
-    "pflow-exit(7)",
-    "pflow new-node": "pflow(1), pflow-nodes(1), pflow-test-node(1), pflow-exit(7), pflow-node(7)",
-    "pflow nodes": "pflow(1), pflow-new-node(1), pflow-setup(1), pflow-test-node(1), pflow-agents(7), pflow-exit(7), "
-    "pflow-node(7)",
-    "pflow plan": "pflow(1), pflow-check(1), pflow-explain(1), pflow-find(1), pflow-run(1), pflow-save(1), "
-    "pflow-flow(5), pflow-agents(7), pflow-exit(7)",
-    "pflow remove": "pflow(1), pflow-list(1), pflow-save(1), pflow-show(1), pflow-exit(7)",
-    "pflow run": "pflow(1), pflow-check(1), pflow-explain(1), pflow-runs(1), pflow-trace(1), pflow-flow(5), "
-    "pflow-exit(7), pflow-intro(7)",
-    "pflow runs": "pflow(1), pflow-run(1), pflow-trace(1), pflow-exit(7)",
-    "pflow save": "pflow(1), pflow-find(1), pflow-list(1), pflow-plan(1), pflow-remove(1), pflow-show(1), "
-    "pflow-flow(5), pflow-exit(7)",
-    "pflow setup": "man(1), pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-intro(7)",
-    "pflow show": "pflow(1), pflow-explain(1), pflow-list(1), pflow-remove(1), pflow-save(1), pflow-flow(5), "
-    "pflow-exit(7)",
-    "pflow test-node": "pflow(1), pflow-new-node(1), pflow-nodes(1), pflow-exit(7), pflow-node(7), pflow-store(7)",
-    "pflow trace": "pflow(1), pflow-run(1), pflow-runs(1), pflow-exit(7), pflow-store(7)",
-    "command": "pflow(1), pflow-flow(5), pflow-exit(7), pflow-intro(7)",
-    "node": "pflow(1), pflow-nodes(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
-    "tool": "pflow(1), pflow-catch(1), pflow-get(1), pflow-set(1), pflow-exit(7), pflow-intro(7), pflow-store(7)",
+_SEE_ALSO = {
+    "pflow": "nodes(1) plan(1) run(1) save(1) setup(1) flow(5) agents(7) intro(7) node(7) store(7)",
+    "pflow check": "explain(1) run(1) flow(5) agents(7)",
+    "pflow explain": "check(1) run(1) flow(5)",
+    "pflow export": "import(1) flow(5)",
+    "pflow find": "list(1) nodes(1) plan(1) save(1)",
+    "pflow import": "export(1) flow(5) node(7)",
+    "pflow list": "find(1) remove(1) save(1) show(1)",
+    "pflow mcp": "nodes(1) plan(1) save(1) trace(1) agents(7)",
+    "pflow new-node": "nodes(1) test-node(1) node(7)",
+    "pflow nodes": "new-node(1) setup(1) test-node(1) agents(7) node(7)",
+    "pflow plan": "check(1) explain(1) find(1) run(1) save(1) flow(5) agents(7)",
+    "pflow remove": "list(1) save(1) show(1)",
+    "pflow run": "check(1) explain(1) runs(1) trace(1) flow(5) intro(7)",
+    "pflow runs": "run(1) trace(1)",
+    "pflow save": "find(1) list(1) plan(1) remove(1) show(1) flow(5)",
+    "pflow setup": "new-node(1) nodes(1) intro(7)",
+    "pflow show": "explain(1) list(1) remove(1) save(1) flow(5)",
+    "pflow test-node": "new-node(1) nodes(1) node(7) store(7)",
+    "pflow trace": "run(1) runs(1) store(7)",
 }
-"""Other pages, as text: of an Xr, mandoc says that it finds no such page until pflow's are installed for all."""
+_SEE_ALSO_OF_NODES = "nodes(1) intro(7) store(7)"
+_SEE_ALSO_OF_TOOLS = "catch(1) get(1) set(1) intro(7) store(7)"
+_SEE_ALSO_OF_COMMANDS = "flow(5) intro(7)"
 
 
 def files(usages: list[Usage]) -> dict[str, str]:
-    """The pages by name, for these commands. Each depends on its own alone, the driver's on those of all commands."""
+    """The pages by name. Each depends on its own usage alone, the driver's on those of commands and tools."""
     return {f"{_page_name(usage)}.1": _page(usage, usages) for usage in usages}
 
 
 def _page(usage: Usage, usages: list[Usage]) -> str:
-    rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {_title(usage)} 1", ".Os"]
-    rows += [".Sh NAME", f".Nm {mdoc.word(_page_name(usage))}", f".Nd {_about(usage)}"]
-    for title, write in _SECTIONS.items():
-        section = write(usage)
-        rows += [mdoc.heading(title), *section] if section else []
-        if title == "DESCRIPTION":
-            rows += _flags(usage)
-            rows += _driven(usages) if usage.name == "pflow" else []
+    name = _page_name(usage)
+    title = re.sub(r"[^A-Za-z0-9._-]", "_", name).upper()
+    rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {title} 1", ".Os"]
+    rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(usage)}"]
+    for heading, section in _sections(usage, usages):
+        rows += [mdoc.heading(heading), *section] if section else []
     return "\n".join([*rows, ""])
+
+
+def _sections(usage: Usage, usages: list[Usage]) -> Iterable[tuple[str, list[str]]]:
+    """The sections in their order, each with its lines; those without lines are left out of the page."""
+    notes = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
+    yield "SYNOPSIS", _synopsis(usage)
+    yield "DESCRIPTION", _description(usage)
+    for group, flags in usage.groups():
+        rows = mdoc.listing([(_tag(flag), flag.text) for flag in flags], compact=group == COMMON)
+        yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
+    yield "WRITES", mdoc.listing([(f"Va {word(key)}", text) for key, text in usage.writes])
+    for title, _, text in notes:
+        yield title.removesuffix(":").upper(), mdoc.paragraphs(text)
+    if usage.name == "pflow":  # nodes come and go: pflow nodes lists them
+        commands = [each for each in usages if each.name.startswith("pflow ")]
+        tools = [each for each in usages if each.name.startswith("pflow-") and not each.is_node]
+        yield "COMMANDS", mdoc.listing([(f"Cm {word(each.name[6:])}", each.summary) for each in commands])
+        yield "TOOLS", mdoc.listing([(f"Nm {word(each.name)}", each.summary) for each in tools])
+    yield "ACTIONS", mdoc.lines(usage.actions)
+    yield "EFFECTS", [] if usage.effects is None else mdoc.lines(", ".join(usage.effects) or "none")
+    yield (
+        "ENVIRONMENT",
+        mdoc.listing([(_tag_of(names), text) for names, text in environment.variables(usage)]),
+    )
+    yield "FILES", mdoc.listing([(f"Pa {word(path)}", text) for path, text in environment.files(usage)])
+    codes = [*((str(code), words) for code, words in EXIT_CODES.items()), ("128+n", "ended by signal n")]
+    yield "EXIT STATUS", mdoc.listing(codes, "128+n", compact=True)
+    yield "EXAMPLES", mdoc.literal([line for example in usage.examples for line in mdoc.folded(example)])
+    yield "SEE ALSO", _see_also(usage)
 
 
 def _page_name(usage: Usage) -> str:
     return usage.name if usage.is_node else usage.name.replace(" ", "-")
 
 
-def _title(usage: Usage) -> str:
-    return "".join(
-        [sign if sign.isascii() and (sign.isalnum() or sign in "-._") else "_" for sign in _page_name(usage)]
-    ).upper()
-
-
 def _about(usage: Usage) -> str:
     """The one line that apropos finds."""
     text = " ".join(usage.summary.split()).partition(". ")[0].removesuffix(".").strip()
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
-    return mdoc.word(text).replace("\\ ", " ") if text else "a node of pflow"
-
-
-def _synopsis(usage: Usage) -> list[str]:
-    program, command = (usage.name, "") if usage.is_node else usage.name.partition(" ")[::2]
-    return synopsis(program, command, usage.synopsis)
+    return word(text).replace("\\ ", " ") if text else "a node of pflow"
 
 
 def _description(usage: Usage) -> list[str]:
-    notes = [note for note in usage.notes if not _is_titled(note)]
+    notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
     return mdoc.paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
 
 
-def _is_titled(note: str) -> bool:
-    return note.partition("\n")[0].endswith(":")
-
-
-def _flags(usage: Usage) -> list[str]:
-    """A section for each group of flags, for what is written, and for each note with a title."""
-    made = []
-    for group, flags in usage.groups():
-        made.append(mdoc.heading(kinds.TITLES[group].partition(" (")[0].upper()))
-        made += [_ABOUT[group]] if group in _ABOUT else []
-        made += mdoc.listing([(_tag(flag), flag.text) for flag in flags], compact=group == kinds.COMMON)
-    if usage.writes:
-        made += [mdoc.heading("WRITES"), *mdoc.listing([(f"Va {mdoc.word(key)}", text) for key, text in usage.writes])]
-    for note in filter(_is_titled, usage.notes):
-        title, _, text = note.partition("\n")
-        made += [mdoc.heading(title.removesuffix(":").upper()), *mdoc.paragraphs(text)]
-    return made
-
-
 def _tag(flag: Flag) -> str:
-    """The names of a flag and its value; what has no flag goes by its name alone."""
+    """The names of a flag and its value; a secret, which has no flag, goes by its name."""
     if not flag.is_typed:
-        return f"Va {mdoc.word(flag.names[0].removeprefix('--').replace('-', '_'))}"
-    names = " , ".join(f"Fl {mdoc.word(name[1:])}" for name in flag.names)
-    return names + (f" Ar {mdoc.word(flag.metavar)}" if flag.metavar else "")
+        return f"Va {word(flag.names[0].removeprefix('--').replace('-', '_'))}"
+    names = " , ".join(f"Fl {word(name[1:])}" for name in flag.names)
+    return names + (f" Ar {word(flag.metavar)}" if flag.metavar else "")
 
 
-def _driven(usages: list[Usage]) -> list[str]:
-    """The commands and the tools, on the driver's page; nodes come and go, and pflow nodes lists them."""
-    commands = [each for each in usages if each.name.startswith("pflow ")]
-    tools = [each for each in usages if each.name.startswith("pflow-") and not each.is_node]
-    return [
-        mdoc.heading("COMMANDS"),
-        *mdoc.listing([(f"Cm {mdoc.word(each.name[6:])}", each.summary) for each in commands]),
-        mdoc.heading("TOOLS"),
-        *mdoc.listing([(f"Nm {mdoc.word(each.name)}", each.summary) for each in tools]),
-    ]
-
-
-def _actions(usage: Usage) -> list[str]:
-    return mdoc.lines(usage.actions)
-
-
-def _effects(usage: Usage) -> list[str]:
-    return [] if usage.effects is None else mdoc.lines(", ".join(usage.effects) or "none")
-
-
-def _environment(usage: Usage) -> list[str]:
-    rows = [
-        (" , ".join(f"Ev {mdoc.word(each)}" for each in name.split(", ")), text)
-        for name, text in environment.environment(usage)
-    ]
-    return mdoc.listing(rows) if rows else []
-
-
-def _files(usage: Usage) -> list[str]:
-    rows = [(f"Pa {mdoc.word(path)}", text) for path, text in environment.files(usage)]
-    return mdoc.listing(rows) if rows else []
-
-
-def _exit_status(usage: Usage) -> list[str]:
-    codes = [(str(code), words) for code, words in EXIT_CODES.items()]
-    return mdoc.listing([*codes, ("128+n", "ended by signal n")], "128+n", compact=True)
-
-
-def _examples(usage: Usage) -> list[str]:
-    return mdoc.literal([line for example in usage.examples for line in mdoc.folded(example)]) if usage.examples else []
+def _tag_of(names: str) -> str:
+    return " , ".join(f"Ev {word(name)}" for name in names.split(", "))
 
 
 def _see_also(usage: Usage) -> list[str]:
-    pages = (_SEE.get(usage.name) or _SEE[_kind(usage)]).split(", ")
+    """Other pages, as text: of an Xr, mandoc says that it finds no such page until pflow's are installed for all."""
+    others = _SEE_ALSO_OF_NODES if usage.is_node else _SEE_ALSO_OF_COMMANDS if " " in usage.name else _SEE_ALSO_OF_TOOLS
+    pages = [f"pflow-{page}" for page in [*_SEE_ALSO.get(usage.name, others).split(), "exit(7)"]]
+    pages = sorted([*pages, "pflow(1)"], key=lambda page: (page[-2], page))
     return mdoc.lines(", ".join(page for page in pages if page != f"{_page_name(usage)}(1)"))
 
 
-def _kind(usage: Usage) -> str:
-    if usage.is_node:
-        return "node"
-    return "command" if " " in usage.name else "tool"
-
-
-_SECTIONS: dict[str, Callable[[Usage], list[str]]] = {
-    "SYNOPSIS": _synopsis,
-    "DESCRIPTION": _description,
-    "ACTIONS": _actions,
-    "EFFECTS": _effects,
-    "ENVIRONMENT": _environment,
-    "FILES": _files,
-    "EXIT STATUS": _exit_status,
-    "EXAMPLES": _examples,
-    "SEE ALSO": _see_also,
-}
-
-
-_TOKEN = re.compile(r"\[(?P<inside>[^][]*)\](?P<more>…?)|(?P<word>\S+)")
-_MORE = mdoc.word("...")
-"""What may be repeated: as manuals write it, and every terminal shows it."""
-
+_SYNOPSIS_PART = re.compile(r"\[(?P<inside>[^][]*)\](?P<more>…?)|(?P<word>\S+)")
 _VALUE = re.compile(r"[A-Z][A-Z=:.py]*(…?)")
+_MORE = word("...")
+"""What may be repeated: as manuals write it, and as every terminal shows it."""
 
 
-def synopsis(program: str, command: str, forms: tuple[str, ...]) -> list[str]:
-    """Every form in which a command can be typed: a program, the driver's command if it is one, and what follows."""
-    made = []
-    for form in forms:
-        rest = form.removeprefix(program).lstrip().removeprefix(command)
-        macros = [f"Cm {mdoc.word(command)}"] * bool(command) + _macros(rest)
-        made += [f".Nm {mdoc.word(program)}", *["." + " ".join(macros)] * bool(macros)]
-    return made
+def _synopsis(usage: Usage) -> list[str]:
+    """Every form in which the command is typed: `pflow-get [-e] [PATH]…` with its flags and values marked as such."""
+    program, command = (usage.name, "") if usage.is_node else usage.name.partition(" ")[::2]
+    rows = []
+    for form in usage.synopsis:
+        parts = _SYNOPSIS_PART.finditer(form.removeprefix(program).lstrip().removeprefix(command))
+        macros = [f"Cm {word(command)}"] * bool(command) + [_macro(part) for part in parts]
+        rows += [f".Nm {word(program)}", *["." + " ".join(macros)] * bool(macros)]
+    return rows
 
 
-def _macros(text: str) -> list[str]:
-    macros = []
-    for token in _TOKEN.finditer(text):
-        if token["word"]:
-            macros.append(_word(token["word"]))
-            continue
-        inside = " ".join(_word(each) for each in token["inside"].split())
-        macros.append(f"Oo {inside} Oc" + f" Ns {_MORE}" * bool(token["more"]))
-    return macros
+def _macro(part: re.Match[str]) -> str:
+    """The macros of an optional part in brackets, or of a word."""
+    if part["word"]:
+        return _macro_of_word(part["word"])
+    inside = " ".join(_macro_of_word(each) for each in part["inside"].split())
+    return f"Oo {inside} Oc" + f" Ns {_MORE}" * bool(part["more"])
 
 
-def _word(text: str) -> str:
+def _macro_of_word(text: str) -> str:
     if text.startswith("-"):
-        return f"Fl {mdoc.word(text[1:])}"
+        return f"Fl {word(text[1:])}"
     value = _VALUE.fullmatch(text)
     if value and value[1]:
-        return f"Ar {mdoc.word(text[:-1])} Ns {_MORE}"
-    return f"Ar {mdoc.word(text)}" if value else f"No {mdoc.word(text.replace('…', '...'))}"
+        return f"Ar {word(text[:-1])} Ns {_MORE}"
+    return f"Ar {word(text)}" if value else f"No {word(text.replace('…', '...'))}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+import re
 
 # What roff would take for something else, or print as a typographer would.
-_SIGNS = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
+_ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
 
 _DELIMITERS = frozenset("([.,:;)]?!|")
 _OF_CODE = frozenset("/_=$<>{}[(\\@#|")
@@ -19,7 +17,7 @@ _WIDTH = 78
 
 def escaped(text: str) -> str:
     """A text that stands inside a line."""
-    return "".join([_SIGNS.get(sign) or (sign if sign.isascii() else f"\\[u{ord(sign):04X}]") for sign in text])
+    return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
 
 
 def word(text: str) -> str:
@@ -58,14 +56,18 @@ def _first(text: str) -> str:
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
-def literal(text: Iterable[str], *, offset: bool = False) -> list[str]:
-    """Lines as they are."""
+def literal(text: list[str], *, offset: bool = False) -> list[str]:
+    """Lines as they are; nothing for none."""
+    if not text:
+        return []
     shown = [_first(escaped(line.rstrip())) for line in text]
     return [".Bd -literal" + " -offset indent" * offset, *shown, ".Ed"]
 
 
-def listing(rows: Iterable[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
-    """A list of tags, each already in mdoc, and a text for each."""
+def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
+    """A list of tags, each already in mdoc, and a text for each; nothing for none."""
+    if not rows:
+        return []
     made = [f".Bl -tag -width {width}" + " -compact" * compact]
     for tag, text in rows:
         made += [f".It {tag}", *lines(text)]
@@ -103,46 +105,23 @@ def _block(rows: list[str], space: list[str]) -> list[str]:
     return [*space, *listing([(f"Sy {word(tag)}", text) for tag, text in pairs], shape, compact=True)]
 
 
-WIDTH = 72
-"""How long a line may get on a page of 80 columns."""
+_WIDEST = 72
+"""How wide an example may be on a page of 80 columns."""
+
+_SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
 
 
 def folded(command: str) -> list[str]:
-    """A command in lines; they are the same command to a shell."""
-    if len(command) <= WIDTH:
+    """A command in lines that are the same command to a shell: a long one goes on after each | of a pipe."""
+    if len(command) <= _WIDEST:
         return [command]
-    words = _words(command)
-    made = [words[0]]
-    for word in words[1:]:
-        room = WIDTH - 2
-        if made[-1].endswith(" |") and len(_upto_pipe(command, made)) > WIDTH:
-            made.append("    " + word)
-        elif len(made[-1]) + 1 + len(word) > room:
-            made[-1] += "" if made[-1].endswith("|") else " \\"
-            made.append("    " + word)
+    first, *words = _SHELL_WORD.findall(command)
+    rows = [first]
+    for each in words:
+        is_piped = rows[-1].endswith(" |")
+        if not is_piped and len(rows[-1]) + 1 + len(each) <= _WIDEST - 2:
+            rows[-1] += f" {each}"
         else:
-            made[-1] += " " + word
-    return made
-
-
-def _upto_pipe(command: str, made: list[str]) -> str:
-    """What would stand in the line if the next program of the pipe were added."""
-    done = sum(len(line.strip().removesuffix(" \\")) + 1 for line in made)
-    return made[-1] + " " + command[done:].partition(" | ")[0]
-
-
-def _words(command: str) -> list[str]:
-    """The words between the spaces that no quote holds."""
-    made, word, quote, is_escaped = [], "", "", False
-    for sign in command:
-        if sign == " " and not quote and not is_escaped:
-            made.append(word)
-            word = ""
-            continue
-        is_escaped = sign == "\\" and quote != "'" and not is_escaped
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"":
-            quote = sign
-        word += sign
-    return [*made, word]
+            rows[-1] += "" if is_piped else " \\"
+            rows.append(f"    {each}")
+    return rows

@@ -94,7 +94,7 @@ class _Child:
         os.close(fd)
 
     def talk(self, on_stdout: Taker, on_stderr: Taker) -> int:
-        """Feed it and hear it until it has ended."""
+        """Feed it and read it until it has ended."""
         takers = {self.stdout: on_stdout, self.stderr: on_stderr}
         end = self._watch_end()
         while self.code is None:
@@ -160,7 +160,7 @@ class _Child:
     def end(self) -> None:
         """SIGTERM to all of its session, SIGKILL to what is left of it after GRACE."""
         try:
-            signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
+            signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
             _wait_until(self._is_gone)
         finally:
             _wait_until(self._is_killed)
@@ -198,11 +198,11 @@ def _environment() -> Mapping[str, str]:
     if os.environ.get("LC_CTYPE") != "C.UTF-8":
         return os.environ
     try:
-        with open("/proc/self/environ", "rb") as given:
-            is_given = b"\0LC_CTYPE=" in b"\0" + given.read()
+        with open("/proc/self/environ", "rb") as environ:
+            was_set = b"\0LC_CTYPE=" in b"\0" + environ.read()
     except OSError:
-        is_given = True
-    return os.environ if is_given else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
+        was_set = True
+    return os.environ if was_set else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
 
 
 def _wait_until(is_so: Callable[[], bool]) -> None:

@@ -88,7 +88,7 @@ def stop_timer() -> None:
 def die_of(signum: int) -> NoReturn:
     """End the process as the signal itself would, so that a shell sees 128+n and a loop of its stops at ^C.
 
-    Who asked to be called at exit is called first; one more signal ends that.
+    Functions registered with atexit run first; one more signal ends them.
     """
     import atexit
 

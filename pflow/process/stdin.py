@@ -62,7 +62,7 @@ def _first_chunk() -> bytes:
 def _read(size: int) -> bytes:
     try:
         return os.read(0, size)
-    except BlockingIOError:  # somebody who shares this pipe made it so
+    except BlockingIOError:  # another process that shares this pipe made it so
         wait_to_read(0)
         return _read(size)
     except OSError as error:

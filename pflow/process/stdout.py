@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.stage.layout import Piece
+    Piece = bytes | memoryview
 
 _AT_ONCE = 1000
 _SMALL = 1 << 18
@@ -23,7 +23,7 @@ begun: set[int] = set()
 
 
 class ClosedPipe(Exception):
-    """Whoever read our stdout has gone."""
+    """The reader of our stdout has gone."""
 
 
 def secure_standard_files() -> list[int]:
@@ -77,7 +77,7 @@ def _write(fd: int, batch: list[Piece]) -> int:
         return os.writev(fd, batch)
     except BrokenPipeError:
         raise ClosedPipe from None
-    except BlockingIOError:  # somebody who shares this pipe made it so
+    except BlockingIOError:  # another process that shares this pipe made it so
         wait_to_write(fd)
         return 0
     except OSError as error:

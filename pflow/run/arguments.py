@@ -22,7 +22,7 @@ REFUSED = {
     "verbatim": "flags of a flow are never templates",
     "retries": "a step has retries of its own, in the flow",
     "wait": "a step has a wait of its own, in the flow",
-    "describe": "pflow explain tells of a flow",
+    "describe": "pflow explain describes a flow",
     "version": "pflow --version",
 }
 

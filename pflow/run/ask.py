@@ -30,10 +30,10 @@ class _NoAnswer(Exception):
     """The terminal has no more lines, or is gone."""
 
 
-def missing_inputs(wired: WiredFlow, given: dict[str, Any], has: Callable[[Path], bool]) -> list[FlowInput]:
+def missing_inputs(wired: WiredFlow, values: dict[str, Any], has: Callable[[Path], bool]) -> list[FlowInput]:
     """The required inputs that neither a flag nor the store gives. What is for one step alone, the store never does."""
     needed = [each for each in wired.inputs.values() if each.required and not each.has_default]
-    return [each for each in needed if each.name not in given and (each.step is not None or not has(each.path))]
+    return [each for each in needed if each.name not in values and (each.step is not None or not has(each.path))]
 
 
 def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class BatchStep(StepNode):
                 serve,
                 jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
-                take=recorder.take if recorder is not None else drop,
+                take=recorder.write if recorder is not None else drop,
                 rescue=rescue if self.batch.on_error == "keep" else None,
             )
         except Died as died:

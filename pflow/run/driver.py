@@ -69,7 +69,7 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            return self._say_help(run_help(flow_words))
+            return self._say_help(run_help(load(flow_words) if flow_words else None, flow_words))
         return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_read=flow_words == ["-"])
 
     def _say_help(self, text: str) -> int:

@@ -41,7 +41,6 @@ class Execution:
         self.intake = intake
         self.document = intake.document
         self.output = output
-        self.shown = outcome.Show(output)
         self.shared: dict[str, Any] = {}
         self.original: dict[str, Any] = {}
         self.reads: dict[str, str] = {}
@@ -53,14 +52,14 @@ class Execution:
     def begin(self, targets: list[tuple[Target, Any]]) -> None:
         """Make the store that the steps begin with. Raises PflowError before any step runs, and asks on a terminal."""
         wired, document = self.wired, self.document
-        self.given = RunInputs(wired, targets)
-        check_stdin(wired, self.intake, self.given.inputs, allow_empty=self.flags.allow_empty)
-        flags = {name: wired.inputs[name].flag for name in self.given.inputs if name in wired.inputs}
-        carried = carry_in(wired, document, self.given.inputs)
+        self.inputs = RunInputs(wired, targets)
+        check_stdin(wired, self.intake, self.inputs.values, allow_empty=self.flags.allow_empty)
+        flags = {name: wired.inputs[name].flag for name in self.inputs.values if name in wired.inputs}
+        carried = carry_in(wired, document, self.inputs.values)
         self._decode()
         self.reads = {**self._read_from_store(), **carried, **flags}
         answers = self._ask()
-        for name, value in self.given.inputs.items():
+        for name, value in self.inputs.values.items():
             known = wired.inputs.get(name)
             if known is None or known.step is None:  # what is for one step alone, that step keeps
                 assign(self.shared, known.path if known else (name,), value)
@@ -75,10 +74,10 @@ class Execution:
     def _ask(self) -> dict[str, Any]:
         from pflow.run.ask import ask_for, missing_inputs
 
-        missing = missing_inputs(self.wired, self.given.inputs, self._has)
+        missing = missing_inputs(self.wired, self.inputs.values, self._has)
         answers = ask_for(self.wired, missing, is_dry=self.is_dry)
         for name, value in answers.items():
-            self.given.set_input(name, value)
+            self.inputs.set_input(name, value)
             self.reads[name] = self.wired.inputs[name].flag
         return answers
 
@@ -106,18 +105,18 @@ class Execution:
             self.snapshot.note_flag(self.wired, target, value)
         for name, value in answers.items():
             self.snapshot.inject(self.wired.inputs[name].path, value)
-        self.snapshot.note_environment(self.wired, self.given)
+        self.snapshot.note_environment(self.wired, self.inputs)
 
     def pretend(self) -> None:
         """Say what would be run, and hand the store on, marked."""
         from pflow.run.dry import pretend
 
-        self.output.write_document(pretend(self.wired, self.given, self.document, self.name))
+        self.output.write_document(pretend(self.wired, self.inputs, self.document, self.name))
 
     def run(self) -> Document:
         """Run the flow, and give the store document that it leaves. Raises StepFailed."""
         listeners = Listeners(self.wired, self.run_id, self.name, self.document, self.snapshot)
-        listeners.begin(self.flags, self.shown.end_line)
+        listeners.begin(self.flags, self.output.end_line)
         code, failed = BUG, None
         try:
             document = self._run(self._context(listeners))
@@ -146,7 +145,7 @@ class Execution:
 
             def emit(part: str | bytes) -> None:
                 listeners.clear()
-                self.shown.emit(part)
+                self.output.emit(part)
 
             context.emitter = outcome.streaming_step(self.wired) or ""
             context.emit = emit
@@ -163,7 +162,7 @@ class Execution:
         return document
 
     def _run_steps(self, context: Context) -> None:
-        engine = Engine(self.wired, context, self.given.params, self.given.data)
+        engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         if self.flags.timeout is None:
             engine.run(self.shared)
             return
@@ -182,4 +181,4 @@ class Execution:
             for key, value in self.shared.items():
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
-        self.shown.finish(self.wired, document)
+        self.output.finish(document, shows=outcome.shows(self.wired, document))

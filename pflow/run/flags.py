@@ -65,15 +65,15 @@ class FlowFlags:
             self._add_params(step)
             self._refuse_bindings(step)
 
-    def _add_input(self, given: FlowInput) -> None:
-        item = Item("read", given.name, given.type)
-        item.doc, item.default = given.doc, given.default
-        if given.secret:
+    def _add_input(self, wanted: FlowInput) -> None:
+        item = Item("read", wanted.name, wanted.type)
+        item.doc, item.default = wanted.doc, wanted.default
+        if wanted.secret:
             item.marks.add("secret")
-        target = Target(INPUT, given.step or "", given.name, item, given.flag)
-        for name in names_of(given):
+        target = Target(INPUT, wanted.step or "", wanted.name, item, wanted.flag)
+        for name in names_of(wanted):
             self._add(name, target)
-        for step, key in readers_of(self.wired, given):
+        for step, key in readers_of(self.wired, wanted):
             read = self.wired.steps[step].interface.reads.get(key)
             for name in [key, *(read.flags if read else [])]:
                 self._add(f"{step}.{name}", target)
@@ -177,8 +177,8 @@ class FlowFlags:
 
     def _is_meant(self, target: Target, name: str) -> bool:
         """Whether a flag is the very name of an input that the flow declares, and so means that."""
-        given = self.wired.inputs.get(target.key) if target.kind == INPUT else None
-        return given is not None and _plain(given.name) == name and means(self.wired, given)
+        wanted = self.wired.inputs.get(target.key) if target.kind == INPUT else None
+        return wanted is not None and _plain(wanted.name) == name and means(self.wired, wanted)
 
     def _open_target(self, name: str, flag: str) -> Target:
         """What a flag sets that no step declares: any key of the one step that it names, or of all that may take it."""

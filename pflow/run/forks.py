@@ -42,7 +42,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         starts = self.fork.starts
         if context.recorder is not None:
             context.recorder.flush()
-        take: Take = context.recorder.take if context.recorder is not None else drop
+        take: Take = context.recorder.write if context.recorder is not None else drop
 
         def serve(number: int, take: Take) -> Any:
             return self._branch(number, shared, take)

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.flow.flow import Flow
     from pflow.flow.wired import FlowInput, WiredFlow
 
 DESCRIPTION = """\
@@ -51,15 +52,14 @@ def _of_run(flag: Flag) -> Flag:
     return flag
 
 
-def run_help(words: list[str]) -> str:
+def run_help(flow: Flow | None, words: list[str]) -> str:
     """The help, for the flow that the words name, if they name one."""
-    if not words:
+    if flow is None:
         return help_text(usage_of_run())
     from pflow.catalog.kinds import no_such_kind
     from pflow.flow.wiring import wire
-    from pflow.run.driver import load
 
-    wired = wire(load(words))
+    wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
             raise no_such_kind(step.step.type)
@@ -104,23 +104,23 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
     return [_input_flag(wired, each) for each in wired.inputs.values()] + params
 
 
-def _input_flag(wired: WiredFlow, given: FlowInput) -> Flag:
-    secret = given.secret
+def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
+    secret = wanted.secret
     if secret:
         notes: tuple[str, ...] = ("a secret, from the store",)
     else:
-        is_required = given.required and not given.has_default
-        notes = ("required",) if is_required else _default(_default_of(wired, given))
-    name = given.name if secret else given.flag
-    value = "" if secret else metavar(given.type)
-    return Flag((name,), clean(given.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
+        is_required = wanted.required and not wanted.has_default
+        notes = ("required",) if is_required else _default(_default_of(wired, wanted))
+    name = wanted.name if secret else wanted.flag
+    value = "" if secret else metavar(wanted.type)
+    return Flag((name,), clean(wanted.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
 
 
-def _default_of(wired: WiredFlow, given: FlowInput) -> Any:
+def _default_of(wired: WiredFlow, wanted: FlowInput) -> Any:
     """What an input is without its flag: its own default, else that of the read that takes it."""
-    if given.has_default:
-        return given.default
-    items = [wired.steps[step].interface.reads.get(key) for step, key in given.readers]
+    if wanted.has_default:
+        return wanted.default
+    items = [wired.steps[step].interface.reads.get(key) for step, key in wanted.readers]
     return next((item.default for item in items if item is not None), None)
 
 

@@ -26,7 +26,7 @@ class RunInputs:
 
     def __init__(self, wired: WiredFlow, flags: list[tuple[Target, Any]]) -> None:
         self.wired = wired
-        self.inputs: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self.params: dict[str, dict[str, Any]] = {}
         self.data: dict[str, dict[str, Any]] = {}
         for target, value in flags:
@@ -43,14 +43,14 @@ class RunInputs:
             if target.kind in (PARAM, OPEN):
                 self._set_param(step, target.key, value)
         else:
-            self.inputs[target.key] = value
+            self.values[target.key] = value
             for step in self.wired.steps.values():
                 if step.interface.open:
                     self._set_param(step, target.key, value)
 
     def set_input(self, name: str, value: Any) -> None:
         """An input for one step alone is that step's data."""
-        self.inputs[name] = value
+        self.values[name] = value
         known = self.wired.inputs.get(name)
         if known is not None and known.step is not None:
             step, key = known.readers[0]
@@ -71,10 +71,10 @@ def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
     return int(value) if is_whole else value
 
 
-def check_stdin(wired: WiredFlow, intake: Intake, given: dict[str, Any], *, allow_empty: bool) -> None:
+def check_stdin(wired: WiredFlow, intake: Intake, values: dict[str, Any], *, allow_empty: bool) -> None:
     """Refuse an empty pipe that the flow was to work on (66), and raw input that nothing in it takes (64; PF05)."""
     name = _pipe_input(wired)
-    wants_pipe = (name is not None and name not in given) or _takes_pipe(wired, given)
+    wants_pipe = (name is not None and name not in values) or _takes_pipe(wired, values)
     if intake.kind == EMPTY and wants_pipe and not allow_empty:
         raise empty_pipe()
     size = sum(map(len, intake.chunks))
@@ -90,9 +90,9 @@ def _pipe_input(wired: WiredFlow) -> str | None:
     return next((each.name for each in wired.inputs.values() if each.pipe and each.declared), None)
 
 
-def _takes_pipe(wired: WiredFlow, given: dict[str, Any]) -> bool:
+def _takes_pipe(wired: WiredFlow, values: dict[str, Any]) -> bool:
     """Whether the first step's `[pipe]` read is open to the pipe."""
-    return wired.first_read is not None and wired.first_read[1] not in given
+    return wired.first_read is not None and wired.first_read[1] not in values
 
 
 def _names_stdin(wired: WiredFlow) -> bool:
@@ -102,19 +102,19 @@ def _names_stdin(wired: WiredFlow) -> bool:
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
 
 
-def carry_in(wired: WiredFlow, document: Document, given: dict[str, Any]) -> dict[str, str]:
+def carry_in(wired: WiredFlow, document: Document, values: dict[str, Any]) -> dict[str, str]:
     """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
     Returns which of them takes it, with the place that it comes from. What a dry stage would have written is None.
     """
     last = document.header.get("last")
     name = _pipe_input(wired)
-    if last is None or name in given:
+    if last is None or name in values:
         return {}
     if name is not None:
-        given[name] = None if last in document.header.get("dry", []) else find(document, parse_path(last))
+        values[name] = None if last in document.header.get("dry", []) else find(document, parse_path(last))
         return {name: last}
-    if not _takes_pipe(wired, given):
+    if not _takes_pipe(wired, values):
         return {}
     assert wired.first_read is not None
     id, key = wired.first_read

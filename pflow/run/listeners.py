@@ -1,4 +1,4 @@
-"""Who hears of a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
+"""What listens to a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Listeners:
         self.log: RunLog | None = None
         self.digest = ""
         self.progress: Progress | None = None
-        self.takers: list[Callable[[bytes], None]] = []
+        self.sinks: list[Callable[[bytes], None]] = []
         self.recorder: Recorder | None = None
         self.has_chosen_model = False
 
@@ -47,18 +47,18 @@ class Listeners:
         self._open_log()
         if wants_progress(quiet=flags.quiet):
             self.progress = Progress(end_line)
-            self.takers.append(self.progress.take)
+            self.sinks.append(self.progress.write)
         if flags.verbose:
-            self.takers.append(say_places)
+            self.sinks.append(say_places)
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
             from pflow.stage.trace import write_lines
 
-            self.takers.append(lambda lines: write_lines(PROGRAM, lines))
+            self.sinks.append(lambda lines: write_lines(PROGRAM, lines))
         # Also where nobody listens: a step that is watched is held to its interface, and no run is to be laxer.
-        self.recorder = Recorder(self.takers[0] if len(self.takers) == 1 else self._take)
+        self.recorder = Recorder(self.sinks[0] if len(self.sinks) == 1 else self._write)
 
-    def _take(self, lines: bytes) -> None:
-        for each in self.takers:
+    def _write(self, lines: bytes) -> None:
+        for each in self.sinks:
             each(lines)
 
     def _open_log(self) -> None:
@@ -77,7 +77,7 @@ class Listeners:
         self.log = RunLog.open(self.run_id, self._flow_text, about)
         if self.log is not None:
             self.log.write_snapshot(self.snapshot.as_json(self.digest))
-            self.takers += [self.log.line, self._note_model]
+            self.sinks += [self.log.line, self._note_model]
 
     def _flow_text(self) -> bytes:
         from pflow.flow.unload import flow_to_ir
@@ -113,7 +113,10 @@ class Listeners:
         if error is not None:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        self.log.finish(code, about, store)
+        if self.log.finish(code, about, store):
+            from pflow.run.runs import prune
+
+            prune(os.path.dirname(self.log.directory))
 
 
 class Progress:
@@ -128,7 +131,7 @@ class Progress:
         self.is_mid_line = False
         self.colour = colour_of(2)
 
-    def take(self, lines: bytes) -> None:
+    def write(self, lines: bytes) -> None:
         for event in map(_event, lines.splitlines()):
             if event["event"] == "start":
                 self._start(event)

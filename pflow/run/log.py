@@ -54,7 +54,7 @@ class RunLog:
     def open(cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any]) -> RunLog | None:
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
-        `flow` makes the IR as JSON. `about` is what the first event tells beside the run's id, the process and pflow's
+        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
@@ -110,8 +110,11 @@ class RunLog:
         except PflowError as error:
             _warn(f"cannot log that the run had a {fields['event']}: {error.message}")
 
-    def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any]) -> None:
-        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are told."""
+    def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any]) -> bool:
+        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
+
+        Returns whether old runs are due to be pruned: after the first run of a day, and after a large one.
+        """
         fields: dict[str, Any] = {"event": "finish", "exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
         if error:
             fields["error"] = error
@@ -123,7 +126,7 @@ class RunLog:
             os.close(fd)
         except OSError:
             pass  # a full disk ended the log before, or a node closed what is not its own
-        _prune_sometimes(os.path.dirname(self.directory), is_large=self._size > _LARGE)
+        return _is_pruning_due(os.path.dirname(self.directory), is_large=self._size > _LARGE)
 
 
 def describe(value: Any) -> dict[str, Any]:
@@ -166,24 +169,19 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def _prune_sometimes(place: str, *, is_large: bool) -> None:
-    """Prune the runs after the first run of a day, and after a large one."""
+def _is_pruning_due(place: str, *, is_large: bool) -> bool:
     now = time.time()
     try:
         fd = _open(place, PRUNED, 0)
         try:
-            before = os.fstat(fd)
-            is_due = is_large or (before.st_mtime // _DAY < now // _DAY)
+            is_due = is_large or os.fstat(fd).st_mtime // _DAY < now // _DAY
             if is_due:
                 os.utime(fd)
         finally:
             os.close(fd)
     except OSError:
-        return  # it is tried again after the next run
-    if is_due:
-        from pflow.run.runs import prune
-
-        prune(place)
+        return False  # it is tried again after the next run
+    return is_due
 
 
 def _warn(text: str) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow.binding.sources import PathSource
 from pflow.errors import PflowError
-from pflow.paths import parse_path, write_path
-from pflow.process.stdout import as_it_is
+from pflow.paths import write_path
 from pflow.run.subflow import outputs_of
-from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, value_to_print
 from pflow.stage.trace import add_step, step_id
-from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +16,6 @@ if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.run.context import Context
     from pflow.stage.document import Document
-    from pflow.stage.output import Output
 
     Store = dict[str, Any]
 
@@ -74,48 +68,10 @@ def add_entry(document: Document, name: str, run: str, reads: dict[str, str], fo
     add_step(document, {**entry, "writes": {key: key for key in found}, "ms": ms})
 
 
-class Show:
-    """Parts of the last text as they come, and at the end what is left to show, in the form that was chosen."""
-
-    def __init__(self, output: Output) -> None:
-        self.output = output
-        self.is_mid_line = False
-
-    def emit(self, part: str | bytes) -> None:
-        self.output.emit(part)
-        if part:
-            self.is_mid_line = part[-1] not in ("\n", 10)
-
-    def end_line(self) -> None:
-        """End the line that the parts have begun, before something else is said on the same terminal."""
-        if not (self.is_mid_line and os.isatty(self.output.fd)):
-            return
-        self.is_mid_line = False
-        if self.output.form == TERMINAL:
-            self.output.write([b"\n"])
-        else:
-            write_stderr("\n")
-
-    def finish(self, wired: WiredFlow, document: Document) -> None:
-        """Print the document in the form that was chosen, as far as it was not streamed."""
-        output = self.output
-        last = document.header.get("last")
-        if output.form in (NOTHING, DOCUMENT):
-            output.write_document(document)
-        elif output.has_begun:
-            if output.form == TERMINAL:
-                self.end_line()
-        elif output.form == RAW and last is not None:
-            output.write([as_it_is(value_to_print(document, parse_path(last)))])
-        elif output.form == TERMINAL and last is not None and _hands_on(wired, last):
-            text = as_it_is(value_to_print(document, parse_path(last)))
-            output.write([text, b"" if text.endswith(b"\n") else b"\n"])
-
-
-def _hands_on(wired: WiredFlow, last: str) -> bool:
+def shows(wired: WiredFlow, document: Document) -> bool:
     """Whether the flow itself makes what the pipe carries at its end."""
     if wired.flow.outputs:
-        return last in wired.flow.outputs
+        return document.header.get("last") in wired.flow.outputs
     return any(wired.steps[id].interface.pipe_write is not None for id in _ends(wired))
 
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Makes the lines of one lane of a run and hands them to `take`.
+    """Makes the lines of one lane of a run and hands them to `write`.
 
     The line of a step's end waits for that of the next one's start, so that both go out at once; `flush` sends it.
     What is said of a step (`about`), of its reads and of its writes comes as JSON, made once and used at every visit.
     """
 
-    def __init__(self, take: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
-        self.take = take
+    def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
+        self.write = write
         self.prefix = prefix
         self.lane = lane
         self._waiting = ""
@@ -29,7 +29,7 @@ class Recorder:
     def inside(self, step: str) -> Recorder:
         """The recorder of a subflow's steps."""
         self.flush()
-        return Recorder(self.take, prefix=f"{self.prefix}{step}/", lane=self.lane)
+        return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
 
     def about(self, step: str, node: str, version: str) -> str:
         named = {"step": self.prefix + step, "node": node, "version": version}
@@ -41,7 +41,7 @@ class Recorder:
         stamp = self._stamp if self._waiting else _now()
         line = f'{self._waiting}{{"v":1,"event":"start","time":{stamp},{about},"visit":{visit}}}\n'
         self._waiting = ""
-        self.take(line.encode())
+        self.write(line.encode())
 
     def end(self, about: str, visit: int, reads: str, writes: str, ns: int, more: dict[str, Any] | None) -> None:
         """`ns` is how many nanoseconds it took; `more` holds what not every end has: action, exit, message, tokens."""
@@ -55,7 +55,7 @@ class Recorder:
 
     def flush(self) -> None:
         if self._waiting:
-            self.take(self._waiting.encode())
+            self.write(self._waiting.encode())
             self._waiting = ""
 
 

@@ -1,16 +1,14 @@
-"""The runs that there are: finding one, reading its log however it ended, and pruning old ones."""
+"""The runs that there are: finding one, reading its log however it ended, and pruning old ones.
+
+TAB lists them, so this module stays lean.
+"""
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import os
-import re
-import shutil
 import time
-from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
@@ -20,17 +18,24 @@ DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 DAYS, SIZE = 30, 200 << 20
 """How old runs may get, and how many bytes all of them may take."""
 
-_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
-_AS_BASE_32 = str.maketrans("0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789abcdefghijklmnopqrstuv")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Event = dict[str, Any]
+else:
+    Event = dict
+
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 _AT_ONCE = 1 << 16
 _LATEST = 1e10
-"""Seconds, in the year 2286: a time that is later is none of ours."""
-
-Event = dict[str, Any]
+"""Seconds, in the year 2286: a later time cannot be ours."""
 
 
 class Run:
-    """One run, as far as its log tells.
+    """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
     `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
@@ -52,7 +57,7 @@ class Run:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
 
     def events(self) -> tuple[list[Event], list[str]]:
-        """Everything that its log tells, and what of it was left out. Raises PflowError where it cannot be read."""
+        """Everything in its log, and warnings for what was left out. Raises PflowError where it cannot be read."""
         path = os.path.join(self.directory, TRACE)
         try:
             with open(path, "rb") as file:
@@ -83,7 +88,7 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
 
 
 def parse_event(line: bytes) -> Event | None:
-    """The event in a line; None for what is none that this pflow knows."""
+    """The event in a line; None for anything that this pflow does not know."""
     try:
         event = decode(line)
     except ValueError:
@@ -94,7 +99,7 @@ def parse_event(line: bytes) -> Event | None:
 
 
 def milliseconds(fields: Event) -> float | None:
-    """How long something took, where that is told."""
+    """How long something took, where that is known."""
     ms = fields.get("ms")
     return ms if _is_below(ms, _LATEST * 1000) else None
 
@@ -121,6 +126,9 @@ def find_run(word: str = "last") -> Run:
     ids = list(directories)
     if not ids:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
+    import difflib
+    import re
+
     number = re.fullmatch(r"@0*([1-9]\d{0,7})", "@1" if word == "last" else word, re.ASCII)
     if number and int(number[1]) <= len(ids):
         return Run(directories[ids[int(number[1]) - 1]])
@@ -150,14 +158,18 @@ def _directories() -> Iterator[str]:
 def _ids_in(place: str) -> list[str]:
     """The ids of the runs that are kept in a place, newest first; none where it cannot be read."""
     try:
-        return sorted(filter(_ULID.fullmatch, os.listdir(place)), reverse=True)
+        return sorted(filter(_is_ulid, os.listdir(place)), reverse=True)
     except OSError:
         return []
 
 
+def _is_ulid(text: str) -> bool:
+    return len(text) == 26 and text[0] < "8" and frozenset(_DIGITS).issuperset(text)
+
+
 def number_of(id: str) -> int | None:
     """The 128 bits of a run's id; None for what is no ULID."""
-    return int(id.translate(_AS_BASE_32), 32) if _ULID.fullmatch(id) else None
+    return int(id.translate(_AS_BASE_32), 32) if _is_ulid(id) else None
 
 
 def time_of(id: str) -> float:
@@ -242,6 +254,8 @@ def _remove_run(directory: str) -> None:
         return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        import shutil
+
         shutil.rmtree(directory, ignore_errors=True)
     except OSError:
         pass  # it is still going

@@ -63,10 +63,10 @@ class Snapshot:
             known = wired.inputs.get(target.key)
             self.inject(known.path if known else (target.key,), value)
 
-    def note_environment(self, wired: WiredFlow, given: RunInputs) -> None:
+    def note_environment(self, wired: WiredFlow, inputs: RunInputs) -> None:
         """Note the params that a variable of the environment gives: a later run could not know of them."""
         for step in wired.steps.values():
-            set_elsewhere = {**step.params, **given.params.get(step.id, {})}
+            set_elsewhere = {**step.params, **inputs.params.get(step.id, {})}
             for key, item in step.interface.params.items():
                 if item.env and os.environ.get(item.env) and key not in set_elsewhere:
                     self.override(step.id, key, from_environment(item), secret="secret" in item.marks)

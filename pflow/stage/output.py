@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 
 from pflow.binding.places import find
-from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
 from pflow.errors import PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import die_of_closed_pipe
 from pflow.process.stdout import ClosedPipe, as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.interface import Item
     from pflow.paths import Path
     from pflow.stage.document import Document
     from pflow.stage.layout import Piece
@@ -32,6 +31,7 @@ class Output:
         self.fd = divert_prints()
         self.form = NOTHING
         self.has_begun = False
+        self.is_mid_line = False
         self._guess_form(words)
 
     def _guess_form(self, words: list[str]) -> None:
@@ -59,7 +59,10 @@ class Output:
 
     def emit(self, part: str | bytes) -> None:
         """Show a part of the node's `[pipe]` write as it arrives."""
-        self.write([part.encode("utf-8", "replace") if isinstance(part, str) else part])
+        data = part.encode("utf-8", "replace") if isinstance(part, str) else part
+        self.write([data])
+        if data:
+            self.is_mid_line = not data.endswith(b"\n")
 
     def write_document(self, document: Document) -> None:
         """The store, where that is the form."""
@@ -76,14 +79,25 @@ class Output:
         except PflowError:
             pass
 
-    def write_outcome(self, document: Document, pipe_write: Item | None, changes: dict[str, Any]) -> None:
-        """What a stage that has done its work shows, in the form that was chosen, as far as it was not emitted."""
-        self.write_document(document)
-        if self.form == RAW and not self.has_begun and "last" in document.header:
-            self.write([as_it_is(value_to_print(document, parse_path(document.header["last"])))])
-        if self.form == TERMINAL and pipe_write is not None and changes.get(pipe_write.name, REMOVED) is not REMOVED:
-            text = as_it_is(changes[pipe_write.name])
-            self.write([b"" if self.has_begun else text, b"" if text.endswith(b"\n") else b"\n"])
+    def finish(self, document: Document, *, shows: bool) -> None:
+        """Print what was not emitted, in the form that was chosen; on a terminal only what was made here (`shows`)."""
+        if self.form in (NOTHING, DOCUMENT):
+            self.write_document(document)
+        elif self.has_begun:
+            if self.form == TERMINAL:
+                self.end_line()
+        elif "last" in document.header and (shows or self.form == RAW):
+            text = as_it_is(value_to_print(document, parse_path(document.header["last"])))
+            self.write([text, b"" if self.form == RAW or text.endswith(b"\n") else b"\n"])
+
+    def end_line(self) -> None:
+        """End the line that the parts have begun, before something else is said on the same terminal."""
+        if self.is_mid_line and os.isatty(self.fd):
+            self.is_mid_line = False
+            if self.form == TERMINAL:
+                self.write([b"\n"])
+            else:
+                write_stderr("\n")
 
 
 def value_to_print(document: Document, carried: Path) -> Any:

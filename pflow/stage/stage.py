@@ -7,7 +7,7 @@ import time
 
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import PathSource
-from pflow.binding.store import OWN, check_changes
+from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import CANNOT_WRITE, PflowError, node_error
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
@@ -161,7 +161,9 @@ class Stage:
             self.entry["action"] = str(action)
         add_step(self.document, self.entry)
         self._trace("end", {"exit": 0})
-        self.output.write_outcome(self.document, interface.pipe_write, changes)
+        carried = interface.pipe_write
+        shows = carried is not None and changes.get(carried.name, REMOVED) is not REMOVED
+        self.output.finish(self.document, shows=shows)
 
     def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
         try:

@@ -64,7 +64,7 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """The terminal. None where there is none, or stderr is not one too: nobody would see what is asked."""
+    """The terminal. None without one, and where stderr is not one too: nobody would see the question."""
     if not os.isatty(2):
         return None
     try:

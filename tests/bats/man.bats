@@ -35,7 +35,7 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
     for page in share/man/man*/*; do
         run --separate-stderr man --warnings -l "$page"
         [ -z "$stderr" ] || wrong "$page: $output$stderr"
-        [ -z "$(awk 'length($0) > 80' <<<"$output")" ] || wrong "$page: $output$stderr"
+        ! grep -qE '.{81}' <<<"$output" || wrong "$page: $output$stderr"
     done
 }
 
@@ -109,7 +109,7 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
     type_line 'man 7 pflow-intro'
     shows 'PFLOW-INTRO(7)'
     shows 'So an ordinary pipe is a flow'
-    [ "$(screen | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -eq 78 ]
+    [ "$(screen | wc -L)" -eq 78 ]
     "${tmux[@]}" send-keys q
     type_line 'man pflow-llm'
     shows 'ask a language model'

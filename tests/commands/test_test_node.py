@@ -15,7 +15,6 @@ from pflow.conformance.samples import (
     Answer,
     Samples,
     document,
-    laid_out_otherwise,
     misfit_of,
     read_answer,
     same,
@@ -120,25 +119,6 @@ def test_what_stands_beside_a_document_is_noise(stdout, noise):
 )
 def test_what_is_no_document_is_said(stdout, why):
     assert why in read_answer(stdout)
-
-
-def test_the_action_is_read_as_the_driver_reads_it():
-    def action(**header):
-        return read_answer(document({}, **header)).action
-
-    before = {"id": "before", "action": "left"}
-    assert action() == "default"
-    assert action(action="right") == "right"
-    assert action(steps=[before]) == "default"
-    assert action(steps=[before, {"id": "it", "action": "up"}]) == "up"
-    assert action(steps=[{"id": "it", "action": "up"}]) == "up"
-
-
-def test_a_document_laid_out_otherwise_is_the_same():
-    sent = document({"a": [1.5, "é\0"], "b": {}}, "a")
-    one, other = read_answer(sent), read_answer(laid_out_otherwise(sent))
-    assert one.members == other.members
-    assert one.header.keys() - {"members"} == other.header.keys()
 
 
 @pytest.mark.parametrize(("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([0], [False], False)])

@@ -45,30 +45,8 @@ def test_a_flow_in_another_dialect_is_saved_as_ir(library):
     }
 
 
-def test_the_flow_that_is_saved_stays_as_it_is(library):
-    mine = flow({"name": "mine", **COUNT})
-    save_flow("count", mine)
-    assert mine.name == "mine"
-
-
-NO_NAMES = [
-    "",
-    ".",
-    "..",
-    "a/b",
-    "/etc/x",
-    "a b",
-    "a\nb",
-    "a\x1b[31m",
-    "a\0",
-    "é",
-    "-a",
-    ".a",
-    "a.b",
-    "flow:a",
-    "a" * 101,
-]
-TAKEN = ["llm", "LLM", "read_file", "save", "run", "help", "get", "pflow", "pflow-x", "flow"]
+NO_NAMES = ["", "..", "a/b", "a b", "a\x1b[31m", "a\0", "é", "-a", ".a", "a.b", "flow:a", "a" * 101]
+TAKEN = ["llm", "LLM", "read_file", "save", "help", "get", "pflow", "pflow-x", "flow"]
 
 
 @pytest.mark.parametrize("name", [*NO_NAMES, *TAKEN])
@@ -117,13 +95,6 @@ def test_only_the_last_few_old_ones_are_kept(library):
     assert [load_file(file).flow.description for file in olds_of("count")] == [str(n) for n in range(4, MOST + 4)]
 
 
-def test_an_old_one_is_kept_once(library):
-    save_flow("count", flow(COUNT))
-    old = save_flow("count", flow(OTHER), replace=True).old
-    (library / "count.pflow.json").write_bytes(open(old, "rb").read())  # as kill -9 before the replacing leaves it
-    assert save_flow("count", flow(OTHER), replace=True).old == old
-
-
 def test_a_broken_file_is_kept_as_it_is(library):
     library.mkdir(parents=True)
     (library / "count.pflow.json").write_bytes(b"{\xff")
@@ -159,15 +130,6 @@ def test_of_a_link_only_the_link_is_removed(library, tmp_path):
     (library / "count.pflow.json").symlink_to(mine)
     assert open(remove_flow("count")).read() == mine.read_text()
     assert saved_flows() == []
-
-
-def test_old_ones_of_other_names_are_others(library):
-    for name in ("a", "a-1", "a1", "b"):
-        if name != "a1":
-            save_flow(name, flow(COUNT))
-            remove_flow(name)
-    assert [os.path.basename(file) for file in olds_of("a")] == ["a.1.pflow.json"]
-    assert olds_of("a1") == olds_of("a-1") != []
 
 
 def test_the_path_of_a_subflow_is_written_in_full(library, tmp_path):

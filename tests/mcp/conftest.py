@@ -2,15 +2,7 @@
 
 import pytest
 
-from tests.mcp.talking import COUNT, NAP, Home, kept_session
-
-
-def furnished(place):
-    made = Home(place)
-    made.save("count", COUNT)
-    made.save("nap", NAP)
-    (place / "three.txt").write_text("one two three\n")
-    return made
+from tests.mcp.talking import furnished, kept_session
 
 
 @pytest.fixture

@@ -64,6 +64,14 @@ class Home:
         return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
+def furnished(place):
+    made = Home(place)
+    made.save("count", COUNT)
+    made.save("nap", NAP)
+    (place / "three.txt").write_text("one two three\n")
+    return made
+
+
 def is_running(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
@@ -81,7 +89,7 @@ async def session(home: Home, *words: str, **environment: str):
         env=home.environment(**environment),
         cwd=str(home.place),
     )
-    with (home.place / "said").open("w") as said:
+    with (home.place / "said").open("a") as said:
         async with stdio_client(server, errlog=said) as (read, write), ClientSession(read, write) as client:
             await client.initialize()
             yield client

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.talking import NAP, call, one_step, session, talk, until
+from tests.mcp.talking import NAP, call, one_step, talk, until
 
 
 @pytest.fixture
@@ -27,15 +27,6 @@ def test_a_flow_gives_its_outputs_as_an_object_and_as_its_text(home):
     assert result.structured_content == {"words": "3\n"}
     assert json.loads(words(result)) == result.structured_content
     assert result.meta["pflow/run"]
-
-
-def test_a_node_gives_its_writes(home):
-    assert call(home, "read-file", {"path": "three.txt"}).structured_content == {"content": "one two three\n"}
-
-
-def test_a_node_without_writes_gives_an_empty_object(home):
-    assert call(home, "write-file", {"path": "new.txt", "content": "text"}).structured_content == {}
-    assert (home.place / "new.txt").read_text() == "text"
 
 
 LIKE_SYNTAX = [
@@ -108,11 +99,7 @@ def test_a_param_gets_a_value_of_its_type(home):
     given = {f"p{number}": value for number, (_, value, _) in enumerate(PARAMS)}
     got = call(home, "typed", given).structured_content["got"]
     assert got == {f"p{number}": repr(value) for number, (_, _, value) in enumerate(PARAMS)}
-    result = call(home, "typed", {"p0": {"$bytes": "AA=="}})
-    assert "cannot take 'p0': it holds a NUL" in words(result)
-    result = call(home, "typed", {"p0": {"$bytes": "?"}})
-    assert "cannot take 'p0': " in words(result)
-    assert "holds no base64 text" in words(result)
+    assert "cannot take 'p0': it holds a NUL" in words(call(home, "typed", {"p0": {"$bytes": "AA=="}}))
 
 
 def test_types_are_kept_on_the_way_in_and_out(home):
@@ -140,29 +127,17 @@ def test_a_flow_that_takes_what_is_piped_has_it_as_an_input(home):
     assert call(home, "upper", {}).is_error
 
 
-def test_bytes_that_are_no_text_come_as_base64(home):
-    result = call(home, "shell", {"command": r"printf '\377\376'"})
-    assert result.structured_content["stdout"] == {"$bytes": "//4="}
-
-
 WRONG = [
     ("count", {}, "'file' is a required property"),
     ("count", {"file": 3}, "'file': 3 is not of type 'string'"),
-    ("count", {"file": "x", "shell": "y"}, "'shell' was unexpected"),
     ("count", {"file": "x", "count.command": "id"}, "'count.command' was unexpected"),
     ("count", {"file": "x", "$pflow": {"v": 2}}, "'$pflow' was unexpected"),
-    ("llm", {"prompt": "x", "temperature": "hot"}, "'temperature': 'hot' is not of type 'number'"),
     ("pflow_run", {"name": "count", "inputs": {"file": 3}}, "'file': 3 is not of type 'string'"),
     ("pflow_run", {}, "'name' is a required property"),
-    ("read-file", {"path": ""}, "'path': ''"),
     ("shell", {"command": "x", "input": 1 << 70}, "past 64 bits"),
     ("shell", {"command": "x", "input": {"$bytes": "?"}}, "holds no base64 text"),
-    ("pflow_run", {"name": "x" * 10_000}, "is too long"),
     ("pflow_list", {"search": "x " * 10_000}, "is too long"),
-    ("pflow_trace", {"run": "x" * 10_000}, "is too long"),
-    ("pflow_check", {"flow": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
     ("pflow_check", {"flow": {"nodes": ["x" * 2_000_000]}}, "it is longer than 1,048,576 bytes"),
-    ("pflow_plan", {"sentence": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
     ("read-file", {"path": "x" * 1_000_000}, "file name too long"),
 ]
 
@@ -201,14 +176,7 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(home):
     talk(home, work)
 
 
-FLOW_TEXTS = [
-    "read-file --path=a => shell --command=id",
-    "three.txt",
-    "./flow.pflow.json",
-    '{"nodes": []}',
-    "../x",
-    "flow:",
-]
+FLOW_TEXTS = ["read-file --path=a => shell --command=id", "three.txt", "./flow.pflow.json", '{"nodes": []}', "flow:"]
 
 
 def test_only_what_was_saved_is_run(home):
@@ -227,14 +195,6 @@ def test_what_is_not_offered_is_not_run_by_its_name_either(home):
     result = call(home, "pflow_run", {"name": "shell", "inputs": {"command": "touch made"}}, "--read-only")
     assert "cannot find 'shell'" in words(result)
     assert not (home.place / "made").exists()
-
-
-def test_pflow_run_takes_either_name_of_a_flow(home):
-    async def work(client):
-        given = {"inputs": {"file": "three.txt"}}
-        return [await client.call_tool("pflow_run", {"name": name, **given}) for name in ("count", "flow:count")]
-
-    assert [result.structured_content for result in talk(home, work)] == [{"words": "3\n"}] * 2
 
 
 def test_each_step_is_progress(home):
@@ -272,21 +232,16 @@ def test_two_calls_run_at_the_same_time(home):
     home.save("pong", one_step("shell", command="touch pong; until test -e ping; do sleep 0.02; done; echo pong"))
     results = {}
 
-    async def whole():
-        with anyio.fail_after(60):
-            async with session(home) as client, anyio.create_task_group() as both:
+    async def work(client):
+        async def one(name):
+            results[name] = (await client.call_tool(name, {})).structured_content["stdout"]
 
-                async def one(name):
-                    results[name] = await client.call_tool(name, {})
+        async with anyio.create_task_group() as both:
+            both.start_soon(one, "ping")
+            both.start_soon(one, "pong")
 
-                both.start_soon(one, "ping")
-                both.start_soon(one, "pong")
-
-    anyio.run(whole)
-    assert {name: each.structured_content["stdout"] for name, each in results.items()} == {
-        "ping": "ping\n",
-        "pong": "pong\n",
-    }
+    talk(home, work)
+    assert results == {"ping": "ping\n", "pong": "pong\n"}
 
 
 def test_what_is_too_long_is_cut_and_says_so(home):
@@ -294,37 +249,6 @@ def test_what_is_too_long_is_cut_and_says_so(home):
     assert result.structured_content["stdout"].endswith("… (2,900,000 more characters)")
     assert "were cut" in words(result)
     assert result.meta["pflow/cut"]
-
-
-def test_what_is_far_too_much_is_not_kept(home):
-    result = call(home, "shell", {"command": "head -c 100000000 /dev/zero | tr '\\0' x"})
-    assert result.is_error
-    assert "it is more than 64 MiB" in words(result)
-
-
-def test_a_large_value_goes_in(home):
-    result = call(home, "shell", {"command": "wc -c", "input": "x" * 20_000_000})
-    assert result.structured_content["stdout"].strip() == "20000000"
-
-
-def test_what_cannot_be_a_flag_is_said(home):
-    home.save("any-command", one_step("shell"))
-
-    async def work(client):
-        return [await client.call_tool("any-command", {"command": each}) for each in ("x" * 200_000, "a\0b")]
-
-    long, null = talk(home, work)
-    assert "cannot take 'only.command': it is longer than 120,000 bytes" in words(long)
-    assert "cannot take 'only.command': it holds a NUL" in words(null)
-
-
-def test_a_call_of_too_many_flags_is_said(home):
-    steps = [{"id": f"run{number}", "type": "shell"} for number in range(20)]
-    home.save("many", {"pflow": 1, "nodes": steps})
-    long = {f"run{number}.command": "x" * 119_000 for number in range(1, 20)}
-    result = call(home, "many", {"command": "x", **long})
-    assert result.is_error
-    assert "cannot start what was called: argument list too long" in words(result)
 
 
 def test_what_a_node_prints_is_not_in_the_protocol(home):
@@ -372,15 +296,6 @@ class Mint(Node):
         shared["key"], shared["size"] = "hush-hush", 9
 """
 
-COIN = """
-import pocketflow
-
-
-class Coin(pocketflow.Node):
-    def post(self, shared, prep_res, exec_res):
-        shared["more"] = 1
-"""
-
 
 def _keeping(place, **more):
     return {**one_step("mint"), "mappings": {"only": {"output_mappings": {"key": place}}}, **more}
@@ -391,27 +306,14 @@ SECRETIVE = {
     "mint-told": (_keeping("a.key", outputs={"k": "a.key", "all": "a", "size": "size"}), {"size": 9}),
     "mint-inner": (one_step("flow:mint-bare"), {"size": 9}),
     "mint-outer": ({**one_step("flow:mint-told"), "outputs": {"x": "k", "n": "size"}}, {"n": 9}),
-    "mint-open": (
-        _keeping(
-            "a.key",
-            inputs={"text": {"type": "str", "default": ""}},
-            nodes=[{"id": "only", "type": "mint"}, {"id": "last", "type": "coin"}],
-        ),
-        {"text": "", "size": 9, "more": 1},
-    ),
 }
 
 
 def test_a_secret_that_a_step_of_a_flow_writes_is_no_clients(home):
     (home.nodes / "mint.py").write_text(MINT)
-    (home.nodes / "coin.py").write_text(COIN)
     for name, (flow, _) in SECRETIVE.items():
         home.save(name, flow)
     for name, (_, gives) in SECRETIVE.items():
         result = call(home, name, {})
         assert (name, result.structured_content) == (name, gives)
         assert "hush" not in words(result)
-    for name in SECRETIVE:
-        (home.flows / f"{name}.pflow.json").unlink()
-    (home.nodes / "mint.py").unlink()
-    (home.nodes / "coin.py").unlink()

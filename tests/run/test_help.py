@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
+from pflow.run.driver import load
 from pflow.run.help import run_help
 
 COUNT = {
@@ -27,15 +28,19 @@ def count(tmp_path, monkeypatch):
     return file
 
 
+def help_for(words):
+    return run_help(load(words), words)
+
+
 def test_a_saved_flow_tells_what_it_is_for_and_how_it_is_typed(count):
     for word in ("count", "flow:count", str(count)):
-        help = run_help([word])
+        help = help_for([word])
         assert help.startswith("Usage: pflow count [FLAG]…\n\nCount the words\n")
         assert "--text TEXT                 what to count in [required]" in help
 
 
 def test_a_file_that_is_not_saved_is_typed_after_pflow_run(count, tmp_path):
-    help = run_help([str(count.rename(tmp_path / "mine.pflow.json"))])
+    help = help_for([str(count.rename(tmp_path / "mine.pflow.json"))])
     assert help.startswith("Usage: pflow run FLOW [FLAG]…\n")
     assert "\nCount the words\n" in help
 
@@ -47,6 +52,6 @@ def test_no_sign_of_a_flow_moves_the_terminal(tmp_path):
     mappings = {"s\x1b": {"input_mappings": {"input": f"x{hostile}"}}}
     nodes = [{"id": "s\x1b", "type": "shell", "inputs": {"command": "cat"}}]
     file.write_text(json.dumps({"description": hostile, "inputs": inputs, "nodes": nodes, "mappings": mappings}))
-    help = run_help([str(file)])
+    help = help_for([str(file)])
     assert r"a\x1b[2J b" in help
     assert "\x1b" not in help

@@ -20,33 +20,33 @@ def line(event, step="a", node="text", **more):
 
 
 def test_each_step_has_a_line_that_its_end_replaces(said):
-    heard = Progress(lambda: None)
-    heard.take(line("start"))
-    heard.take(line("end", ms=12.4) + line("start", step="text"))
-    heard.take(line("end", step="text", ms=1234.5))
+    progress = Progress(lambda: None)
+    progress.write(line("start"))
+    progress.write(line("end", ms=12.4) + line("start", step="text"))
+    progress.write(line("end", step="text", ms=1234.5))
     assert "".join(said) == ("[1] a (text) …\r\x1b[K[1] a (text)  12 ms\n[2] text …\r\x1b[K[2] text  1.2 s\n")
 
 
 def test_a_failure_and_a_later_visit_are_said(said):
-    heard = Progress(lambda: None)
-    heard.take(line("start", visit=2))
-    heard.take(line("end", visit=2, ms=1, exit=66))
+    progress = Progress(lambda: None)
+    progress.write(line("start", visit=2))
+    progress.write(line("end", visit=2, ms=1, exit=66))
     assert said[-1] == "[1] a (text) #2  1 ms  failed (66)\n"
 
 
 def test_branches_that_run_at_once_keep_their_numbers(said):
-    heard = Progress(lambda: None)
-    heard.take(line("start", lane="f/a") + line("start", step="b", lane="f/b"))
-    heard.take(line("end", lane="f/a", ms=5) + line("end", step="b", lane="f/b", ms=6))
+    progress = Progress(lambda: None)
+    progress.write(line("start", lane="f/a") + line("start", step="b", lane="f/b"))
+    progress.write(line("end", lane="f/a", ms=5) + line("end", step="b", lane="f/b", ms=6))
     assert [text for text in said if text.endswith("\n")] == ["[1] a (text)  5 ms\n", "[2] b (text)  6 ms\n"]
 
 
 def test_what_else_is_shown_stands_on_a_line_of_its_own(said):
-    heard = Progress(lambda: said.append("|"))
-    heard.take(line("start"))
-    heard.clear()
-    heard.clear()
-    heard.take(line("end", ms=1))
+    progress = Progress(lambda: said.append("|"))
+    progress.write(line("start"))
+    progress.clear()
+    progress.clear()
+    progress.write(line("end", ms=1))
     assert "".join(said) == "|[1] a (text) …|\r\x1b[K|[1] a (text)  1 ms\n"
 
 

@@ -34,9 +34,9 @@ class Proposal:
         self.wired = wire(_with_given(flow, wired, given)) if targets else wired
         self.findings: list[Finding] = check(self.wired)
         self.values: dict[str, Any] = {
-            name: given.inputs.get(name, each.default)
+            name: given.values.get(name, each.default)
             for name, each in wired.inputs.items()
-            if name in given.inputs or (each.has_default and not each.pipe)
+            if name in given.values or (each.has_default and not each.pipe)
         }
 
     def edited(self, flow: Flow) -> Proposal:
@@ -49,7 +49,7 @@ def _with_given(flow: Flow, wired: WiredFlow, given: RunInputs) -> Flow:
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
     changed.steps = [_step_with_given(wired.steps[step.id], given) for step in flow.steps]
-    for name, value in given.inputs.items():
+    for name, value in given.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
             declared.default, declared.has_default, declared.required = value, True, False

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from pflow.explain.origins import Origins
 from pflow.flow.findings import Finding
+from pflow.flow.fits import NO, YES, fits
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
-from pflow.flow.rules.fits import NO, YES, fits
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.interface import Item
 from pflow.naming import is_near

@@ -20,7 +20,7 @@ _MORE = ("action", "exit", "message", "tokens", "model", "cost", "tries", "items
 class Visit:
     """One visit of a step: its `number` in the trace, and which of this step's visits it is (`visit`).
 
-    `reads` gives for each read the places of the store that its value came from, none for one that was given outright;
+    `reads` gives for each read the places of the store that its value came from (none: the flow itself gives it);
     `origins` says the same in words. `writes` gives the places of each write. `begun` is in seconds; `ms` is None
     where it has no end. `outer` is the visit of the subflow that it is in, `lane` the branch of a fork. `more` holds
     what not every visit has: action, exit, message, tokens, model, cost, tries, items, dry.
@@ -57,7 +57,7 @@ class Visit:
         return list(dict.fromkeys(place for places in self.writes.values() for place in places))
 
     def end(self, fields: Event) -> None:
-        """Take what an end event, or an entry of a document's header, tells."""
+        """Take what an end event, or an entry of a document's header, says."""
         self.version = text_in(fields, "version")
         self.ms = milliseconds(fields)
         self.reads = {key: _places(value) for key, value in object_in(fields, "reads").items()}
@@ -95,7 +95,7 @@ class Trace:
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
-    """The trace of a run, as far as its events tell."""
+    """The trace of a run, as far as its events say."""
     trace = Trace(run.id, run.name, status=run.status, begun=run.begun, last=run.begun, ms=run.ms, exit=run.exit)
     trace.events, trace.snapshot = events, run.snapshot()
     visits = _Visits(trace)
@@ -148,7 +148,7 @@ def _key(event: Event) -> tuple[str, int, str]:
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
-    """The trace of the stages that a store has passed, which tells how long each took, and not when."""
+    """The trace of the stages that a store has passed, which says how long each took, and not when."""
     header = document.header
     run = text_in(header, "run")
     trace = Trace(run, traceparent=text_in(header, "traceparent"), error=object_in(header, "error"))
