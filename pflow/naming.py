@@ -6,6 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_SHOWN = 12
+"""How many names a list of them shows."""
+
 
 def is_near(one: str, other: str) -> bool:
     """Whether two names differ as a slip of the fingers does: in one letter, in longer ones in two."""
@@ -18,6 +21,40 @@ def nearest(name: str, there: Iterable[str]) -> str | None:
     """The name that this one is near to, if there is one."""
     near = [(_distance(name, other), other) for other in there if is_near(name, other)]
     return min(near)[1] if near else None
+
+
+def meant(name: str, there: Iterable[str]) -> str | None:
+    """The name that a misspelt one was most likely to be, if any is like it."""
+    names = list(there)
+    near = nearest(name, names)
+    if near is not None or not names:
+        return near
+    import difflib
+
+    close = difflib.get_close_matches(name, names, 1)
+    return close[0] if close else None
+
+
+def guess(name: str, there: Iterable[str]) -> str:
+    """What to write instead of a name that is not there."""
+    names = list(there)
+    near = meant(name, names)
+    return f"did you mean {near}?" if near else f"there is {listed(names)}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them, not too many; `nothing` without any."""
+    all_names = list(names)
+    shown = ", ".join(all_names[:_SHOWN]) + (", …" if len(all_names) > _SHOWN else "")
+    return shown or "nothing"
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names in quotes, the last with an `and`: 'a', 'b' and 'c'."""
+    quoted = [f"'{name}'" for name in names]
+    if len(quoted) > _SHOWN:
+        quoted = [*quoted[: _SHOWN - 1], f"{len(quoted) - _SHOWN + 1} more"]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def _distance(one: str, other: str) -> int:

@@ -10,7 +10,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.process.stdout import write_pieces
 from pflow.setup import install
 from pflow.setup.advice import advise
-from pflow.setup.install import Report
+from pflow.setup.install import Installation, Report
 from pflow.setup.places import FOLDERS, Places, find_places, find_wanted
 from pflow.setup.zshrc import zshrc_path
 from pflow.terminal.columns import clean
@@ -26,7 +26,7 @@ _DONE = {
 }
 _WOULD = _DONE | {install.WRITE: "would write", install.UPDATE: "would update", install.REMOVE: "would remove"}
 _ZSHRC = {
-    install.ADD: ("added a block to", "would add a block to"),
+    install.WRITE: ("added a block to", "would add a block to"),
     install.REMOVE: ("removed the block from", "would remove the block from"),
 }
 
@@ -55,21 +55,23 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
         hint = "--undo alone takes the block out of ~/.zshrc too"
         raise PflowError("cannot put a block into ~/.zshrc and undo that", hint=hint, exit=USAGE)
     places = find_places(prefix)
-    report = install.uninstall(places, is_dry=is_dry) if undo else _install(places, is_dry, with_zshrc)
-    if report is None:
+    found = install.read_installation(places)
+    if undo and found is None:
         say("pflow setup", f"there is nothing to undo in '{places.share}'")
         return 0
+    found = found or install.Installation(places)
+    report = found.take_away(is_dry=is_dry) if undo else _put(found, is_dry, with_zshrc)
     lines = _report_lines(places, report, is_dry=is_dry, verbose=verbose or is_dry)
     lines += [] if undo or is_dry else _advice_lines(places)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
     return 0
 
 
-def _install(places: Places, is_dry: bool, with_zshrc: bool) -> Report:
-    wanted = find_wanted()
-    for line in wanted.left_out:
+def _put(found: Installation, is_dry: bool, with_zshrc: bool) -> Report:
+    wanted, left_out = find_wanted()
+    for line in left_out:
         say("pflow setup", line)
-    return install.install(places, wanted.files, zshrc_path() if with_zshrc else None, is_dry=is_dry)
+    return found.put(wanted, zshrc_path() if with_zshrc else None, is_dry=is_dry)
 
 
 def _report_lines(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> list[str]:
@@ -97,5 +99,6 @@ def _advice_lines(places: Places) -> list[str]:
     lines = ["", f"New shells find this by themselves: {done}."] if done else []
     for program, each in advice.items():
         if each is not None:
-            lines += ["", f"For {program}, {clean(each.what)}", *[f"  {line}" for line in each.lines]]
+            file, text = each
+            lines += ["", f"For {program}, add to {clean(file)}:", *[f"  {line}" for line in text]]
     return lines

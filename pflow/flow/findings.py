@@ -6,6 +6,7 @@ from pflow.paths import write_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Place = tuple["str | int | Place", ...]
@@ -13,6 +14,24 @@ if TYPE_CHECKING:
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of another type."""
+
+
+class Rule:
+    """A rule: its id, what it says, and what becomes of a flow that breaks it.
+
+    `check` yields its findings in a flow, as the rules see one. Without it the rule is about a command line, and is
+    kept where flags are taken.
+    """
+
+    __slots__ = ("check", "id", "otherwise", "title")
+
+    def __init__(
+        self, id: str, title: str, check: Callable[[Any], Iterator[Finding]] | None = None, otherwise: str = "error"
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.check = check
+        self.otherwise = otherwise
 
 
 class Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
@@ -41,39 +41,32 @@ class Places:
         return self.share / "pflow" / "setup.json"
 
 
-@dataclass
-class Wanted:
-    """The files by their names below share/; and for each node that gets none, why."""
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-
-
 def find_places(prefix: str | None) -> Places:
     """The places below a prefix; without one, XDG_DATA_HOME or ~/.local/share. Raises PflowError (2, 78)."""
     home, data = os.environ.get("HOME", ""), os.environ.get("XDG_DATA_HOME", "")
     users = data if os.path.isabs(data) else f"{home}/.local/share" if os.path.isabs(home) else ""
     is_found = users == data or not data  # bash and fish do not replace a relative XDG_DATA_HOME
-    if prefix == "":
-        raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
+    if prefix == "" or ":" in (prefix or ""):
+        why = "it is empty" if not prefix else "MANPATH and XDG_DATA_DIRS end a directory at the :"
+        raise PflowError(f"cannot use '{prefix}' as a prefix: {why}", hint="--prefix DIR", exit=USAGE)
     if prefix is None and not users:
         raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
     share = os.path.abspath(f"{os.path.expanduser(prefix)}/share" if prefix else users)
     return Places(Path(share), is_users=is_found and share == os.path.normpath(users))
 
 
-def find_wanted() -> Wanted:
-    """What comes with pflow, and pages and loaders for the user's own nodes.
+def find_wanted() -> tuple[dict[str, bytes], list[str]]:
+    """The files to put, by their names below share/, and why a node of the user's own has none.
 
     Raises PflowError (66) where pflow came without its pages.
     """
-    wanted = Wanted()
-    for usage in _own_usages(wanted.left_out):
+    files: dict[str, bytes] = {}
+    left_out: list[str] = []
+    for usage in _own_usages(left_out):
         for name, text in man_pages([usage]).items():
-            wanted.files[f"{FOLDERS['man']}/man1/{name}"] = text.encode("utf-8", "replace")
-        wanted.files[f"{FOLDERS['bash']}/{usage.name}"] = LOADER.format(name=usage.name).encode()
-    wanted.files |= _bundled()  # after the user's own: a name of pflow's is never another's
-    return wanted
+            files[f"{FOLDERS['man']}/man1/{name}"] = text.encode("utf-8", "replace")
+        files[f"{FOLDERS['bash']}/{usage.name}"] = LOADER.format(name=usage.name).encode()
+    return files | _bundled(), left_out  # a name of pflow's is never another's
 
 
 def _own_usages(left_out: list[str]) -> Iterator[Usage]:

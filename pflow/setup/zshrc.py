@@ -10,8 +10,8 @@ from pflow.atomic import replace
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
 from pflow.setup.places import Places
 
-_BEGIN = "# >>> pflow setup (pflow setup --undo takes this block away)\n"
-_END = "# <<< pflow setup\n"
+_BEGIN = "# >>> pflow setup (pflow setup --undo takes this block away)"
+_END = "# <<< pflow setup"
 
 
 def zshrc_path() -> Path:
@@ -23,7 +23,7 @@ def zshrc_path() -> Path:
 
 
 def read_zshrc(path: Path) -> str:
-    """The text of a start-up file, empty where there is no file. Bytes that are not UTF-8 become surrogates."""
+    """The text of a start-up file, empty where there is no file; surrogates stand for bytes that are not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
@@ -31,19 +31,18 @@ def read_zshrc(path: Path) -> str:
 
 
 def zshrc_lines(places: Places, text: str) -> list[str]:
-    """The lines that a start-up file with this text needs: nothing where it has them."""
+    """The lines that a start-up file with this text lacks."""
     line = f"fpath=({shlex.quote(str(places.folder('zsh')))} $fpath)"
-    if line in text:
-        return []
-    return [line] if "compinit" in text else [line, "autoload -Uz compinit && compinit"]
+    start = [] if "compinit" in text else ["autoload -Uz compinit && compinit"]
+    return [] if line in text else [line, *start]
 
 
 def find_block(places: Places, path: Path) -> str:
-    """The block that is to be added; empty where the file has what it needs. Raises PflowError (73)."""
+    """The block that is to be added; empty where the file lacks nothing. Raises PflowError (73)."""
     lines = zshrc_lines(places, read_zshrc(path))
     if lines and not path.resolve().parent.is_dir():
         raise PflowError(f"cannot write '{path}': its directory does not exist", exit=CANNOT_WRITE)
-    return "".join([_BEGIN, *(f"{line}\n" for line in lines), _END]) if lines else ""
+    return "\n".join([_BEGIN, *lines, _END, ""]) if lines else ""
 
 
 def add_block(path: Path, block: str) -> None:

@@ -12,7 +12,7 @@ from pflow.flow.rules import RULES
 
 GOOD = {"nodes": [{"id": "read", "type": "read-file"}]}
 DOUBTFUL = {"nodes": [{"id": "ask", "type": "llm", "inputs": {"prompt": "${a"}}]}
-WRONG = {"nodes": [{"id": "read", "type": "raed-file"}, {"id": "read", "type": "llm", "params": {"modle": "m"}}]}
+WRONG = {"nodes": [{"id": "read", "type": "raed-file"}, {"id": "a b", "type": "llm", "params": {"modle": "m"}}]}
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_each_finding_is_a_line_and_the_last_words_count_them(check):
     assert code == 65
     assert out == (
         "f.json: nodes[0].type: PF11: there is no node 'raed-file'; did you mean read-file?\n"
-        "f.json: nodes[1].id: PF12: two steps are called 'read'; rename one: nodes[0] is called so too\n"
+        "f.json: nodes[1].id: PF12: 'a b' is no name for a step; letters, digits, _ and -, with a letter first\n"
         "f.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?\n"
     )
     assert err == "pflow check: 3 errors (2 steps, pflow form)\n"

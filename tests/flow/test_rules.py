@@ -2,25 +2,20 @@
 
 import json
 import re
+import sys
 
 import pytest
 
 from pflow.flow.findings import SHAPE
 from pflow.flow.load import load_text
-from pflow.flow.rules import RULES
-from pflow.flow.rules.order import in_order
+from pflow.flow.rules import RULES, find_rules, in_order
 from tests.flow.checked import Finding, flow, found, told
 
 NUMBER = {"issue_number": {"type": "int"}}
 
 
-def test_there_are_sixteen_rules():
-    assert list(RULES) == [f"PF{number:02}" for number in range(1, 17)]
-    assert all(rule.title and rule.otherwise for rule in RULES.values())
-
-
-def test_a_rule_without_a_check_is_about_the_command_line():
-    assert [id for id, rule in RULES.items() if not rule.checks] == ["PF01", "PF04"]
+def test_every_rule_has_an_id_and_says_what_it_is():
+    assert all(re.fullmatch(r"PF\d\d", id) and rule.title and rule.otherwise for id, rule in RULES.items())
 
 
 MISTAKES = """
@@ -38,7 +33,7 @@ MISTAKES = """
     {"id": "fetch", "type": "fetch", "version": "2.0", "params": {"token": "hush"}, "inputs": {"issue_number": 1}},
     {"id": "summarize", "type": "ask", "params": {"temprature": 0.5}, "inputs": {"prompt": "sum it up"}},
     {"id": "polish", "type": "ask", "params": {"temperature": "hot"}, "inputs": {"prompt": "${sumarize.answer}"}},
-    {"id": "polish", "type": "anything"},
+    {"id": "tail", "type": "anything"},
     {"id": "2nd", "type": "anything"},
     {"id": "count", "type": "count", "inputs": {"item": ["a"]}, "params": {"least": 1}, "retries": "3"},
     {"id": "lost", "type": "anything"},
@@ -49,7 +44,8 @@ MISTAKES = """
     {"from": "load", "to": "fetch"},
     {"from": "fetch", "to": "sumarize"},
     {"from": "summarize", "to": "polish"},
-    {"from": "polish", "to": "2nd"},
+    {"from": "polish", "to": "tail"},
+    {"from": "tail", "to": "2nd"},
     {"from": "2nd", "to": "count"},
     {"from": "count", "to": "loop"},
     {"from": "loop", "to": "loop", "action": "again"},
@@ -76,7 +72,6 @@ PF13 nodes[1].params.token
 PF13 nodes[2].params.temprature
 PF13 nodes[3].params.temperature
 PF14 nodes[3].inputs.prompt
-PF12 nodes[4].id
 PF11? nodes[4].type
 PF12 nodes[5].id
 PF13 nodes[6].inputs.item
@@ -85,7 +80,7 @@ PF14 nodes[8].inputs.prompt
 PF08 nodes[9]
 PF14? nodes[9].inputs.content
 PF12 edges[1].to
-PF12? edges[6].action
+PF12? edges[7].action
 PF10? mappings.summarize.output_mappings.answer
 PF14 mappings.loop.input_mappings.text
 PF05 mappings.loop.output_mappings.answer
@@ -172,3 +167,20 @@ def test_a_finding_about_a_flow_in_an_older_form_stands_where_that_has_it():
 def test_a_long_flow_is_held_to_every_rule(steps):
     nodes = [{"id": f"s{n}", "type": "ask", "inputs": {"prompt": f"more: ${{s{n - 1}.answer}}"}} for n in range(steps)]
     assert found(flow(*nodes)) == ["PF14 nodes[0].inputs.prompt"]
+
+
+def test_a_rule_is_found_by_its_file(monkeypatch, tmp_path):
+    source = """
+from pflow.flow.findings import Finding, Rule
+
+def check(view):
+    yield from (Finding("XX01", step.place, "it is here", "take it away") for step in view.flow.steps)
+
+RULES = (Rule("XX01", "a flow has no steps", check),)
+"""
+    (tmp_path / "steps.py").write_text(source)
+    monkeypatch.setattr("pflow.flow.rules.__path__", [str(tmp_path)])
+    assert {id: rule.title for id, rule in find_rules().items()} == {"XX01": "a flow has no steps"}
+    monkeypatch.setattr("pflow.flow.rules.RULES", find_rules())
+    assert told(flow("ask")) == ["nodes[0]: XX01: it is here; take it away"]
+    sys.modules.pop("pflow.flow.rules.steps")

@@ -130,8 +130,3 @@ def test_a_param_without_a_default_that_nothing_gives_is_a_warning():
 )
 def test_the_default_of_an_input_is_of_its_type(given, expected):
     assert found(flow("fetch", inputs={"issue_number": given})) == expected
-
-
-def test_a_step_that_another_one_hides_is_looked_at_too():
-    document = flow({"id": "a", "type": "ask", "params": {"modle": "m"}}, {"id": "a", "type": "aks"})
-    assert found(document) == ["PF13 nodes[0].params.modle", "PF12 nodes[1].id", "PF11 nodes[1].type"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.flow.rules.fits import MAYBE, NO, YES, fits, template_fits
+from pflow.flow.fits import MAYBE, NO, YES, fits, template_fits
 from pflow.types import fit, parse_type
 from tests.flow.checked import flow, found, only
 

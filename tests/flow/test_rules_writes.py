@@ -37,7 +37,7 @@ def test_a_place_that_a_path_gives_a_step_is_a_target_too():
 
 def test_where_they_meet_is_told():
     finding = only(flow("a:ask", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}))
-    assert "'b' puts 'verdict', and 'a' 'answer', at 'x.y'; b.verdict is a place of its own" in finding
+    assert "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; b.verdict is a place of its own" in finding
 
 
 ALTERNATIVES = ["j:judge", "a:ask", "b:ask", "c:save"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pflow.commands._usages import usages
 from pflow.errors import EXIT_CODES
-from pflow.flow import ir
 from pflow.flow.rules import RULES
+from pflow.flow.schema import parts
 from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
 from pflow.help.environment import ENVIRONMENT
 from pflow.help.man import files
@@ -44,8 +44,7 @@ def test_every_limit_of_a_plan_is_told():
 
 
 def test_every_member_of_a_flow_is_told():
-    parts = [(), ("nodes",), ("nodes", "batch"), ("edges",), ("inputs",), ("mappings",)]
-    members = {member for part in parts for member in ir.members(part, with_older=True)}
+    members = {member for part in parts().values() for member in part["properties"]}
     assert members - bold(page("pflow-flow.5")) == set()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pflow.errors import PflowError
 from pflow.setup import advice
 from pflow.setup.advice import advise
 from pflow.setup.places import find_places
@@ -18,7 +19,7 @@ def advised(prefix, **environment):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        return {program: found and found.lines for program, found in advise(find_places(prefix)).items()}
+        return {program: found and found[1] for program, found in advise(find_places(prefix)).items()}
 
 
 def test_where_a_users_own_things_are_only_zsh_needs_a_line(own_home):
@@ -54,10 +55,9 @@ def test_any_other_prefix_needs_a_line_for_each(own_home):
 
 
 def test_a_prefix_with_odd_signs_is_quoted_for_each_shell():
-    found = advised("/p\n'q:", PATH="/bin")
-    assert found["zsh"][0] == """fpath=('/p\n'"'"'q:/share/zsh/site-functions' $fpath)"""
-    assert found["fish"] == ["source '/p\n\\'q:/share/fish/vendor_conf.d/pflow.fish'"]
-    assert found["bash"] == [""". '/p\n'"'"'q:/share/bash-completion/completions/pflow'"""]
+    found = advised("/p\n'q", PATH="/bin")
+    assert found["zsh"][0] == """fpath=('/p\n'"'"'q/share/zsh/site-functions' $fpath)"""
+    assert found["fish"] == ["source '/p\n\\'q/share/fish/vendor_conf.d/pflow.fish'"]
 
 
 def test_what_the_environment_says_already_is_not_said_again():
@@ -73,17 +73,15 @@ def test_a_place_that_a_program_does_not_look_at_is_not_said_to_be_found(own_hom
     assert beside["man"] == [f"export MANPATH={own_home}/data/man:"]
     assert beside["fish"] is beside["bash"] is None
     assert advised("/p", PATH="/p/bin/:/bin")["man"] == ["export MANPATH=/p/share/man:"]
-    assert advised("/opt", PATH="/opt/bin:/bin")["man"] == ["export MANPATH=/opt/share/man:"]
     relative = advised(None, XDG_DATA_HOME="data")
     assert relative["fish"] == [f"source '{own_home}/.local/share/fish/vendor_conf.d/pflow.fish'"]
     assert relative["bash"] == advised(None, BASH_COMPLETION_USER_DIR="/other")["bash"]
     assert f"XDG_DATA_DIRS={own_home}/.local/share:" in relative["bash"][0]
 
 
-def test_of_a_directory_that_man_cannot_be_told_no_line_is_given():
-    man = advise(find_places("/p:q"))["man"]
-    assert man.lines == []
-    assert man.what.startswith("take another --prefix")
+def test_a_prefix_that_cannot_be_told_to_a_program_is_refused():
+    with pytest.raises(PflowError, match="cannot use '/p:q' as a prefix"):
+        find_places("/p:q")
 
 
 def test_the_start_up_files_are_those_that_the_shells_read():
@@ -92,10 +90,10 @@ def test_the_start_up_files_are_those_that_the_shells_read():
             for name, value in environment.items():
                 patch.setenv(name, value)
             found = advise(find_places("/p"))
-            return [found[program].what for program in ("zsh", "fish")]
+            return [found[program][0] for program in ("zsh", "fish")]
 
-    assert files() == ["add to ~/.zshrc:", "add to ~/.config/fish/config.fish:"]
-    assert files(ZDOTDIR="/z", XDG_CONFIG_HOME="/c") == ["add to /z/.zshrc:", "add to /c/fish/config.fish:"]
+    assert files() == ["~/.zshrc", "~/.config/fish/config.fish"]
+    assert files(ZDOTDIR="/z", XDG_CONFIG_HOME="/c") == ["/z/.zshrc", "/c/fish/config.fish"]
 
 
 def test_the_systems_own_prefix_needs_nothing():

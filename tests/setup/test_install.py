@@ -8,13 +8,22 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.setup import install as module
-from pflow.setup.install import ADD, CHANGED, FOUND, KEEP, REMOVE, UPDATE, WRITE, install, uninstall
+from pflow.setup.install import CHANGED, FOUND, KEEP, REMOVE, UPDATE, WRITE, Installation, read_installation
 from pflow.setup.places import find_places, find_wanted
 from pflow.setup.zshrc import zshrc_path
 
 PAGE, ZSH, FISH = "man/man1/pflow.1", "zsh/site-functions/_pflow", "fish/vendor_conf.d/pflow.fish"
 WANTED = {PAGE: b"a page", ZSH: b"for zsh", FISH: b"for fish"}
 NEWER = {PAGE: b"a newer page", ZSH: b"for zsh", "man/man7/new.7": b"new"}
+
+
+def install(places, wanted, zshrc, *, is_dry=False):
+    return (read_installation(places) or Installation(places)).put(wanted, zshrc, is_dry=is_dry)
+
+
+def uninstall(places, *, is_dry=False):
+    found = read_installation(places)
+    return found and found.take_away(is_dry=is_dry)
 
 
 def listing(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -165,7 +174,7 @@ def test_a_relative_prefix_begins_here(tmp_path, monkeypatch):
     assert find_places("~/x").share == tmp_path / "home" / "x" / "share"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"files": {"../../x": ["1"]}, "directories": [], "zshrc": {}}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"by": "x", "files": {"../../x": ["1"]}}'])
 def test_a_list_that_setup_did_not_write_is_refused(places, text):
     places.list_file.parent.mkdir(parents=True)
     places.list_file.write_text(text)
@@ -189,7 +198,7 @@ def test_the_block_in_zshrc_comes_first_and_goes_exactly(places, own_home, text)
     zshrc, data = own_home / ".zshrc", text.encode("utf-8", "surrogateescape")
     zshrc.write_bytes(data)
     zshrc.chmod(0o600)
-    assert install(places, WANTED, zshrc_path()).zshrc == ADD
+    assert install(places, WANTED, zshrc_path()).zshrc == WRITE
     after = zshrc.read_bytes()
     assert after.endswith(data)
     assert f"fpath=({places.share}/zsh/site-functions $fpath)\n".encode() in after
@@ -246,14 +255,14 @@ def test_own_nodes_with_an_interface_get_a_page_and_a_loader(tmp_path, monkeypat
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
     forget_kinds()
-    before = find_wanted().files
+    before, _ = find_wanted()
     (tmp_path / "word_stats.py").write_text(NODE.format(title="WordStats"))
     (tmp_path / "prose.py").write_text('class Prose:\n    """Only prose."""\n')
     (tmp_path / "broken.py").write_text(NODE.format(title="Broken").replace(": str", ": strange"))
     (tmp_path / "pflow-$(touch hurt)").write_text("#!/bin/sh\n")
     forget_kinds()
-    wanted = find_wanted()
+    wanted, left_out = find_wanted()
     forget_kinds()
     own = {"man/man1/pflow-word-stats.1", "bash-completion/completions/pflow-word-stats"}
-    assert wanted.files.keys() - before.keys() == own
-    assert sorted(line.split("'")[1] for line in wanted.left_out) == ["broken", "prose"]
+    assert wanted.keys() - before.keys() == own
+    assert sorted(line.split("'")[1] for line in left_out) == ["broken", "prose"]

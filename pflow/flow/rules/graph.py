@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.catalog.kinds import FLOW
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
-from pflow.flow.rules.names import guess, joined, listed, meant
-from pflow.flow.rules.view import is_known
+from pflow.flow.rules._view import is_known
+from pflow.naming import guess, joined, meant
 from pflow.paths import is_step_name, write_path
 
 TYPE_CHECKING = False
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.graph import Fork
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
 
-PF12 = "PF12"
-
 
 def check_graph(view: View) -> Iterator[Finding]:
+    """What leads where is looked at only where ids and edges are right: else nobody knows."""
     if not view.flow.steps:
-        yield Finding(PF12, ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
+        yield Finding("PF12", ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
     yield from _check_ids(view)
-    yield from check_edges(view)
+    yield from _check_edges(view)
     for id in view.flow.stray_mappings:
-        yield Finding(PF12, ("mappings", id), f"no step is called '{id}'", guess(id, view.steps))
-    yield from _check_reach(view)
-    yield from _check_loops(view)
-    yield from _check_forks(view)
+        yield Finding("PF12", ("mappings", id), f"no step is called '{id}'", guess(id, view.steps))
+    if not view.is_uncertain:
+        yield from _check_reach(view)
+        yield from _check_loops(view)
+        yield from _check_forks(view)
     yield from _check_actions(view)
 
 
@@ -39,66 +39,64 @@ def _check_ids(view: View) -> Iterator[Finding]:
     for step in view.flow.steps:
         if step.id in first:
             remedy = f"rename one: {write_path(first[step.id])} is called so too"
-            yield Finding(PF12, (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
+            yield Finding("PF12", (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
         elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
-            yield Finding(PF12, (*step.place, "id"), f"'{step.id}' is no name for a step", remedy)
+            yield Finding("PF12", (*step.place, "id"), f"'{step.id}' is no name for a step", remedy)
         first.setdefault(step.id, step.place)
 
 
-def check_edges(view: View) -> Iterator[Finding]:
-    for edge in view.flow.edges:
+def _check_edges(view: View) -> Iterator[Finding]:
+    for edge in view.written_edges:
         for end, id in (("from", edge.source), ("to", edge.target)):
-            if id in view.slips:
-                remedy = f"did you mean {view.slips[id]}?" if view.slips[id] else f"there is {listed(view.steps)}"
-                yield Finding(PF12, (*edge.place, end), f"no step is called '{id}'", remedy)
+            if id not in view.steps:
+                yield Finding("PF12", (*edge.place, end), f"no step is called '{id}'", guess(id, view.steps))
 
 
 def _check_reach(view: View) -> Iterator[Finding]:
     """One finding for each step that is not reached, but none for those that only it leads to."""
-    seen = set(view.ways.reached)
+    seen = set(view.reached)
     left = [id for id in view.steps if id not in seen]
     starts = [id for id in left if all(each in seen for each in view.graph.before[id])]
     for id in [*starts, *left]:
         if id not in seen:
             seen.update(view.graph.reach(id))
             remedy = f"an edge to '{id}', from a step that is reached"
-            yield Finding(PF12, view.steps[id].step.place, f"no edge leads to '{id}'", remedy)
+            yield Finding("PF12", view.steps[id].step.place, f"no edge leads to '{id}'", remedy)
 
 
 def _check_loops(view: View) -> Iterator[Finding]:
-    for loop in view.ways.loops:
-        steps = set(loop)
-        if steps.isdisjoint(view.doubled) and not any(_may_leave(view, view.steps[id], steps) for id in loop):
+    for loop in view.loops:
+        if not any(_may_leave(view, view.steps[id], set(loop)) for id in loop):
             way = " → ".join([*loop[:8], "…"] if len(loop) > 8 else [*loop, loop[0]])
             remedy = "an edge out of it, for an action of one of its steps"
-            yield Finding(PF12, view.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
+            yield Finding("PF12", view.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
 
 
-def _may_leave(view: View, wired: WiredStep, loop: set[str]) -> bool:
+def _may_leave(view: View, step: WiredStep, loop: set[str]) -> bool:
     """Whether the flow can go on elsewhere after a step of a loop, or end there."""
-    edges = view.graph.next[wired.id]
-    leaves = any(target not in loop for target in view.graph.after(wired.id))
-    return leaves or not _has_actions(wired) or any(action not in edges for action in _own_actions(wired))
+    edges = view.graph.next[step.id]
+    leaves = any(target not in loop for target in view.graph.after(step.id))
+    return leaves or not _has_actions(step) or any(action not in edges for action in _own_actions(step))
 
 
-def _has_actions(wired: WiredStep) -> bool:
+def _has_actions(step: WiredStep) -> bool:
     """Whether it is known which actions a step returns; a flow's are those of its last step."""
-    return is_known(wired) and wired.kind is not None and wired.kind.origin != FLOW
+    return is_known(step) and step.kind is not None and step.kind.origin != FLOW
 
 
-def _own_actions(wired: WiredStep) -> list[str]:
+def _own_actions(step: WiredStep) -> list[str]:
     """The actions that it declares, without the one that any step may end with."""
-    return [action for action in wired.interface.actions if action != ERROR]
+    return [action for action in step.interface.actions if action != ERROR]
 
 
 def _check_forks(view: View) -> Iterator[Finding]:
     """One finding for forks that share steps: what opens the one opens the other."""
-    told: set[str] = set()
-    for fork, crossing in view.ways.forks:
+    seen: set[str] = set()
+    for fork, crossing in view.forks:
         steps = {fork.source}.union(*fork.branches)
-        if crossing and steps.isdisjoint(view.doubled | told):
-            told |= steps
+        if crossing and steps.isdisjoint(seen):
+            seen |= steps
             yield _open_fork(view, fork, *crossing[0])
 
 
@@ -108,27 +106,30 @@ def _open_fork(view: View, fork: Fork, source: str, target: str) -> Finding:
     crosses = "leaves" if leaves else "enters"
     message = f"the edge from '{source}' to '{target}' {crosses} a branch of the fork at '{fork.source}'"
     where = f"only '{fork.meet}', where they meet, may follow" if fork.meet else "they must meet at one step, or none"
-    return Finding(PF12, place, message, f"branches begin at {joined(fork.starts)}; {where}")
+    return Finding("PF12", place, message, f"branches begin at {joined(fork.starts)}; {where}")
 
 
 def _check_actions(view: View) -> Iterator[Finding]:
     """Warn of edges that are never taken, and of actions that end the flow while others go on."""
     for edge in view.flow.edges:
-        wired = view.steps.get(edge.source)
-        if wired and _has_actions(wired) and edge.action not in (*wired.interface.actions, ERROR):
-            message = f"'{wired.id}' never returns '{edge.action}'"
-            remedy = guess(edge.action, wired.interface.actions)
-            yield Finding(PF12, (*edge.place, "action"), message, remedy, is_warning=True)
-    for wired in view.steps.values():
-        if _has_actions(wired) and wired.id not in view.doubled:
-            yield from _check_ends(wired, view.graph.next[wired.id])
+        step = view.steps.get(edge.source)
+        if step and _has_actions(step) and edge.action not in (*step.interface.actions, ERROR):
+            message = f"'{step.id}' never returns '{edge.action}'"
+            remedy = guess(edge.action, step.interface.actions)
+            yield Finding("PF12", (*edge.place, "action"), message, remedy, is_warning=True)
+    for step in [] if view.is_uncertain else view.steps.values():
+        if _has_actions(step):
+            yield from _check_ends(step, view.graph.next[step.id])
 
 
-def _check_ends(wired: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
-    own = _own_actions(wired)
+def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
+    own = _own_actions(step)
     misspelt = {meant(action, own) for action in edges if action not in own}
     ending = [action for action in own if action not in edges and action not in misspelt]
     if ending and any(action in edges for action in own):
-        message = f"the flow ends where '{wired.id}' returns {joined(ending)}: no edge has that action"
-        remedy = f'{{"from": "{wired.id}", "to": …, "action": "{ending[0]}"}}'
-        yield Finding(PF12, wired.step.place, message, remedy, is_warning=True)
+        message = f"the flow ends where '{step.id}' returns {joined(ending)}: no edge has that action"
+        remedy = f'{{"from": "{step.id}", "to": …, "action": "{ending[0]}"}}'
+        yield Finding("PF12", step.step.place, message, remedy, is_warning=True)
+
+
+RULES = (Rule("PF12", "ids are unique, steps known and reached; loops end, forks close", check_graph),)

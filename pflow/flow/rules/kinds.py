@@ -5,9 +5,9 @@ from __future__ import annotations
 from pflow.catalog.discovery import PROGRAM, PYTHON, fault_of
 from pflow.catalog.flows import is_flow_type, saved_flows
 from pflow.catalog.kinds import FLOW, interpreter_fault_of, list_kinds
-from pflow.flow.findings import Finding
-from pflow.flow.rules.names import listed
-from pflow.naming import nearest
+from pflow.flow.findings import Finding, Rule
+from pflow.flow.schema import version_numbers
+from pflow.naming import listed, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.catalog.kinds import Kind
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
-
-PF09, PF11 = "PF09", "PF11"
 
 
 def check_types(view: View) -> Iterator[Finding]:
@@ -28,15 +26,15 @@ def check_types(view: View) -> Iterator[Finding]:
     for wired in view.steps.values():
         place = (*wired.step.place, "type")
         if wired.fault:
-            tells = f"pflow check {wired.step.type}" if is_flow_type(wired.step.type) else "mend the file"
-            yield Finding(PF11, place, wired.fault, tells)
+            tells = f"pflow check {wired.step.type}" if is_flow_type(wired.step.type) else "fix the file"
+            yield Finding("PF11", place, wired.fault, tells)
         elif wired.kind is None and wired.step.type:  # an empty one stands for a wrong shape
             names = names or _all_names()
             yield _unknown(wired.step.type, place, names)
         elif wired.kind is not None:
             yield from _check_version(wired, wired.kind)
             if wired.kind.origin == PROGRAM and (fault := interpreter_fault_of(wired.kind)):
-                yield Finding(PF11, place, f"'{wired.kind.file}' cannot run: {fault}", "install it, or mend the file")
+                yield Finding("PF11", place, f"'{wired.kind.file}' cannot run: {fault}", "install it, or fix the file")
             if wired.interface.open and wired.kind.origin != FLOW and wired.kind.name not in open_kinds:
                 open_kinds.add(wired.kind.name)
                 yield from _warn_of_open(wired, wired.kind, place)
@@ -48,12 +46,12 @@ def _all_names() -> list[str]:
 
 def _unknown(type: str, place: Path, names: list[str]) -> Finding:
     if is_flow_type(type) and not type.startswith("flow:"):
-        return Finding(PF11, place, f"there is no file '{type}'", "the path of a flow begins where this file is")
+        return Finding("PF11", place, f"there is no file '{type}'", "the path of a flow begins where this file is")
     if fault := fault_of(type):
-        return Finding(PF11, place, f"'{type}' is no node: {fault}", "pflow nodes lists what is one")
+        return Finding("PF11", place, f"'{type}' is no node: {fault}", "pflow nodes lists what is one")
     what = "saved flow" if type.startswith("flow:") else "node"
     remedy = f"did you mean {' or '.join(near)}?" if (near := _near(type, names)) else f"there is {listed(names)}"
-    return Finding(PF11, place, f"there is no {what} '{type.removeprefix('flow:')}'", remedy)
+    return Finding("PF11", place, f"there is no {what} '{type.removeprefix('flow:')}'", remedy)
 
 
 def _near(type: str, names: list[str]) -> list[str]:
@@ -71,19 +69,12 @@ def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
     if asked is None:
         return
     place, there = (*wired.step.place, "version"), kind.version
-    numbers, own = _numbers(asked), _numbers(there)
+    numbers, own = version_numbers(asked), version_numbers(there)
     if numbers is None:
-        yield Finding(PF11, place, f"'{asked}' is no version", f'one is written "{there}"')
+        yield Finding("PF11", place, f"'{asked}' is no version", f'one is written "{there}"')
     elif own is not None and (numbers[0] != own[0] or numbers > own):
         message = f"'{wired.id}' asks for {kind.name} {asked}, and there is {there}"
-        yield Finding(PF11, place, message, "the same major, at least that, would do")
-
-
-def _numbers(version: str) -> tuple[int, ...] | None:
-    parts = version.split(".")
-    if len(parts) > 3 or not all(part.isdecimal() and part.isascii() for part in parts):
-        return None
-    return tuple(int(part) for part in [*parts, "0", "0"][:3])
+        yield Finding("PF11", place, message, "the same major, at least that, would do")
 
 
 def _warn_of_open(wired: WiredStep, kind: Kind, place: Path) -> Iterator[Finding]:
@@ -91,7 +82,7 @@ def _warn_of_open(wired: WiredStep, kind: Kind, place: Path) -> Iterator[Finding
         return  # PF09 says more
     why = f": {wired.interface.fault}" if wired.interface.fault else ""
     message = f"it is not known what '{kind.name}' reads and writes, so nothing of that is checked{why}"
-    yield Finding(PF11, place, message, f"an 'Interface:' block in {kind.file} says it", is_warning=True)
+    yield Finding("PF11", place, message, f"an 'Interface:' block in {kind.file} says it", is_warning=True)
 
 
 def check_classes(view: View) -> Iterator[Finding]:
@@ -103,7 +94,7 @@ def check_classes(view: View) -> Iterator[Finding]:
             fault = _class_fault(kind.file)
             if fault:
                 place = (*wired.step.place, "type")
-                yield Finding(PF09, place, f"'{kind.name}' is no node: {fault}", "class …(pocketflow.Node)")
+                yield Finding("PF09", place, f"'{kind.name}' is no node: {fault}", "class …(pocketflow.Node)")
 
 
 def _class_fault(file: str) -> str:
@@ -133,3 +124,9 @@ def _is_no_node(name: str, classes: dict[str, ast.ClassDef], depth: int = 0) -> 
     return depth < len(classes) and all(
         base == "object" or (base in classes and _is_no_node(base, classes, depth + 1)) for base in bases
     )
+
+
+RULES = (
+    Rule("PF09", "node classes inherit from pocketflow.Node", check_classes),
+    Rule("PF11", "every type exists, in the version asked for", check_types),
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, Rule
+from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
-from pflow.flow.rules.fits import NO, fits, misfit, named, template_fits
-from pflow.flow.rules.names import guess, meant
-from pflow.flow.rules.view import is_known
+from pflow.flow.rules._view import is_known
 from pflow.flow.written import INPUT, PARAM
 from pflow.interface import Item
 from pflow.jsontext import text_of
+from pflow.naming import guess, meant
 from pflow.templates import is_reference
 from pflow.types import Type, from_text
 
@@ -17,12 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import WiredStep
     from pflow.flow.written import Part
     from pflow.paths import Path
 
-PF13 = "PF13"
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
 """Params that the seeds' nodes take in the flows of their dialects."""
 
@@ -34,19 +33,19 @@ def check_params(view: View) -> Iterator[Finding]:
             yield from _check_needed(wired)
             yield from _check_values(view, wired)
     for name, given in view.flow.inputs.items():
-        declared = view.plan.inputs.get(name)
+        declared = view.wired.inputs.get(name)
         if given.default is not None and declared is not None:
             item = Item("read", name, declared.type)
             if why := misfit(item, given.default):
                 message = f"the default of '{name}' does not fit: {why}"
-                yield Finding(PF13, ("inputs", name, "default"), message, _wanted(item, given.default))
+                yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))
 
 
 def _check_names(wired: WiredStep) -> Iterator[Finding]:
     step, interface = wired.step, wired.interface
     for key in unknown_params(wired):
         message = f"{step.type} has no param or read '{key}'"
-        yield Finding(PF13, (*step.place, "params", key), message, guess(key, _params_and_reads(wired)))
+        yield Finding("PF13", (*step.place, "params", key), message, guess(key, _params_and_reads(wired)))
     for key in step.inputs:
         if key not in interface.reads:
             remedy = f'it is a param: "params": {{"{key}": …}}' if key in interface.params else ""
@@ -67,7 +66,7 @@ def _params_and_reads(wired: WiredStep) -> list[str]:
 
 def _no_key(place: Path, wired: WiredStep, kind: str, key: str, remedy: str) -> Finding:
     there = wired.interface.reads if kind == "read" else wired.interface.writes
-    return Finding(PF13, place, f"{wired.step.type} does not {kind} '{key}'", remedy or guess(key, there))
+    return Finding("PF13", place, f"{wired.step.type} does not {kind} '{key}'", remedy or guess(key, there))
 
 
 def unknown_params(wired: WiredStep) -> list[str]:
@@ -101,7 +100,7 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     ]
     for item in unset:
         message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
-        yield Finding(PF13, (*step.place, "params"), message, f'"{item.name}": …, or {item.flag}', is_warning=True)
+        yield Finding("PF13", (*step.place, "params"), message, f'"{item.name}": …, or {item.flag}', is_warning=True)
 
 
 def _check_values(view: View, wired: WiredStep) -> Iterator[Finding]:
@@ -111,11 +110,11 @@ def _check_values(view: View, wired: WiredStep) -> Iterator[Finding]:
             continue
         if "secret" in item.marks and not part.paths and part.written is not None:
             remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
-            yield Finding(PF13, part.place, f"'{part.key}' is secret and stands in the flow", remedy)
+            yield Finding("PF13", part.place, f"'{part.key}' is secret and stands in the flow", remedy)
         elif part.paths:
             yield from _check_template(view, part, item)
         elif why := misfit(item, part.written):
-            yield Finding(PF13, part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
+            yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
 
 
 def _item_of(part: Part, wired: WiredStep) -> Item | None:
@@ -148,4 +147,7 @@ def _check_template(view: View, part: Part, item: Item) -> Iterator[Finding]:
         there = Type("list" if isinstance(written, list) else "dict")
         ok, what = fits(there, item.type) != NO, f"it is {named(there)}"
     if not ok:
-        yield Finding(PF13, part.place, f"'{part.key}' does not fit: {what}", _wanted(item, part.written))
+        yield Finding("PF13", part.place, f"'{part.key}' does not fit: {what}", _wanted(item, part.written))
+
+
+RULES = (Rule("PF13", "every param exists, or names a read, and its value fits", check_params),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import shorten
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, Rule
 from pflow.flow.written import MAPPING
 from pflow.naming import nearest
 from pflow.paths import missing, parse_path, write_path
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import Reference, WiredFlow
     from pflow.flow.written import Part
     from pflow.paths import Path
     from pflow.types import Type
 
-PF14 = "PF14"
 _PLAIN = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
 """Types that nothing stands below."""
 
@@ -28,15 +27,15 @@ _PLAIN = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes
 def check_paths(view: View) -> Iterator[Finding]:
     for part in [part for parts in [*view.parts.values(), view.output_parts] for part in parts]:
         if part.fault:
-            yield Finding(PF14, part.place, part.fault, "a path is written fetch.issue.labels[0]")
+            yield Finding("PF14", part.place, part.fault, "a path is written fetch.issue.labels[0]")
         elif part.is_template:
             yield from _check_broken(part)
     yield from _check_verbatim(view)
     yield from _check_targets(view)
-    for reference in view.plan.references:
+    for reference in view.wired.references:
         if reference.trouble:
             yield from _check_trouble(view, reference)
-        elif fault := _shape_fault(view.plan, reference):
+        elif fault := _shape_fault(view.wired, reference):
             yield _finding(reference, fault)
 
 
@@ -47,14 +46,14 @@ def _check_verbatim(view: View) -> Iterator[Finding]:
             item = wired.interface.reads.get(part.key)
             if part.role == MAPPING and part.is_template and item is not None and "verbatim" in item.marks:
                 message = f"'{part.key}' is taken as it is, and no template fills it"
-                yield Finding(PF14, part.place, message, "values go in as arguments, or on stdin")
+                yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
 
 
 def _check_broken(part: Part) -> Iterator[Finding]:
     for text in _texts(part.written):
         for broken in broken_references(text):
             message = f"'{shorten(broken)}' is no reference, so it stays as it is"
-            yield Finding(PF14, part.place, message, "${name} is one; $$ is a dollar", is_warning=True)
+            yield Finding("PF14", part.place, message, "${name} is one; $$ is a dollar", is_warning=True)
 
 
 def _texts(written: Any) -> Iterator[str]:
@@ -71,16 +70,16 @@ def _check_targets(view: View) -> Iterator[Finding]:
             try:
                 path = parse_path(written)
             except ValueError as error:
-                yield Finding(PF14, place, str(error), f"a place is written {wired.id}.{key}")
+                yield Finding("PF14", place, str(error), f"a place is written {wired.id}.{key}")
                 continue
             if not all(isinstance(step, str) for step in path):
-                yield Finding(PF14, place, f"nothing can be written to '{written}'", "a place is a path of names")
+                yield Finding("PF14", place, f"nothing can be written to '{written}'", "a place is a path of names")
 
 
 def _check_trouble(view: View, reference: Reference) -> Iterator[Finding]:
     """The trouble of a reference, unless it comes of something that another rule has found."""
     root = str(reference.path[0])
-    if reference.step and reference.step not in view.ways.reached and _is_written(view, reference.path):
+    if reference.step and reference.step not in view.reached and _is_written(view, reference.path):
         return
     if root in view.steps:
         is_bare_unknown = len(reference.path) == 1 and view.steps[root].kind is None
@@ -88,17 +87,22 @@ def _check_trouble(view: View, reference: Reference) -> Iterator[Finding]:
             yield _finding(reference, reference.trouble)
         return
     before = view.before(reference.step)
-    is_slip = root in view.roots or nearest(root, [*view.steps, *view.roots, *view.flow.inputs]) is not None
-    if is_slip or not any(wired.kind is None for wired in before):
-        may_be = not is_slip and any(wired.interface.open for wired in before)
+    is_slip = _is_written(view, reference.path) or nearest(root, [*view.steps, *_roots(view), *view.flow.inputs])
+    if is_slip or not any(step.kind is None for step in before):
+        may_be = not is_slip and any(step.interface.open for step in before)
         yield _finding(reference, reference.trouble, is_warning=may_be)
+
+
+def _roots(view: View) -> set[str]:
+    """The first parts of all places that steps write."""
+    return {str(write.target[0]) for writes in view.writes.values() for write in writes}
 
 
 def _is_written(view: View, path: Path) -> bool:
     """Whether some step writes what a path leads to, be it too late."""
     writer = view.steps.get(str(path[0]))
     if writer is None:
-        return path[0] in view.roots
+        return path[0] in _roots(view)
     return len(path) > 1 and (path[1] in writer.interface.writes or path[1] in writer.targets)
 
 
@@ -106,26 +110,26 @@ def _finding(reference: Reference, trouble: str, *, is_warning: bool = False) ->
     """What there is instead, where the trouble says it, is the remedy."""
     message, _, instead = trouble.partition("; ")
     remedy = reference.remedy or instead or "a path that an earlier step writes"
-    return Finding(PF14, reference.place, message, remedy, is_warning=is_warning)
+    return Finding("PF14", reference.place, message, remedy, is_warning=is_warning)
 
 
-def _shape_fault(plan: WiredFlow, reference: Reference) -> str:
+def _shape_fault(wired: WiredFlow, reference: Reference) -> str:
     """What there is instead of a path's last steps, where the shape of what holds them is known."""
-    faults = [_fault_below(type, reference.path, at) for type, at in _roots(plan, reference)]
+    faults = [_fault_below(type, reference.path, at) for type, at in _types_below(wired, reference)]
     return faults[0] if faults and all(faults) else ""
 
 
-def _roots(plan: WiredFlow, reference: Reference) -> Iterator[tuple[Type, int]]:
+def _types_below(wired: WiredFlow, reference: Reference) -> Iterator[tuple[Type, int]]:
     """The type of each value that a path may lead into, and how many steps of the path lead to it."""
     length = len(reference.path)
     if reference.is_item:
-        yield plan.steps[reference.step].item_type, 1
-    elif reference.input is not None and reference.input in plan.inputs:
-        yield plan.inputs[reference.input].type, 1
+        yield wired.steps[reference.step].item_type, 1
+    elif reference.input is not None and reference.input in wired.inputs:
+        yield wired.inputs[reference.input].type, 1
     for write in reference.writes:
         for place in reference.places:
             if place[: len(write.target)] == write.target:
-                yield plan.write_type(write), length - (len(place) - len(write.target))
+                yield wired.write_type(write), length - (len(place) - len(write.target))
 
 
 def _fault_below(type: Type, path: Path, at: int) -> str:
@@ -146,3 +150,6 @@ def _fault_below(type: Type, path: Path, at: int) -> str:
         else:
             return ""
     return ""
+
+
+RULES = (Rule("PF14", "every path can come from an earlier step or an input", check_paths),)

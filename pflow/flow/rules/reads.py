@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from pflow.flow.findings import Finding
-from pflow.flow.rules.fits import YES, fits
+from pflow.flow.findings import Finding, Rule
+from pflow.flow.fits import YES, fits
+from pflow.flow.rules._view import is_known
 from pflow.flow.rules.params import slips
-from pflow.flow.rules.view import is_known
-from pflow.naming import nearest
+from pflow.naming import meant, nearest
 from pflow.paths import write_path
-from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import WiredStep
     from pflow.interface import Item
-
-PF03, PF08 = "PF03", "PF08"
-_LOOKED_AT = 50
-"""How many steps before one are looked at for what it may want."""
+    from pflow.types import Type
 
 
 def check_sources(view: View) -> Iterator[Finding]:
     """PF03. In a flow without `inputs` whatever nothing gives is an input, and no finding."""
     for wired, item in _without_source(view, explicit=False):
         key = item.name
-        if view.is_written_before(key, wired.id) or view.is_written_beside(key, wired.id):
+        if view.wired.writes_at(wired.id, (key,)) or view.is_written_beside(key, wired.id):
             continue
         before = view.before(wired.id)
         if any(each.kind is None for each in before):
             continue
         may_be = any(each.interface.open for each in before)
         message = f"nothing gives '{wired.id}' its '{key}'" + _doc(item)
-        yield Finding(PF03, wired.step.place, message, _remedy(view, wired, item), is_warning=may_be)
+        yield Finding("PF03", wired.step.place, message, _remedy(view, wired, item), is_warning=may_be)
 
 
 def check_explicit(view: View) -> Iterator[Finding]:
     """PF08. In a flow without `inputs` such a read has a flag of its own."""
     for wired, item in _without_source(view, explicit=True):
         message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}, which it never takes by name"
-        yield Finding(PF08, wired.step.place, message, _remedy(view, wired, item))
+        yield Finding("PF08", wired.step.place, message, _remedy(view, wired, item))
 
 
 def _doc(item: Item) -> str:
@@ -50,17 +46,18 @@ def _doc(item: Item) -> str:
 
 def _without_source(view: View, *, explicit: bool) -> Iterator[tuple[WiredStep, Item]]:
     """The reads that a node needs and that neither a mapping, an input, a param nor the pipe gives."""
-    if not view.flow.inputs:
+    if not view.flow.inputs or view.is_uncertain:
         return
+    mismapped = {meant(id, view.steps) for id in view.flow.stray_mappings}
     for wired in view.steps.values():
-        if not is_known(wired) or wired.id not in view.ways.reached or wired.id in view.mismapped:
+        if not is_known(wired) or wired.id not in view.reached or wired.id in mismapped:
             continue
         misspelt = slips(wired)
         for key, item in wired.interface.reads.items():
             if item.required and explicit == ("explicit" in item.marks) and key not in misspelt:
                 is_wired = key in wired.sources and key not in wired.soft
                 is_input = key in view.flow.inputs and not explicit
-                if not (is_wired or is_input or key in wired.step.params or view.plan.first_read == (wired.id, key)):
+                if not (is_wired or is_input or key in wired.step.params or view.wired.first_read == (wired.id, key)):
                     yield wired, item
 
 
@@ -69,9 +66,10 @@ def _remedy(view: View, wired: WiredStep, item: Item) -> str:
 
     Where a file is written, and what a command is, no write is to decide.
     """
-    key = item.name
-    is_explicit = "explicit" in item.marks
-    source = _like_named_input(view, key) or ("" if is_explicit else _fitting_write(view, wired, item))
+    key, is_explicit = item.name, "explicit" in item.marks
+    source = key if key in view.flow.inputs else nearest(key, view.flow.inputs)
+    if source is None and not is_explicit:
+        source = _fitting_write(view, wired, item)
     if source:
         return f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": "{source}"}}}}}}'
     if is_explicit:
@@ -79,33 +77,23 @@ def _remedy(view: View, wired: WiredStep, item: Item) -> str:
     return f'"inputs": {{"{key}": {{"type": "{item.type}"}}}}'
 
 
-def _like_named_input(view: View, key: str) -> str | None:
-    return key if key in view.flow.inputs else nearest(key, view.flow.inputs)
+def _fitting_write(view: View, wired: WiredStep, item: Item) -> str | None:
+    """The path of what an earlier step writes and this read most likely wants: by name, then the latest that fits."""
+    writes = [each for step in reversed(view.before(wired.id)) for each in _written_by(step)]
+    fitting = [each for each in writes if fits(each[2], item.type) == YES]
+    fitting.sort(key=lambda each: (each[0] != item.name, each[2].name != item.type.name))
+    return fitting[0][1] if fitting else None
 
 
-def _fitting_write(view: View, wired: WiredStep, item: Item) -> str:
-    """The path of what an earlier step writes and this read most likely wants: by name, then the latest of its type."""
-    candidates = [
-        (_likeness(path[-1], type, item, is_carried=is_carried), -n, path)
-        for n, each in enumerate(view.before(wired.id)[: -_LOOKED_AT - 1 : -1])
-        for path, type, is_carried in _written_by(each)
-    ]
-    best = max(candidates, default=None)
-    return ".".join(best[2]) if best is not None and best[0] > 0 else ""
+def _written_by(step: WiredStep) -> Iterator[tuple[str, str, Type]]:
+    """Name, path and type of what a step writes, what a pipe carries on first, and of the members that are known."""
+    for key, item in sorted(step.interface.writes.items(), key=lambda each: "pipe" not in each[1].marks):
+        path = write_path(step.targets.get(key, (step.id, key)))
+        yield key, path, item.type
+        yield from ((name, f"{path}.{name}", type) for name, type in item.type.fields.items())
 
 
-def _written_by(wired: WiredStep) -> Iterator[tuple[tuple[str, ...], Type, bool]]:
-    """What a step writes, and the members of it that are known."""
-    for key, item in wired.interface.writes.items():
-        place = tuple(map(str, wired.targets.get(key, (wired.id, key))))
-        yield place, item.type, "pipe" in item.marks
-        for name, type in item.type.fields.items():
-            yield (*place, name), type, False
-
-
-def _likeness(name: str, type: Type, item: Item, *, is_carried: bool) -> int:
-    """How likely it is that a read wants a write; 0 where it cannot take it."""
-    if fits(type, item.type) != YES:
-        return 0
-    is_same_type = type.name == item.type.name or "any" in (type.name, item.type.name)
-    return 1 + 4 * (name == item.name) + 2 * is_same_type + is_carried
+RULES = (
+    Rule("PF03", "every required read has a source", check_sources),
+    Rule("PF08", "an [explicit] read has a flag, an input, a param or a mapping", check_explicit),
+)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from pflow.flow.findings import Finding
-from pflow.flow.rules.fits import MAYBE, NO, fits, named, template_fits
-from pflow.flow.rules.view import is_known
+from pflow.flow.findings import Finding, Rule
+from pflow.flow.fits import MAYBE, NO, fits, named, template_fits
+from pflow.flow.rules._view import is_known
+from pflow.flow.schema import type_fault
 from pflow.flow.written import MAPPING, OVER
 from pflow.paths import write_path
 from pflow.templates import is_reference
-from pflow.types import parse_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.rules.view import View
+    from pflow.flow.rules._view import View
     from pflow.flow.wired import Reference, WiredStep
     from pflow.interface import Item
     from pflow.types import Type
 
-PF15 = "PF15"
 _BATCHABLE = ("list", "dict", "any")
 
 
 def check_mapped_types(view: View) -> Iterator[Finding]:
     yield from _check_declared(view)
-    for reference in view.plan.references:
+    for reference in view.wired.references:
         if not reference.trouble and reference.step:
             yield from _check_reference(view, reference, view.steps[reference.step])
     for wired in view.steps.values():
@@ -38,21 +37,16 @@ def check_mapped_types(view: View) -> Iterator[Finding]:
 def _check_declared(view: View) -> Iterator[Finding]:
     """Hold the types of the flow's inputs to the grammar, and to the reads that take them by name."""
     for name, given in view.flow.inputs.items():
-        try:
-            end = parse_type(given.type)[1]
-            fault = f"'{given.type[end:]}' follows the type" if given.type[end:] else ""
-        except ValueError as error:
-            fault = str(error)
-        if fault:
-            yield Finding(PF15, ("inputs", name, "type"), fault, "list[str], dict{title: str} and a|b are types too")
+        if fault := type_fault(given.type):
+            yield Finding("PF15", ("inputs", name, "type"), fault, "list[str], dict{title: str} and a|b are types too")
             continue
-        there = view.plan.inputs[name].type
-        for id, key in view.plan.inputs[name].readers:
+        there = view.wired.inputs[name].type
+        for id, key in view.wired.inputs[name].readers:
             wired = view.steps[id]
             item = wired.interface.reads.get(key)
             if item and key == name and _is_by_name(wired, key, item) and fits(there, item.type) == NO:
                 message = f"'{id}' reads '{key}' as {named(item.type)}, and the input is {named(there)}"
-                yield Finding(PF15, ("inputs", name, "type"), message, f'"type": "{item.type}"')
+                yield Finding("PF15", ("inputs", name, "type"), message, f'"type": "{item.type}"')
 
 
 def _is_by_name(wired: WiredStep, key: str, item: Item) -> bool:
@@ -62,25 +56,22 @@ def _is_by_name(wired: WiredStep, key: str, item: Item) -> bool:
 
 
 def _check_by_name(view: View, wired: WiredStep, key: str, item: Item) -> Iterator[Finding]:
-    writers = view.writers(key, wired.id)
-    write = writers[0].interface.writes.get(key) if len(writers) == 1 else None
-    if write is None or writers[0].step.batch is not None or key in writers[0].step.output_mappings:
+    writes = [write for _, write in view.wired.writes_at(wired.id, (key,))]
+    declared = writes[0].item if len(writes) == 1 and writes[0].target == (key,) == (writes[0].key,) else None
+    if declared is None or view.steps[writes[0].step].step.batch is not None or fits(declared.type, item.type) != NO:
         return
-    if fits(write.type, item.type) != NO:
-        return
-    message = (
-        f"'{wired.id}' reads '{key}' as {named(item.type)}, and '{writers[0].id}' writes it as {named(write.type)}"
-    )
+    there = f"and '{writes[0].step}' writes it as {named(declared.type)}"
+    message = f"'{wired.id}' reads '{key}' as {named(item.type)}, {there}"
     remedy = f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": …}}}}}}'
-    yield Finding(PF15, wired.step.place, message, remedy)
+    yield Finding("PF15", wired.step.place, message, remedy)
 
 
 def _check_reference(view: View, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
-    there = view.plan.type_of(reference)
+    there = view.wired.type_of(reference)
     if reference.role == OVER:
         if there.name not in _BATCHABLE:
             message = f"a batch runs over a list or an object, and '{write_path(reference.path)}' is {named(there)}"
-            yield Finding(PF15, reference.place, message, "the path of a list or an object")
+            yield Finding("PF15", reference.place, message, "the path of a list or an object")
         return
     item = wired.interface.reads.get(reference.key)
     if reference.role != MAPPING or item is None:
@@ -99,9 +90,12 @@ def _misfit(reference: Reference, there: Type, item: Item, *, is_warning: bool =
     may = "may be" if is_warning else "is"
     message = f"'{reference.key}' wants {named(item.type)}, and '{write_path(reference.path)}' {may} {named(there)}"
     remedy = f"it fails where that is no {item.type}" if is_warning else f"map it from {named(item.type)}"
-    return Finding(PF15, reference.place, message, remedy, is_warning=is_warning)
+    return Finding("PF15", reference.place, message, remedy, is_warning=is_warning)
 
 
 def _is_declared(reference: Reference) -> bool:
     """Whether a node says what it writes there, be it `any`."""
     return bool(reference.writes) and all(write.item is not None for write in reference.writes)
+
+
+RULES = (Rule("PF15", "the type of a mapped value fits; any warns", check_mapped_types),)
