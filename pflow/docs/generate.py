@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pflow.catalog.source import read_interface
+from pflow.catalog.interfaces import read_interface
 from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.terminal.messages import say_error
