@@ -60,7 +60,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     ~/.local/share/pflow/nodes/. pflow remove takes it away. A file that is not ours is left (73).
 
     The exit code is 0, also where the same flow is there already; 1 for the answer no; 65 for a flow that breaks a rule
-    or holds a secret, and for a name that is none; 73 where another flow, or a file, is in the way.
+    or holds a secret, and for a name that no flow can have; 73 where another flow, or a file, is in the way.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'

@@ -21,7 +21,7 @@ State = dict[str, tuple[int, int, int]]
 
 
 class Catalogue:
-    """Lists the tools. `only` are the names that are offered, all without any; `say` hears what is left out, and why.
+    """Lists the tools. `only` are the names that are offered, all without any; `say` gets what is left out, and why.
 
     `reserved` are names that no node and no flow gets.
     """
@@ -49,7 +49,7 @@ class Catalogue:
         return self._tools
 
     def tell(self) -> dict[str, Offered]:
-        """Every tool, for a client, which wants to hear of changes from now on."""
+        """Every tool, for a client that is to be notified of changes from now on."""
         tools = self.tools()
         self._told = self._listed
         return tools

@@ -1,4 +1,4 @@
-"""Running a child of the server in a thread: its lines are heard as they come, and a cancelled call ends it."""
+"""Running a child of the server in a thread: its lines are passed on as they come, and a cancelled call ends it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Lines:
 
 @dataclass
 class Child:
-    """A child: the words for `pflow.mcp.child`, its stdin, and who hears its stderr and the events of its trace."""
+    """A child: the words for `pflow.mcp.child`, its stdin, and what gets the lines of its stderr and its trace."""
 
     words: list[str]
     stdin: bytes
@@ -147,7 +147,7 @@ async def _hear(fd: int, on_event: Callable[[bytes], Awaitable[None]]) -> None:
 
 
 async def _end_session(session: int) -> None:
-    children.signal_session(session, signal.SIGTERM, signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
+    children.signal_session(session, signal.SIGTERM, signal.SIGCONT)  # a stopped process gets SIGTERM after SIGCONT
     with anyio.move_on_after(GRACE):
         while children.running_groups(session):
             await anyio.sleep(_TICK)

@@ -9,6 +9,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.nodes.list_files import ListFiles
+from tests.nodes.child import as_nobody
 
 FILES = [
     "B.txt",
@@ -52,16 +53,11 @@ def refuse(pattern: object, directory: object = None) -> PflowError:
     ("pattern", "files"),
     [
         ("*.txt", ["B.txt", "a.txt", "odd [name]\n.txt"]),
-        ("?.txt", ["B.txt", "a.txt"]),
         ("[a-c].*", ["a.md", "a.txt"]),
         ("[!a].txt", ["B.txt"]),
-        ("a.txt", ["a.txt"]),
         ("./a.txt", ["./a.txt"]),
         ("none", []),
-        ("none/*.txt", []),
-        ("a.txt/*", []),
         ("docs", []),
-        ("docs/*.md", ["docs/one.md"]),
         ("docs//*.md", ["docs/one.md"]),
         ("*/*.md", ["docs/one.md"]),
         ("docs/../?.txt", ["docs/../B.txt", "docs/../a.txt"]),
@@ -69,11 +65,8 @@ def refuse(pattern: object, directory: object = None) -> PflowError:
         ("docs/**", ["docs/deep/deep/four.md", "docs/deep/two.md", "docs/one.md"]),
         ("**/deep/*.md", ["docs/deep/deep/four.md", "docs/deep/two.md"]),
         ("**/**/deep/**/two.md", ["docs/deep/two.md"]),
-        ("**/four.md", ["docs/deep/deep/four.md"]),
         (".*.txt", [".hidden.txt"]),
-        (".git/*", [".git/config.txt"]),
         ("**/.secret/*", ["docs/deep/.secret/three.md"]),
-        ("docs/*/.secret/*", ["docs/deep/.secret/three.md"]),
         ("*[[]name]*", ["odd [name]\n.txt"]),
     ],
 )
@@ -87,16 +80,11 @@ def test_a_pattern_finds(tree, pattern, files):
         ("docs", ["docs/one.md"]),
         ("docs/", ["docs/one.md"]),
         ("./docs", ["./docs/one.md"]),
-        ("docs/deep/..", ["docs/deep/../one.md"]),
     ],
 )
 def test_paths_begin_with_the_directory(tree, directory, files):
     assert find("*.md", directory) == files
-
-
-def test_a_directory_may_be_absolute(tree):
-    assert find("?.md", str(tree)) == [f"{tree}/a.md"]
-    assert find(f"{tree}/?.md") == [f"{tree}/a.md"]
+    assert find(f"{tree}/docs/*.md") == find("*.md", f"{tree}/docs") == [f"{tree}/docs/one.md"]
 
 
 def test_hidden_names_match_when_asked_for(tree):
@@ -135,16 +123,16 @@ def test_many_wildcards_take_no_forever(tree):
 
 
 def test_a_deep_tree_needs_no_deep_stack(tree):
-    depth = 1500
+    depth = 1100
     for _ in range(depth):
         os.mkdir("d")
         os.chdir("d")
-    os.chdir(tree)
     try:
-        assert len(find("**/d", kind="directories")) == depth
+        assert len(find("**/d", str(tree), kind="directories")) == depth
     finally:
-        for level in range(depth, 0, -1):  # pytest's own way would need a deep stack
-            os.rmdir("/".join(["d"] * level))
+        for _ in range(depth):  # pytest's own way would need a deep stack
+            os.chdir("..")
+            os.rmdir("d")
 
 
 def test_names_are_sorted_by_their_bytes(tmp_path):
@@ -183,20 +171,13 @@ def test_a_closed_directory_is_77_and_below_another_it_is_left_out(open_dir):
     (open_dir / "seen").write_text("")
     closed = open_dir / "closed"
     closed.mkdir(mode=0)
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            sys.stderr = os.fdopen(writer, "w")
-            if os.geteuid() == 0:
-                os.setuid(65534)
-            found = find("**", str(open_dir))
-            print("found", found, file=sys.stderr, flush=True)
-            os._exit(refuse("*", str(closed)).exit)
-        finally:
-            os._exit(99)
-    os.close(writer)
-    with open(reader) as said:
-        lines = said.read().splitlines()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 77
-    assert lines == [f"cannot list '{closed}': permission denied, left out", f"found {[str(open_dir / 'seen')]}"]
+    said = open_dir / "said"
+
+    def list_both() -> None:
+        with open(said, "w") as sys.stderr:
+            print("found", find("**", str(open_dir)), file=sys.stderr)
+        find("*", str(closed))
+
+    assert as_nobody(list_both) == 77
+    found = [str(open_dir / name) for name in ("said", "seen")]
+    assert said.read_text().splitlines() == [f"cannot list '{closed}': permission denied, left out", f"found {found}"]

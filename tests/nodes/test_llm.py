@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -23,6 +22,9 @@ ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "tests" / "peers" / "openai_server.py"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde"
 TREE = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name", "height"]}
+
+# The slow imports, while upstream still works.
+WARM = "import sys; from pflow.nodes.llm import Llm; Llm.warm(); assert {'llm', 'openai'} <= {*sys.modules}\n"
 
 # A node in a process of its own: what it wrote, or how it failed, as JSON.
 PROGRAM = """
@@ -103,23 +105,13 @@ class TestAsking:
         assert run("whole")["parts"] == [REPLY]
         assert "stream_options" not in server.requests()[0]["body"]
 
-    def test_it_runs_without_anybody_listening_on_a_store_without_a_text(self, server):
-        node, shared = Llm(), {"prompt": "hi"}
-        node.set_params({"model": "echo"})
-        node.run(shared)
-
-        assert shared["response"] == "hi"
-
     @pytest.mark.parametrize(
         ("prompt", "text", "asked"),
         [
             ("sum up", "a long story", "sum up\n\na long story"),
-            ("sum up", None, "sum up"),
             (None, "a long story", "a long story"),
             ("sum up", "", "sum up"),
-            ("sum up", b"", "sum up"),
             ("sum up", {"ä": [1, None]}, 'sum up\n\n{"ä":[1,null]}'),
-            ("sum up", 7, "sum up\n\n7"),
             ("sum up", False, "sum up\n\nfalse"),
         ],
     )
@@ -147,12 +139,6 @@ class TestAsking:
         assert (body["temperature"], body["max_tokens"]) == (0.5, 9)
         assert body["messages"][0] == {"role": "system", "content": "be brief"}
 
-    def test_an_empty_answer_with_an_end_is_a_value(self, server):
-        assert run("empty")["response"] == ""
-
-    def test_a_long_answer_comes_whole(self, server):
-        assert run("many")["response"] == "word " * 2000
-
     def test_an_alias_and_the_model_it_stands_for_are_told_apart(self, server):
         (server.llm_user_path / "aliases.json").write_text('{"fast": "reply"}')
 
@@ -168,36 +154,12 @@ class TestAsking:
         assert len(shared["parts"]) == 4
         assert shared["usage"]["output"] == 4
 
-    def test_fifty_runs_at_once_do_not_meet(self, server):
-        program = (
-            "import concurrent.futures, json, sys\n"
-            "from pflow.nodes.llm import Llm\n"
-            "def run(n):\n"
-            "    node, shared = Llm(), {'prompt': str(n)}\n"
-            "    node.set_params({'model': 'echo'})\n"
-            "    node.run(shared)\n"
-            "    return shared['response']\n"
-            "print(json.dumps(list(concurrent.futures.ThreadPoolExecutor(25).map(run, range(25)))))\n"
-        )
-
-        def start(_):
-            env = {**os.environ, "PYTHONPATH": str(ROOT)}
-            return subprocess.check_output([sys.executable, "-c", program], env=env, timeout=120)
-
-        answers = list(ThreadPoolExecutor(2).map(start, range(2)))
-
-        assert [json.loads(answer) for answer in answers] == [[str(n) for n in range(25)]] * 2
-        assert sorted(os.listdir(server.llm_user_path)) == ["extra-openai-models.yaml", "keys.json"]
-
 
 class TestAttachments:
     def test_bytes_go_along_as_an_attachment(self, server):
         assert run("see", "what is it?", text=PNG)["response"] == "what is it?[image_url]"
         _, image = server.requests()[0]["body"]["messages"][0]["content"]
         assert image["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
-
-    def test_bytes_alone_are_enough(self, server):
-        assert run("see", None, text=PNG)["response"] == "[image_url]"
 
     @pytest.mark.parametrize(
         ("model", "text", "words"),
@@ -219,14 +181,11 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("option", "sent"),
         [
-            ("seed=7", {"seed": 7}),
-            ("top_p=0.5", {"top_p": 0.5}),
             ("top-p=1", {"top_p": 1}),
             ("stop=3", {"stop": "3"}),
             ("stop=a=b", {"stop": "a=b"}),
             ('logit_bias={"17": -100}', {"logit_bias": {"17": -100}}),
             ("json_object=true", {"response_format": {"type": "json_object"}}),
-            ("temperature=1.5", {"temperature": 1.5}),
         ],
     )
     def test_an_option_is_sent_as_the_model_takes_it(self, server, option, sent):
@@ -255,9 +214,6 @@ class TestOptions:
         assert error.message.startswith(words)
         assert server.requests() == []
 
-    def test_an_unknown_option_is_answered_with_those_there_are(self, server):
-        assert "max_tokens, presence_penalty, seed, stop" in failure("reply", option=["sed=1"]).hint
-
     def test_max_tokens_is_the_limit_whatever_a_model_calls_it(self):
         import llm
 
@@ -280,19 +236,15 @@ class TestSchema:
         assert shared["response"] == {"name": "oak", "height": 40}
         assert shared["parts"] == []
 
-    def test_a_model_with_schemas_gets_it_as_one(self, server):
+    def test_a_model_with_schemas_gets_it_as_one_and_another_in_words(self, server):
         run("json-native", schema=TREE)
-
-        body = server.requests()[0]["body"]
-        assert body["response_format"]["json_schema"]["schema"] == TREE
-        assert body["messages"] == [{"role": "user", "content": "hi"}]
-
-    def test_a_model_without_gets_it_in_words(self, server):
         run("json", schema=TREE)
 
-        body = server.requests()[0]["body"]
-        assert "response_format" not in body
-        assert '{"type":"object","properties":{"name"' in body["messages"][0]["content"]
+        native, in_words = (request["body"] for request in server.requests())
+        assert native["response_format"]["json_schema"]["schema"] == TREE
+        assert native["messages"] == [{"role": "user", "content": "hi"}]
+        assert "response_format" not in in_words
+        assert '{"type":"object","properties":{"name"' in in_words["messages"][0]["content"]
 
     def test_a_schema_may_be_a_file(self, server, tmp_path):
         (tmp_path / "tree.json").write_text(json.dumps(TREE))
@@ -340,9 +292,8 @@ class TestSchema:
         assert words in error.message
 
     @pytest.mark.parametrize("depth", [100, 300, 3000])
-    @pytest.mark.parametrize("model", ["json", "json-native"])
-    def test_a_schema_is_used_or_refused_in_words_however_deep_it_is(self, server, model, depth):
-        error = failure(model, schema='{"not":' * depth + '{"not":{}}' + "}" * depth)
+    def test_a_schema_is_used_or_refused_in_words_however_deep_it_is(self, server, depth):
+        error = failure("json", schema='{"not":' * depth + '{"not":{}}' + "}" * depth)
 
         assert error.exit == 65
         assert "too deep" in error.message or "does not fit" in error.message
@@ -354,11 +305,6 @@ class TestSchema:
         assert error.exit == 65
         assert error.message == "cannot use the schema: it is nested too deeply, or leads back to itself"
         assert server.requests() == []
-
-    def test_a_schema_may_lead_back_to_itself_for_what_is_inside(self, server):
-        schema = {"type": ["object", "string", "integer"], "additionalProperties": {"$ref": "#"}}
-
-        assert run("json", schema=schema)["response"]["name"] == "oak"
 
     def test_a_schema_that_leads_back_to_itself_in_a_member_is_refused_with_the_answer(self, server):
         schema = {"properties": {"name": {"$ref": "#/properties/name"}}}
@@ -374,9 +320,7 @@ class TestFailures:
         ("model", "exit", "words"),
         [
             ("rate-limited", 75, "429: slow down"),
-            ("broken", 75, "500: the server is broken"),
             ("bad-request", 65, "400: this prompt is too long"),
-            ("forbidden", 77, "403: not in your country"),
             ("missing", 78, "404: The model `missing` does not exist"),
             ("unauthorized", 77, "401: Incorrect API key provided: ***"),
             ("refused", 69, "cannot connect"),
@@ -408,26 +352,12 @@ class TestFailures:
 
     @pytest.mark.parametrize("model", ["rate-limited-once", "broken-once", "cut-once"])
     def test_a_passing_one_is_retried(self, server, model):
-        assert run(model, tries=2)["response"] == REPLY
+        assert run(model, tries=3)["response"] == REPLY
         assert len(server.requests()) == 2
-
-    def test_retries_are_as_many_as_were_asked_for(self, server):
-        assert failure("rate-limited", tries=3).exit == 75
-        assert len(server.requests()) == 3
 
     @pytest.mark.parametrize(("model", "seconds"), [("rate-limited", 0), ("rate-limited-minute", 60), ("broken", None)])
     def test_it_knows_how_long_the_server_wants_to_rest(self, server, model, seconds):
         assert failure(model).retry_after == seconds
-
-    def test_a_date_to_come_back_at_is_understood(self, server):
-        assert failure("rate-limited-date").retry_after > 1e9
-
-    def test_a_time_out_of_the_provider_is_75(self):
-        import llm
-
-        from pflow.models.errors import explain
-
-        assert explain(TimeoutError("timed out"), llm.get_model("gpt-4o")).exit == 75
 
     def test_a_key_is_sent_and_never_shown(self, server):
         assert run("keyed")["response"] == REPLY
@@ -507,19 +437,9 @@ class TestTheModel:
 
         assert choose(None).needs_key == "openai"
 
-    @pytest.mark.parametrize("settings", ["unset", "/dev/null"])
-    def test_without_any_three_ways_to_one_are_told(self, tmp_path, settings):
-        home = {} if settings == "unset" else {"HOME": settings}
-
-        failed = run_alone({}, cwd=tmp_path, LLM_LOAD_PLUGINS="", LLM_USER_PATH=str(tmp_path / "llm"), **home)
-
-        assert failed["exit"] == 78
-        for way in ("pflow-shell[local]", "llm keys set openai", "PFLOW_MODEL"):
-            assert way in failed["hint"]
-
-    @pytest.mark.parametrize("home", ["/dev/null", "relative"])
-    def test_without_a_home_there_are_no_settings_and_nothing_is_left_behind(self, tmp_path, home):
-        failed = run_alone({"model": "gpt-4o"}, cwd=tmp_path, HOME=home, TMPDIR=str(tmp_path), LLM_LOAD_PLUGINS="")
+    def test_without_a_home_there_are_no_settings_and_nothing_is_left_behind(self, tmp_path):
+        env = {"HOME": "relative", "TMPDIR": str(tmp_path), "LLM_LOAD_PLUGINS": ""}
+        failed = run_alone({"model": "gpt-4o"}, cwd=tmp_path, prelude=WARM, **env)
 
         assert failed["exit"] == 77
         assert os.listdir(tmp_path) == []
@@ -527,10 +447,8 @@ class TestTheModel:
     @pytest.mark.parametrize(
         ("file", "content"),
         [
-            ("keys.json", "{"),
             ("aliases.json", "nothing"),
             ("extra-openai-models.yaml", "- a: [\n"),
-            ("extra-openai-models.yaml", "a: b"),
             ("extra-openai-models.yaml", "- model_id: a"),
         ],
     )
@@ -549,12 +467,6 @@ class TestTheModel:
 
         assert error.exit == 78
         assert "LLM_USER_PATH '/dev/null/llm'" in error.message
-
-    def test_the_local_one_answers_where_nothing_is_set_up(self, tmp_path, local_models):
-        done = run_alone({}, cwd=tmp_path, LLM_USER_PATH=str(tmp_path / "llm"), XDG_DATA_HOME=local_models)
-
-        assert done["usage"]["model"] == "SmolLM2"
-        assert done["response"].strip()
 
 
 def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):
@@ -632,21 +544,3 @@ class TestStarting:
         monkeypatch.setenv("LLM_USER_PATH", "/dev/null/llm")
 
         Llm.warm()
-
-    def test_warming_up_does_the_slow_imports(self, server):
-        program = "import sys; from pflow.nodes.llm import Llm; Llm.warm(); print({'llm', 'openai'} <= {*sys.modules})"
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-        assert subprocess.check_output([sys.executable, "-c", program], env=env, text=True) == "True\n"
-
-
-def test_the_server_as_a_program_ends_with_its_stdin(tmp_path):
-    program = subprocess.Popen([sys.executable, SERVER, tmp_path / "peer"], stdin=subprocess.PIPE)
-    try:
-        while not (tmp_path / "peer" / "port").exists():
-            assert program.poll() is None
-        assert int((tmp_path / "peer" / "port").read_text()) > 0
-        program.stdin.close()
-        assert program.wait(10) == 0
-    finally:
-        program.kill()

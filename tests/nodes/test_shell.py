@@ -110,23 +110,18 @@ def signalling(signum: int = signal.SIGUSR1) -> Shell:
 @pytest.mark.parametrize(
     ("command", "stdout", "stderr", "code"),
     [
-        ("true", "", "", 0),
         ("echo out; echo err >&2", "out\n", "err\n", 0),
-        ("printf 'no newline'", "no newline", "", 0),
         ("printf 'dos\\r\\n\\n\\n'", "dos\r\n\n\n", "", 0),
         (r"printf '\377\000'; printf '\376' >&2", b"\xff\0", b"\xfe", 0),
-        ("echo ä€😀", "ä€😀\n", "", 0),
         ('echo "$0 $#"', "sh 0\n", "", 0),
         ("", "", "", 0),
         ("exit 3", "", "", 3),
         ("echo before; exit 255", "before\n", "", 255),
         ("kill -9 $$", "", "", 137),
-        ("kill -TERM $$", "", "", 143),
         ("cat", "", "", 0),
         ("test -c /dev/stdin && echo device", "device\n", "", 0),
         ("(cat < /dev/tty) 2>/dev/null || echo no terminal", "no terminal\n", "", 0),
         ("echo '${HOME}' '$x' $((1+1))", "${HOME} $x 2\n", "", 0),
-        ("cat <<'end'\ntwo\nlines\nend", "two\nlines\n", "", 0),
     ],
 )
 def test_a_command_gives_its_output_and_its_exit_code(command, stdout, stderr, code):
@@ -137,11 +132,11 @@ def test_a_command_gives_its_output_and_its_exit_code(command, stdout, stderr, c
     ("command", "code", "message"),
     [
         ("exit 7", 7, "cannot finish 'exit 7': exit code 7"),
-        ("kill -9 $$", 137, "cannot finish 'kill -9 $$': exit code 137"),
-        ("echo why >&2; false", 1, "cannot finish 'echo why >&2; false': exit code 1: why"),
         ("printf '1\\n\\n2\\n 3\\n4\\n' >&2\nfalse", 1, "2 / 3 / 4"),
         ("printf '\\377' >&2; false", 1, "exit code 1: �"),
         ("head -c 9999 /dev/zero | tr '\\0' x >&2; false", 1, ": " + "x" * 300),
+        ("no-such-command-here", 127, "not found"),
+        ("-x", 127, "not found"),  # no option of sh
         ("false # " + "x" * 100, 1, f"cannot finish 'false # {'x' * 51}…': exit code 1"),
     ],
 )
@@ -153,39 +148,17 @@ def test_a_command_that_fails_fails_the_node_with_its_code(command, code, messag
     assert "--no-check" in error.hint
 
 
-def test_a_command_that_is_not_found_keeps_the_127_of_sh():
-    error = refuse("no-such-command-here")
-    assert error.exit == 127
-    assert "not found" in error.message
-
-
-def test_a_command_that_begins_with_a_dash_is_no_option_of_sh():
-    assert refuse("-x").exit == 127
-
-
 @pytest.mark.parametrize(
     ("args", "got"),
     [
-        ([], []),
-        (None, []),
-        (["plain"], ["plain"]),
-        (["two words", "", "  "], ["two words", "", "  "]),
-        (["'", '"', "`id`", "$(id)", "$HOME", "\\n", "*", "a;b|c&d>e"], None),
-        (["line\nline\n"], None),
-        (["-n", "--", "-e"], None),
-        (["ä€😀"], None),
-        ([1, 2.5, True, False, None], ["1", "2.5", "true", "false", ""]),
-        ([["a", 1], {"k": "ä"}], ['["a",1]', '{"k":"ä"}']),
-        ([b"bytes \xff", "escaped \udcff"], ["bytes \udcff", "escaped \udcff"]),
+        (None, ""),
+        ([1, 2.5, True, False, None], "1|2.5|true|false||"),
+        ([["a", 1], {"k": "ä"}], '["a",1]|{"k":"ä"}|'),
+        ([b"bytes \xff", "escaped \udcff"], b"bytes \xff|escaped \xff|"),
     ],
 )
-def test_arguments_arrive_as_they_are(args, got):
-    out = run('printf "%s\\0" "$@"; printf end', args=args)["stdout"]
-    text = out if isinstance(out, str) else os.fsdecode(out)
-    *values, end = text.split("\0")
-    if not args:
-        values = [value for value in values if value]
-    assert (values, end) == (args if got is None else got, "end")
+def test_an_argument_that_is_no_text_is_its_json_and_bytes_are_themselves(args, got):
+    assert run('[ $# = 0 ] || printf "%s|" "$@"', args=args)["stdout"] == got
 
 
 @given(args=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1, max_size=5))
@@ -198,7 +171,6 @@ def test_any_text_is_an_argument(args):
     [
         ({"command": "a\0b"}, "a command holds no NUL"),
         ({"command": "true", "args": ["fine", "a\0b"]}, "cannot pass argument 2: an argument holds no NUL"),
-        ({"command": "true", "args": [b"a\0b"]}, "cannot pass argument 1: an argument holds no NUL"),
         ({"command": "true", "args": ["\ud800"]}, "cannot pass argument 1: a lone surrogate is no character"),
         ({"command": "true", "args": ["x" * LONG]}, "cannot run 'true': its arguments are too long"),
         ({"command": "true", "args": [float("nan")]}, "JSON"),
@@ -216,13 +188,11 @@ def test_what_a_command_cannot_take_is_65(reads, words):
     ("input", "stdin"),
     [
         ("text", "text"),
-        ("", ""),
         ("ä\r\n\ufeff", "ä\r\n\ufeff"),
         (b"bytes\0\xff", b"bytes\0\xff"),
         (None, ""),
         (["a", 1], '["a",1]\n'),
         ({"k": "ä"}, '{"k":"ä"}\n'),
-        (5, "5\n"),
         (False, "false\n"),
     ],
 )
@@ -257,7 +227,6 @@ def test_much_input_and_much_output_pass_each_other():
 @pytest.mark.parametrize(
     ("command", "stdout"),
     [
-        ("true", ""),
         ("exec <&-; echo closed", "closed\n"),
         ("head -c 3", "xxx"),
         ("head -c 1000000 /dev/zero | wc -c | tr -d ' '", "1000000\n"),
@@ -308,13 +277,10 @@ def test_stdout_is_emitted_while_the_command_runs(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "emitted", "whole"),
     [
-        ([b"one", b"two"], ["one", "two"], "onetwo"),
         ([b"\xc3", b"\xa4"], ["ä"], "ä"),
         ([b"a\xf0\x9f", b"\x98", b"\x80b"], ["a", "😀b"], "a😀b"),
         ([b"a\xc3"], ["a", b"\xc3"], b"a\xc3"),
-        ([b"a", b"\xff", b"b"], ["a", b"\xff", b"b"], b"a\xffb"),
         ([b"\xc3", b"b", b"\xc3\xa4"], [b"\xc3b", b"\xc3\xa4"], b"\xc3b\xc3\xa4"),
-        ([], [], ""),
     ],
 )
 def test_parts_are_text_where_characters_end(parts, emitted, whole):
@@ -371,17 +337,6 @@ def test_a_command_ignores_what_we_were_told_to_ignore_and_nothing_that_python_d
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
 
 
-def test_a_command_has_our_environment(monkeypatch):
-    monkeypatch.setenv("GREETING", "hello")
-    assert run("echo $GREETING")["stdout"] == "hello\n"
-
-
-def test_each_try_runs_the_command_again(tmp_path):
-    path = tmp_path / "tries"
-    assert run('echo try >> "$1"; test $(wc -l < "$1") = 3', node=Shell(max_retries=5), args=[str(path)])
-    assert path.read_text() == "try\n" * 3
-
-
 def test_an_ignored_sigchld_loses_no_exit_code():
     old = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
@@ -404,12 +359,9 @@ def test_no_descriptor_is_left_open():
     "command",
     [
         "echo; exec sleep 1000",
-        "sleep 1000 & echo; wait",
         "sleep 1000 | sleep 1000 & echo; exec sleep 1000",
         "echo; kill -STOP $$",
         "sh -c 'sh -c \"sleep 1000 & sleep 1000\" & sleep 1000' & echo; wait",
-        "echo; exec yes",
-        "echo; timeout 1000 sleep 1000; true",  # timeout leaves for a group of its own
         "set -m; sleep 1000 & echo; wait",
     ],
 )
@@ -481,12 +433,3 @@ def test_a_listener_that_fails_ends_it():
     node.sink = fail
     with no_process_left(), pytest.raises(BrokenPipeError):
         run("echo; sleep 1000", node=node)
-
-
-def test_nothing_is_started_when_sh_cannot_be(monkeypatch):
-    def fail(*args: object, **kwargs: object) -> int:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(os, "posix_spawnp", fail)
-    with pytest.raises(BlockingIOError):
-        run("true")

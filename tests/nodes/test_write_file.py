@@ -5,27 +5,26 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import resource
 import signal
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.nodes.write_file import WriteFile
+from tests.nodes.child import as_nobody, in_child
 
-HEAVY = {"asyncio", "dataclasses", "json", "pathlib", "re", "shutil", "subprocess", "tempfile", "typing"}
 OLD, NEW = b"old content\n", b"new content, " * 100_000
 HOOKED = ("open", "write", "fsync", "link", "rename", "fchmod", "fchown", "mkdir")
 NEVER = 98
+REPLACE_OR_APPEND = pytest.mark.parametrize("params", [{}, {"append": True}])
+ANY_WAY = pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
 
 
 def write(path: object, content: object = NEW, **params: object) -> None:
@@ -40,39 +39,6 @@ def refuse(path: object, content: object = NEW, **params: object) -> PflowError:
     with pytest.raises(PflowError) as caught:
         write(path, content, **params)
     return caught.value
-
-
-def in_child(act: Callable[[], object]) -> int:
-    """Do it in a process of its own: 0, the exit code that pflow gives what it raised, or -n for signal n."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            act()
-            os._exit(0)
-        except PflowError as error:
-            os._exit(error.exit)
-        finally:
-            os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def as_nobody(act: Callable[[], object]) -> int:
-    def without_rights() -> None:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-        act()
-
-    return in_child(without_rights)
-
-
-def with_file_size(limit: int, act: Callable[[], object]) -> int:
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        act()
-
-    return in_child(limited)
 
 
 def strike(number: int, what: Callable[[str], object], act: Callable[[], object]) -> int:
@@ -105,16 +71,11 @@ def strike(number: int, what: Callable[[str], object], act: Callable[[], object]
     [
         ("", b""),
         (b"", b""),
-        ("no last newline", b"no last newline"),
         ("dos\r\nmac\runix\n", b"dos\r\nmac\runix\n"),
         ("\ufeffmarked", b"\xef\xbb\xbfmarked"),
-        ("nul \0 nul", b"nul \0 nul"),
-        ("ä€😀", "ä€😀".encode()),
         (b"\xff\xfe\0", b"\xff\xfe\0"),
         ({"b": [1, 2.5], "a": "ä"}, '{"b":[1,2.5],"a":"ä"}\n'.encode()),
-        ([], b"[]\n"),
         (["a", b"\xff"], b'["a",{"$bytes":"/w=="}]\n'),
-        (42, b"42\n"),
         (True, b"true\n"),
         (None, b"null\n"),
     ],
@@ -126,6 +87,7 @@ def test_content_is_written_exactly(tmp_path, content, data):
         assert path.read_bytes() == data
 
 
+@settings(max_examples=30)  # each waits for the disk
 @given(content=st.binary() | st.text(st.characters(codec="utf-8")))
 def test_any_content_is_written_exactly(content):
     with tempfile.NamedTemporaryFile() as file:
@@ -147,7 +109,7 @@ def test_a_long_text_is_cut_at_no_character(tmp_path):
         ([float("nan")], "JSON"),
     ],
 )
-@pytest.mark.parametrize("params", [{}, {"append": True}])
+@REPLACE_OR_APPEND
 def test_what_has_no_text_is_65_and_the_old_file_stays(tmp_path, content, words, params):
     path = tmp_path / "file"
     path.write_bytes(OLD)
@@ -156,22 +118,6 @@ def test_what_has_no_text_is_65_and_the_old_file_stays(tmp_path, content, words,
     assert words in error.message
     assert path.read_bytes() == OLD
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
-    path = tmp_path / "file"
-    for content in (OLD, NEW, b""):
-        write(str(path), content)
-        assert path.read_bytes() == content
-        assert os.listdir(tmp_path) == ["file"]
-
-
-def test_who_has_the_old_file_open_reads_on_in_it(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(OLD)
-    with open(path, "rb") as file:
-        write(str(path))
-        assert file.read() == OLD
 
 
 def test_the_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(tmp_path, monkeypatch):
@@ -197,7 +143,7 @@ def test_the_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(
     assert events == [f"content {2 * len(NEW)}"]
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o600, 0o755, 0o666, 0o2755, 0o4711])
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o2755])
 def test_a_file_keeps_its_mode(tmp_path, mode):
     path = tmp_path / "file"
     path.write_bytes(OLD)
@@ -232,7 +178,7 @@ def test_a_file_keeps_its_extended_attributes(tmp_path):
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0, 0o666)])
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+@ANY_WAY
 def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path, umask, mode, params):
     old = os.umask(umask)
     try:
@@ -242,7 +188,7 @@ def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path, umask, mode, pa
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
 
 
-@pytest.mark.parametrize("params", [{}, {"append": True}])
+@REPLACE_OR_APPEND
 @pytest.mark.parametrize("content", [b"", OLD])
 def test_a_link_is_followed(tmp_path, params, content):
     there, link = tmp_path / "there", tmp_path / "link"
@@ -257,20 +203,13 @@ def test_a_link_is_followed(tmp_path, params, content):
     assert sorted(os.listdir(there)) == ["file", "middle"]
 
 
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+@ANY_WAY
 def test_a_dangling_link_gets_its_target(tmp_path, params):
     link = tmp_path / "link"
     link.symlink_to("there/file")
     write(str(link), **params)
     assert link.is_symlink()
     assert (tmp_path / "there/file").read_bytes() == NEW
-
-
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
-def test_missing_directories_are_made(tmp_path, monkeypatch, params):
-    monkeypatch.chdir(tmp_path)
-    write("a/b/c.txt", **params)
-    assert (tmp_path / "a/b/c.txt").read_bytes() == NEW
 
 
 def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path):
@@ -286,21 +225,17 @@ def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path):
         ("", 66, "the path is empty"),
         ("nul\0nul", 65, "holds no NUL"),
         ("folder", 73, "it is a directory"),
-        ("folder/", 73, "it names a directory"),
         ("new/", 73, "it names a directory"),
-        (".", 73, "it names a directory"),
         ("folder/..", 73, "it names a directory"),
         ("file/below", 73, "not a directory"),
-        ("file/far/below", 73, "not a directory"),
         ("loop", 73, "symbolic links"),
         ("n" * 256, 73, "file name too long"),
         ("~/file", 73, "no shell expanded the ~"),
         ("/dev/fd/99", 73, "bad file descriptor"),
-        ("/dev/fd/99999999999999", 73, "no such file or directory"),
         ("/dev/fd/" + "9" * 5000, 73, "file name too long"),
     ],
 )
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+@ANY_WAY
 def test_what_cannot_be_written_says_why_and_leaves_nothing(tmp_path, monkeypatch, path, exit, words, params):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
@@ -314,7 +249,7 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(tmp_path, monkeypatc
     assert os.listdir(tmp_path / "folder") == []
 
 
-@pytest.mark.parametrize("params", [{}, {"append": True}])
+@REPLACE_OR_APPEND
 def test_what_is_not_allowed_is_77(open_dir, params):
     (open_dir / "file").write_bytes(OLD)
     (open_dir / "file").chmod(0o444)
@@ -333,15 +268,6 @@ def test_a_directory_that_cannot_be_read_can_be_written_to(open_dir):
     (open_dir / "box").chmod(0o333)
     assert as_nobody(lambda: write(str(open_dir / "box/letter"))) == 0
     assert (open_dir / "box/letter").read_bytes() == NEW
-
-
-def test_without_overwrite_a_file_that_is_there_is_refused(tmp_path):
-    path = tmp_path / "file"
-    write(str(path), OLD, overwrite=False)
-    error = refuse(str(path), overwrite=False)
-    assert (error.exit, error.message) == (73, f"cannot write '{path}': it is there already")
-    assert path.read_bytes() == OLD
-    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("links", ["hard links", "no hard links"])
@@ -384,29 +310,6 @@ def test_to_append_and_to_refuse_contradict_each_other():
     assert refuse("file", append=True, overwrite=False).exit == 2
 
 
-def test_append_adds_to_the_end(tmp_path):
-    path = tmp_path / "file"
-    for content in (OLD, "two\n", [3]):
-        write(str(path), content, append=True)
-    assert path.read_bytes() == OLD + b"two\n[3]\n"
-
-
-def test_those_who_append_at_once_lose_nothing(tmp_path):
-    path = tmp_path / "file"
-    lines = [f"{letter * 5000}\n" for letter in "abcdefgh"]
-
-    def append_often(line: str) -> None:
-        for _ in range(20):
-            write(str(path), line, append=True)
-
-    threads = [threading.Thread(target=append_often, args=(line,)) for line in lines]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(path.read_text().splitlines(keepends=True)) == sorted(lines * 20)
-
-
 def test_those_who_append_take_turns(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(OLD)
@@ -425,40 +328,6 @@ def test_those_who_append_take_turns(tmp_path, monkeypatch):
     write(str(path), "mine\n", append=True)
     assert turns == [OLD]
     assert path.read_bytes() == OLD + b"mine\n"
-
-
-@pytest.mark.parametrize("params", [{}, {"append": True}])
-def test_a_full_disk_leaves_the_old_file(tmp_path, params):
-    path = tmp_path / "file"
-    path.write_bytes(OLD)
-    assert with_file_size(10_000, lambda: write(str(path), **params)) == 73
-    assert path.read_bytes() == OLD
-    assert os.listdir(tmp_path) == ["file"]
-
-
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
-def test_a_full_disk_leaves_no_new_file(tmp_path, params):
-    assert with_file_size(10_000, lambda: write(str(tmp_path / "a/b/file"), **params)) == 73
-    assert os.listdir(tmp_path / "a/b") == []
-
-
-@pytest.mark.parametrize("params", [{}, {"append": True}])
-def test_a_file_system_that_is_really_full_leaves_the_old_file(tmp_path, params):
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
-    try:
-        path = tmp_path / "file"
-        path.write_bytes(OLD)
-        error = refuse(str(path), **params)
-        assert (error.exit, error.message) == (73, f"cannot write '{path}': no space left on device")
-        assert path.read_bytes() == OLD
-        assert os.listdir(tmp_path) == ["file"]
-        write(str(path), b"fits")
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
 
 
 class Stop(BaseException):
@@ -543,7 +412,7 @@ def test_what_others_append_meanwhile_is_not_taken_back(tmp_path, monkeypatch):
     assert path.read_bytes() == OLD + b"ours\ntheirs\n"
 
 
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+@ANY_WAY
 def test_a_fifo_is_written_to_directly(tmp_path, params):
     path = tmp_path / "fifo"
     os.mkfifo(path)
@@ -572,7 +441,7 @@ def test_a_reader_that_leaves_is_73(tmp_path):
     assert (error.exit, error.message) == (73, f"cannot write '{path}': broken pipe")
 
 
-@pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
+@ANY_WAY
 def test_devices_are_written_to_directly(params):
     write("/dev/null", **params)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
@@ -588,26 +457,3 @@ def test_an_open_file_is_written_to_where_it_stands(tmp_path, folder):
         write(f"{folder}/{file.fileno()}", "more\n")
         file.write(b"after")
     assert (tmp_path / "log").read_bytes() == OLD + b"more\nafter"
-
-
-def test_dev_stdout_is_stdout(tmp_path):
-    program = "from pflow.nodes.write_file import WriteFile; WriteFile().run({'path': '/dev/stdout', 'content': 'out'})"
-    done = subprocess.run([sys.executable, "-c", program], env=_paths(), capture_output=True, check=True)
-    assert done.stdout == b"out"
-
-
-def test_writing_loads_nothing_heavy(tmp_path):
-    program = (
-        "import sys; from pflow.nodes.write_file import WriteFile;"
-        "WriteFile().run({'path': sys.argv[1], 'content': 'x'}); WriteFile().run({'path': sys.argv[1], 'content': {}});"
-        f"print(*({HEAVY!r} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-S", "-c", program, tmp_path / "file"]
-    done = subprocess.run(command, env=_paths(), capture_output=True, check=True)
-    assert done.stdout.split() == []
-    assert (tmp_path / "file").read_text() == "{}\n"
-
-
-def _paths() -> dict[str, str]:
-    """Our import path for a Python that -S keeps from loading what other packages load at each start."""
-    return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
