@@ -35,15 +35,23 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked
         flow = without_secrets(wire(flow))
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
-    compiled = compile_flow(flow, set())
-    here, there = sources(wire(flow)), sources(wire(compiled))
-    odd = next((place for place in {**here, **there} if here.get(place) != there.get(place)), None)
-    if odd:
-        raise _no_pipe(f"'{odd[1]}' of '{odd[0]}' would get something else")
-    text = write_pipe(compiled)
+    try:
+        text = write_pipe(flow)
+    except PflowError:
+        text = write_pipe(_as_piped(flow))
     if "\0" in text:
         raise _no_pipe("it holds a NUL")
     return (f"# outputs: {_on_one_line(outputs)}\n" if outputs else "") + text
+
+
+def _as_piped(flow: Flow) -> Flow:
+    """The flow wired as pipe syntax would wire it. Raises PflowError (65) where a read then gets something else."""
+    piped = compile_flow(flow, set())
+    here, there = sources(wire(flow)), sources(wire(piped))
+    odd = next((place for place in {**here, **there} if here.get(place) != there.get(place)), None)
+    if odd:
+        raise _no_pipe(f"'{odd[1]}' of '{odd[0]}' would get something else")
+    return piped
 
 
 def sources(wired: WiredFlow) -> dict[tuple[str, str], Any]:

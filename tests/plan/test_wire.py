@@ -89,8 +89,6 @@ def refused(capfd, document, **options):
         # by the pipe, before the only one of the type
         (flow("ask", "save", inputs={"prompt": {"type": "str"}, "path": {"type": "path"}}),
          ["save.content ask.answer", "save.path path"]),
-        # by the only one of the type
-        (flow("load", inputs={"source": {"type": "path"}, "n": {"type": "int"}}), ["load.path source"]),
         # by the pipe, though another step's write has the read's name, where else a result would be for nothing
         (flow(READ, ASK, WRITE), ["write.content ask.response", "ask.text read.content"]),
         (flow(READ, ASK), ["ask.text read.content"]),
@@ -106,9 +104,6 @@ def test_what_has_one_answer_is_settled(document, expected):
         ("fetch.isue_data.title", "fetch.issue_data.title"),
         ("fetch.title", "fetch.issue_data.title"),
         ("fetch.issue_data.titel", "fetch.issue_data.title"),
-        ("template:Fix ${fetch.title}: ${fetch.issue_data.body}", "template:Fix ${fetch.issue_data.title}: "
-         "${fetch.issue_data.body}"),
-        (["fetch.titel", "issue_number"], ["fetch.issue_data.title", "issue_number"]),
     ],
 )  # fmt: skip
 def test_a_wrong_path_is_put_right(source, expected):
@@ -127,6 +122,8 @@ def test_a_wrong_path_is_put_right(source, expected):
             flow("load", {"id": "s", "type": "save", "inputs": {"content": 1}}, inputs={"file": {"type": "path"}}),
             ["load.path ?", "s.path ?"],
         ),
+        # no type decides which file it is
+        (flow("load", inputs={"source": {"type": "path"}}), ["load.path ?"]),
         # nothing fits
         (flow("ask", {"id": "c", "type": "count", "params": {"least": 1}}, inputs={"prompt": {}}), ["c.items ?"]),
         # an optional input may not be there
@@ -147,7 +144,6 @@ def test_what_has_none_or_several_is_left(document, expected):
         flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "mkdir x", "input": "y"}}, WRITE),
         flow("anything", "j:judge", inputs={"x": {}}),
         flow("ask", "j:judge", inputs={"prompt": {"type": "str"}}),
-        flow("ask", "j:judge", "again:ask", edges=edges("ask j", "j failed again", "again j")),
     ],
 )
 def test_a_flow_that_needs_nothing_is_left_alone(document):
@@ -208,8 +204,9 @@ def test_one_of_two_is_not_the_only_one_however_far_away_the_other_is():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        # the step is meant, whatever of it: not another's write that has the read's name
-        ("ask.summary", "write.content ask.response"),
+        # what is not nearly something is left, and so is what says more than one path
+        ("ask.summary", "write.content ?"),
+        ("template:${ask.respons}", "write.content ?"),
         # either the step is the slip or what comes after it
         ("ask.content", "write.content ?"),
         # what cannot be read says nothing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from pflow.errors import PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import carried_into, is_given
 from pflow.flow.pipe.compile import find_moved, is_liftable, is_textual, one_or_several, whole_reference
@@ -118,7 +119,10 @@ class _Canonical:
         read, carried = wired.interface.pipe_read, self.carried[wired.id]
         is_fed = read is not None and read.name == key and (carried.is_sure or read.required)
         is_carried = is_fed and {write.step for write in writes} == set(carried.writers)
-        if writes and (is_carried or any(write.step in self.moved for write in writes)):
+        is_moved = any(write.step in self.moved for write in writes)
+        if is_moved and len(writes) > 1 and any(write.is_data for write in writes):
+            raise PflowError(f"several flags give '{wired.id}' its {key}, of which the first one counts")
+        if writes and (is_carried or is_moved):
             step.input_mappings[key] = one_or_several(path_text(self._place_of(write)) for write in writes)
 
 

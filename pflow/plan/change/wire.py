@@ -37,7 +37,7 @@ class Wiring:
         while True:
             gaps = Gaps(self.flow, self.errors)
             there = gaps.find()
-            chosen = _undoubted([each for gap in there if gap.place not in tried and (each := gaps.choose(gap))])
+            chosen = [each for gap in there if gap.place not in tried and (each := gaps.choose(gap))]
             self.left = [gap for gap in there if gap.is_question and not any(each.gap is gap for each in chosen)]
             if not chosen:
                 return
@@ -77,13 +77,6 @@ def mapped(flow: WiredFlow, chosen: Iterable[Wired]) -> WiredFlow:
         step = new.step(each.gap.step)
         step.input_mappings = {**step.input_mappings, each.gap.item.name: each.source}
     return wire(new)
-
-
-def _undoubted(chosen: list[Wired]) -> list[Wired]:
-    """Those that do not let two [explicit] reads, such as two files' paths, share a source for its type alone."""
-    sources = [each.source for each in chosen]
-    return [each for each in chosen if not (each.gap.is_explicit and sources.count(each.source) > 1
-                                            and str(each.source) != each.gap.item.name)]  # fmt: skip
 
 
 def main(words: Sequence[str], options: Options) -> int:
