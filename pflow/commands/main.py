@@ -202,7 +202,7 @@ def _has_interface(program: str) -> bool:
 
     if not mentions_interface(program):
         return False
-    from pflow.catalog.header import program_interface
+    from pflow.catalog.interfaces import program_interface
 
     try:
         return not program_interface(program)[0].open

@@ -60,10 +60,6 @@ def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
     return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
-def touches(flow: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
-    return [effect.as_json() for effect in effects_of_flow(flow, origins)]
-
-
 def effects_of_step(step: WiredStep) -> tuple[str, ...]:
     return (ANYTHING,) if step.interface.open else step.interface.effects
 

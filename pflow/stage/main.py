@@ -33,6 +33,7 @@ def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
 def print_version(name: str, file: str | None = None) -> int:
     """`pflow-read-file 1.0.0 (pflow-shell 0.1.0)`, read off the node's source: nothing is imported for it."""
     from pflow import __version__
+    from pflow.catalog.interfaces import source_version
     from pflow.errors import CANNOT_WRITE
 
     here = os.path.dirname(os.path.dirname(__file__))
@@ -49,13 +50,6 @@ def print_version(name: str, file: str | None = None) -> int:
         say(f"pflow-{name}", f"cannot write to stdout: {error.strerror}")
         return CANNOT_WRITE
     return 0
-
-
-def source_version(file: str) -> str:
-    """The version that a node's source states, else the one that every node has."""
-    with open(file, "rb") as source:
-        _, found, after = source.read().partition(b'\n    version = "')
-    return after.partition(b'"')[0].decode("ascii", "replace") if found else "1.0.0"
 
 
 def leave(code: int) -> NoReturn:
