@@ -189,6 +189,20 @@ def test_runs_come_newest_first():
     assert offered("pflow trace 0") == runs[::-1]
 
 
+@pytest.mark.parametrize("spoil", [lambda file: file.chmod(0o666), lambda file: (file.unlink(), os.mkfifo(file))])
+def test_a_list_of_models_that_others_may_write_is_not_read(spoil):
+    assert offered("pflow-odd --model=g") == ["gpt-9"]
+    spoil(Path("cache/pflow/completion/models"))
+    assert offered("pflow-odd --model=g") == []
+
+
+def test_a_list_of_models_that_cannot_be_written_is_in_nobodys_way(capfd, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    keep_models([("gpt-9", "")])
+    assert offered("pflow-odd --model=g") == []
+    assert capfd.readouterr() == ("", "")
+
+
 def test_without_a_home_there_is_only_less(monkeypatch):
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name)
