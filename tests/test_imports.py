@@ -202,7 +202,7 @@ def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdi
 
 def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
     (tmp_path / "a.txt").write_text("text")
-    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands.main import run")
+    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands._dispatch import run")
     report = report.replace("Stage({name!r}).run({words!r})", "run({words!r})")
     flow = "read-file --path=a.txt => write-file --path=b.txt --content='${content}!'"
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_STATE_HOME": str(tmp_path)}

@@ -115,6 +115,10 @@ class NodeStore(_MutableDict):
         self.update(other)
         return self
 
+    def known(self) -> dict[str, Any]:
+        """What has been asked for or set so far."""
+        return {key: value for key, value in dict.items(self) if value is not _PENDING}
+
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
         """What the node set and deleted (REMOVED), and what it changed in place where `is_watched`, in order."""
         for key, (value, before) in (self._copies or {}).items():

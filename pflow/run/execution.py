@@ -56,6 +56,8 @@ class Execution:
         check_stdin(wired, self.intake, self.inputs.values, allow_empty=self.flags.allow_empty)
         flags = {name: wired.inputs[name].flag for name in self.inputs.values if name in wired.inputs}
         carried = carry_in(wired, document, self.inputs.values)
+        keys = used_keys(wired)
+        self.piped = {key: self.shared[key] for key in document if keys is None or key in keys}
         self.reads = {**self._read_from_store(), **carried, **flags}
         answers = self._ask()
         for name, value in self.inputs.values.items():
@@ -91,9 +93,7 @@ class Execution:
 
     def _note(self, targets: list[tuple[Target, Any]], answers: dict[str, Any]) -> None:
         """Note in the snapshot what was given from outside; a flag counts before what came by the pipe."""
-        keys = used_keys(self.wired)
-        piped = {key: self.document[key] for key in self.document if keys is None or key in keys}
-        self.snapshot.note_piped(self.wired, self.document, piped, kind=self.intake.kind)
+        self.snapshot.note_piped(self.wired, self.document, self.piped, kind=self.intake.kind)
         for target, value in targets:
             self.snapshot.note_flag(self.wired, target, value)
         for name, value in answers.items():
@@ -125,7 +125,7 @@ class Execution:
             code, failed = interrupted.exit, interrupted.as_error()
             raise
         finally:
-            listeners.finish(code, failed, self.shared)
+            listeners.finish(code, failed, self.shared.known())
 
     def _context(self, listeners: Listeners) -> Context:
         context = Context(
@@ -171,7 +171,7 @@ class Execution:
         if self.flags.show_store:
             from pflow.jsontext import text_of
 
-            for key, value in self.shared.items():
+            for key, value in self.shared.known().items():
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
         self.output.finish(document, shows=outcome.shows(self.wired, document))
