@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow.catalog.source import read_interface
+from pflow.catalog.interfaces import read_interface
 from pflow.commands._usages import typed, usages
 from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError

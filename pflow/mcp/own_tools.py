@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.described import entry
+from pflow.catalog.entries import entry
 from pflow.library.nearest import About, nearest_by_words
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.schema import Schema

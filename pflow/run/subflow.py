@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
-    """Runs a flow on a store of its own. Its action is that of the last step."""
+    """Runs a plan on a store of its own. Its action is that of the last step."""
 
     def __init__(self, wired: WiredStep, context: Context) -> None:
         super().__init__()
         assert isinstance(wired.kind, FlowKind)
         self.id = wired.id
-        self.flow = wired.kind.plan
+        self.plan = wired.kind.flow
         self.context = context
         self._ready: list[tuple[Any, Engine]] = []
 
     def prep(self, shared: Any) -> dict[str, Any]:
-        return {name: shared[name] for name in self.flow.inputs if name in shared}
+        return {name: shared[name] for name in self.plan.inputs if name in shared}
 
     def exec(self, given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-        store = begin(self.flow, given)
-        engine = self._engine({name: value for name, value in given.items() if self.flow.inputs[name].step})
+        store = begin(self.plan, given)
+        engine = self._engine({name: value for name, value in given.items() if self.plan.inputs[name].step})
         engine.context.visits.clear()
         try:
             action = engine.run(store)
         finally:
             if engine.context.recorder is not None:
                 engine.context.recorder.flush()
-        return outputs_of(self.flow, store), action
+        return outputs_of(self.plan, store), action
 
     def _engine(self, own: dict[str, Any]) -> Engine:
         """The engine for these params and data of steps, made once; the copies of each visit share the list."""
@@ -52,13 +52,13 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         overrides: dict[str, dict[str, Any]] = {}
         data: dict[str, dict[str, Any]] = {}
         for name, value in own.items():
-            step, key = self.flow.inputs[name].readers[0]
+            step, key = self.plan.inputs[name].readers[0]
             data.setdefault(step, {})[key] = value
         for name, value in self.params.items():
             step, _, param = name.partition(".")
             if value is not None:
                 overrides.setdefault(step, {})[param] = value
-        engine = Engine(self.flow, self.context.inside(self.id), overrides, data)
+        engine = Engine(self.plan, self.context.inside(self.id), overrides, data)
         self._ready[:] = [(wanted, engine)]
         return engine
 
@@ -69,46 +69,46 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return action
 
 
-def begin(flow: WiredFlow, given: dict[str, Any]) -> dict[str, Any]:
-    """The store that a flow starts with: each input that is given, else its default."""
+def begin(plan: WiredFlow, given: dict[str, Any]) -> dict[str, Any]:
+    """The store that a plan starts with: each input that is given, else its default."""
     from pflow.binding.places import assign
 
     store: dict[str, Any] = {}
     for name, value in given.items():
-        if flow.inputs[name].step is None:
-            assign(store, flow.inputs[name].path, value)
-    set_defaults(flow, store)
+        if plan.inputs[name].step is None:
+            assign(store, plan.inputs[name].path, value)
+    set_defaults(plan, store)
     return store
 
 
-def set_defaults(flow: WiredFlow, store: Any) -> None:
+def set_defaults(plan: WiredFlow, store: Any) -> None:
     """Put the default of each input that is not there into a store."""
     from pflow.binding.places import assign, has
 
-    for given in flow.inputs.values():
+    for given in plan.inputs.values():
         if given.has_default and not has(store, given.path):
             assign(store, given.path, fresh(given.default))
 
 
-def outputs_of(flow: WiredFlow, store: dict[str, Any]) -> dict[str, Any]:
+def outputs_of(plan: WiredFlow, store: dict[str, Any]) -> dict[str, Any]:
     """What a flow gives: its declared outputs by name; without any, all that its steps wrote.
 
     A declared output that is not there was not reached.
     """
     from pflow.errors import MISSING, PflowError
 
-    if not flow.flow.outputs:
-        if has_open_steps(flow):  # who knows what they write
-            own = {given.path[0] for given in flow.inputs.values()}
+    if not plan.flow.outputs:
+        if has_open_steps(plan):  # who knows what they write
+            own = {given.path[0] for given in plan.inputs.values()}
             return {key: value for key, value in store.items() if key not in own}
         roots = {
             str(wired.place_of(key)[0])
-            for wired in flow.steps.values()
+            for wired in plan.steps.values()
             for key in [*wired.interface.writes, *wired.targets]
         }
         return {key: store[key] for key in store if key in roots}
     found = {}
-    for name, source in flow.outputs.items():
+    for name, source in plan.outputs.items():
         try:
             found[name] = source.find(store)
         except PflowError as error:
