@@ -172,7 +172,7 @@ class Trial:
         sent.files = {**FILES, **sent.files}
         try:
             argv = [*under, *self.node.argv, *words]
-            return Run(sent, run_in(self._place / str(len(self.begun)), argv, sent, self._timeout))
+            return Run(sent, run_in(self._place, argv, sent, self._timeout))
         except OSError as error:
             raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
 
