@@ -199,7 +199,7 @@ class TestTime:
         assert caught == [124]
 
     def test_a_clock_that_somebody_else_has_set_goes_on(self, server):
-        from pflow.run.deadlines import TimedOut, set_deadline, take_away
+        from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
 
         deadline = set_deadline(1)
         try:
