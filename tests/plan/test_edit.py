@@ -70,7 +70,7 @@ def test_a_model_makes_the_change(capfd, server, model):
     ir, err = edited(capfd, FRENCH, model=model)
     assert ir == {**DIGEST, "nodes": [READ, {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
     assert len(server.requests(model)) == 1
-    assert "+  => llm:ask --prompt='Sum up in French'" in err
+    assert '+        "prompt": "Sum up in French"' in err
 
 
 def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, server):
@@ -146,7 +146,7 @@ def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words)
 
 def test_the_best_try_is_shown(capfd, server):
     _, err = refused(capfd, ALSO, model="edit-never")
-    assert "+  => write-file:copy --path=b.txt --map-in=content=ask.respnse" in err
+    assert '+        "content": "ask.respnse"' in err
 
 
 def test_which_model_is_asked_is_a_persons_choice(capfd, server):
