@@ -95,18 +95,18 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
-        from pflow.catalog.described import entries
+        from pflow.catalog.entries import entries
         from pflow.flow.subflow import FlowCatalog
 
         return _print_json(entries(listed, FlowCatalog()))
-    from pflow.catalog.text import list_text
+    from pflow.commands._nodes_text import list_text
     from pflow.terminal.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
 
 
 def _print_interfaces(names: list[str]) -> int:
-    from pflow.catalog.described import entry, find
+    from pflow.catalog.entries import entry, find
     from pflow.flow.subflow import FlowCatalog
 
     catalog = FlowCatalog()
@@ -121,8 +121,8 @@ def _print_json(entries: list[dict[str, object]]) -> int:
 
 
 def _details(names: list[str], when: str) -> str:
-    from pflow.catalog.described import entry, find, is_known
-    from pflow.catalog.text import detail_text
+    from pflow.catalog.entries import entry, find, is_known
+    from pflow.commands._nodes_text import detail_text
     from pflow.flow.subflow import FlowCatalog
     from pflow.terminal.columns import terminal_width
 

@@ -7,22 +7,14 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import without_secrets
-from pflow.explain.origins import Origins
 from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
-from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.rewrite import escaped, reference
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.jsontext import text_of
-from pflow.paths import parse_path, write_path
+from pflow.paths import Path, parse_path, write_path
 from pflow.templates import TEMPLATE, expand, parse_template
-
-Path = tuple[str | int, ...]
-
-
-Feed = tuple[str | int, ...]
-"""What feeds a read: the step, the key and the path below it of a write; or `pipe`, `item`, `input` and its name."""
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked: bool = False) -> str:
@@ -35,65 +27,10 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked
         flow = without_secrets(wire(flow))
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
-    try:
-        text = write_pipe(flow)
-    except PflowError:
-        text = write_pipe(_as_piped(flow))
+    text = write_pipe(flow)
     if "\0" in text:
         raise _no_pipe("it holds a NUL")
     return (f"# outputs: {_on_one_line(outputs)}\n" if outputs else "") + text
-
-
-def _as_piped(flow: Flow) -> Flow:
-    """The flow wired as pipe syntax would wire it. Raises PflowError (65) where a read then gets something else."""
-    piped = compile_flow(flow, set())
-    here, there = sources(wire(flow)), sources(wire(piped))
-    odd = next((place for place in {**here, **there} if here.get(place) != there.get(place)), None)
-    if odd:
-        raise _no_pipe(f"'{odd[1]}' of '{odd[0]}' would get something else")
-    return piped
-
-
-def sources(wired: WiredFlow) -> dict[tuple[str, str], Any]:
-    """Where each read and param has its value from, by step and key, whatever the places in the store are called.
-
-    A constant; the set of its feeds; or of a template its texts with the feeds of each reference.
-    """
-    origins = Origins(wired)
-    found = {}
-    for id, step in wired.steps.items():
-        for key in step.interface.reads:
-            found[id, key] = _source(wired, origins.of_read(step, key)[0])
-        for key in step.step.params.keys() - step.interface.reads.keys():
-            found[id, key] = _source(wired, origins.of_param(step, key))
-    return {place: source for place, source in found.items() if source is not None}
-
-
-def _source(wired: WiredFlow, origin: dict[str, Any]) -> Any:
-    if origin["from"] in ("default", "nothing"):
-        return None
-    if origin["from"] == "template":
-        parts = parse_template(text_of(origin["text"]))
-        return [part for part in parts if isinstance(part, str)], [feeds(wired, each) for each in origin["of"]]
-    found = feeds(wired, origin)
-    return found if found else repr(origin.get("value", origin["from"]))
-
-
-def feeds(wired: WiredFlow, origin: dict[str, Any]) -> set[Feed]:
-    """What feeds a read, of its origin (pflow.explain.origins)."""
-    found = {feed for each in origin.get("of", []) for feed in feeds(wired, each)}
-    if origin["from"] in ("pipe", "item", "input"):
-        found.add((origin["from"], origin.get("input", "")))
-    for place in map(parse_path, origin.get("paths", [])):
-        for writer in origin["written_by"]:
-            step = wired.steps[writer]
-            targets = {key: step.place_of(key) for key in [*step.interface.writes, *step.targets]}
-            found |= {
-                (writer, key, *place[len(target) :])
-                for key, target in targets.items()
-                if place[: len(target)] == target
-            }
-    return found
 
 
 def _no_pipe(why: str) -> PflowError:

@@ -39,8 +39,8 @@ def flow_hash(plan: WiredFlow) -> str:
     done: dict[int, str] = {}
     todo = [plan]
     while todo:  # by hand: flows may lie in one another more deeply than Python can follow
-        subplans = [wired.subplan for wired in todo[-1].steps.values()]
-        inner = [each for each in subplans if each and id(each) not in done]
+        subflows = [wired.subflow for wired in todo[-1].steps.values()]
+        inner = [each for each in subflows if each and id(each) not in done]
         todo += inner
         if not inner:
             done[id(todo[-1])] = _hash(todo[-1], done)
@@ -60,8 +60,8 @@ def _hash(plan: WiredFlow, done: dict[int, str]) -> str:
 
 
 def _version(wired: WiredStep, done: dict[int, str]) -> str:
-    if wired.subplan is not None:
-        return done[id(wired.subplan)]
+    if wired.subflow is not None:
+        return done[id(wired.subflow)]
     try:
         return wired.kind.version if wired.kind else wired.step.version or ""
     except (PflowError, OSError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
@@ -95,7 +97,7 @@ class BatchStep(StepNode):
         """Run the node on a view of the store in which the item has its name."""
         work = Work()
         try:
-            changes, _ = self.run_once({**shared, self.batch.item: item}, work)
+            changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
             return written, work.reads, None
         except (Interrupted, ClosedPipe):

@@ -183,7 +183,7 @@ def load_program(file: str, name: str) -> type[ProgramNode]:
 
     Raises PflowError: 65 where its interface does not parse, 78 where it asks for itself.
     """
-    from pflow.catalog.header import program_interface
+    from pflow.catalog.interfaces import program_interface
 
     refuse_itself(name)
     return program_class(file, name, program_interface(file)[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog import remembered
+from pflow.catalog import lines
 from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands.nodes import USAGE, main
@@ -156,13 +156,13 @@ def test_examples_are_shown(nodes):
 
 
 def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
+    from pflow.catalog.entries import describe
     from pflow.catalog.registry import load_bundled
     from pflow.node import interface_of
-    from pflow.stage.describe import describe
 
     found = entries(nodes)
     shell = load_bundled("shell")
-    described = json.loads(describe("shell", shell, interface_of(shell)))
+    described = describe("shell", interface_of(shell), version=shell.version, flow_safe=False)
     assert {key: value for key, value in found["shell"].items() if key not in ("origin", "file")} == described
     assert [found[name]["origin"] for name in ("shell", "count-words", "what-time", "flow:greet")] == [
         "bundled", "python", "program", "flow",
@@ -408,15 +408,14 @@ def test_colour_is_for_names_and_faults(nodes, own, monkeypatch):
 
 
 def test_what_was_read_is_not_read_again(nodes, monkeypatch):
-    monkeypatch.setattr(remembered, "_MOMENT", 0)
+    monkeypatch.setattr(lines, "_MOMENT", 0)
     first = nodes()
 
     def refuse(file):
         raise AssertionError(file)
 
-    for reader in ("program_interface", "read_python"):
+    for reader in ("program_interface", "read_python", "read_interface"):
         monkeypatch.setattr(f"pflow.catalog.lines.{reader}", refuse)
-    monkeypatch.setattr("pflow.catalog.source.read_interface", refuse)
     assert nodes() == first
 
 
@@ -472,12 +471,13 @@ def test_without_a_cache_all_is_the_same(nodes, monkeypatch, cache):
 
 
 def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):
-    monkeypatch.setattr(remembered, "_MOMENT", 0)
+    monkeypatch.setattr(lines, "_MOMENT", 0)
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
-    script = "import sys\nfrom pflow.commands.main import run\nrun(['nodes'])\nsys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.catalog.remembered\npflow.catalog.remembered._MOMENT = 0\n{script}"
-    environment = {**os.environ, "PYTHONPATH": str(Path(remembered.__file__).parent.parent)}
+    script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
+    script += "sys.stderr.write(' '.join(sys.modules))"
+    script = f"import pflow.catalog.lines\npflow.catalog.lines._MOMENT = 0\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(lines.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
     assert heavy & set(done.stderr.decode().split()) == set()
