@@ -9,7 +9,7 @@ from pflow.help.man import files
 from pflow.help.node import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
-# One column wide each, from ASCII to beyond the first plane: combining characters have no place of their own to be compared.
+# One column wide each, from ASCII to beyond the first plane: combining characters cannot be compared by place.
 CHARACTERS = st.sampled_from([*map(chr, range(0x20, 0x7F)), *"äÖßéçñø€…—–„“”«»←→·×Ωжあ木𝔸😀"])
 TEXTS = st.text(CHARACTERS, max_size=120)
 
