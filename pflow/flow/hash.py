@@ -36,32 +36,19 @@ def flow_hash(plan: WiredFlow) -> str:
     Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
     version is its own hash. A step of an unknown kind has the version it asks for.
     """
-    done: dict[int, str] = {}
-    todo = [plan]
-    while todo:  # by hand: flows may lie in one another more deeply than Python can follow
-        subplans = [wired.subplan for wired in todo[-1].steps.values()]
-        inner = [each for each in subplans if each and id(each) not in done]
-        todo += inner
-        if not inner:
-            done[id(todo[-1])] = _hash(todo[-1], done)
-            todo.pop()
-    return done[id(plan)]
-
-
-def _hash(plan: WiredFlow, done: dict[int, str]) -> str:
     steps = plan.steps.values()
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in plan.flow.edges}),
         "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
         "outputs": sorted(_places(parts_of_outputs(plan.flow))),
-        "steps": [[wired.id, wired.step.type, _version(wired, done)] for wired in steps],
+        "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
 
 
-def _version(wired: WiredStep, done: dict[int, str]) -> str:
+def _version(wired: WiredStep) -> str:
     if wired.subplan is not None:
-        return done[id(wired.subplan)]
+        return flow_hash(wired.subplan)
     try:
         return wired.kind.version if wired.kind else wired.step.version or ""
     except (PflowError, OSError):
