@@ -212,6 +212,7 @@ def _flags(usage: Usage, given: set[str]) -> Iterator[Candidate]:
                 yield Candidate(group, f"--no-{flag.names[0][2:]}", f"not: {flag.text}")
 
 
+# How the names of files end that a value may be.
 _FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json"}
 _NAMES = {
     kinds.MODEL: (names.models,),
@@ -226,9 +227,12 @@ def _values(taker: Flag | Argument, word: str, kept: int) -> Answer:
     """The values of a flag or an argument: they follow the first `kept` characters of the word."""
     typed, is_bool = word[kept:], isinstance(taker, Flag) and taker.is_bool and kept
     found = [Candidate(VALUES, choice) for choice in (("true", "false") if is_bool else taker.choices)]
-    if taker.values not in _FILES or "/" not in typed:
+    wanted = _FILES.get(taker.values)
+    if taker.values == kinds.MODEL and typed.startswith((".", "/", "~")):
+        wanted = ".gguf"
+    if wanted is None or "/" not in typed:
         found += [candidate for list_all in _NAMES.get(taker.values, ()) for candidate in list_all()]
-    if taker.values in _FILES:
-        found += names.files(typed, _FILES[taker.values])
+    if wanted is not None:
+        found += names.files(typed, wanted)
         kept += typed.rfind("/") + 1
     return Answer(word, kept, found)

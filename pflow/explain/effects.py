@@ -66,7 +66,7 @@ def effects_of_step(step: WiredStep) -> tuple[str, ...]:
 
 def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
     for step in flow.steps.values():
-        inner = step.subplan
+        inner = step.subflow
         if inner is not None:
             yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
             continue

@@ -88,8 +88,8 @@ def _manner(wired: WiredStep, origins: Origins) -> Account:
         batch = step.batch
         over = origins.of_batch(wired)
         manner["batch"] = {"over": over, "as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error}
-    if wired.subplan is not None:
-        manner["steps"] = len(wired.subplan.steps)
+    if wired.subflow is not None:
+        manner["steps"] = len(wired.subflow.steps)
     return manner
 
 

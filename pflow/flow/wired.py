@@ -117,9 +117,9 @@ class WiredStep:
         self.item_type = Type("any")
 
     @property
-    def subplan(self) -> WiredFlow | None:
+    def subflow(self) -> WiredFlow | None:
         """The flow that a step runs, where it is itself a flow."""
-        return getattr(self.kind, "plan", None)
+        return getattr(self.kind, "flow", None)
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import SHAPE, Finding
@@ -64,14 +63,4 @@ def _load(flow: Any) -> tuple[Flow, list[Finding]]:
     catalog = FlowCatalog()
     loaded = load_text(flow, "the flow", catalog) if isinstance(flow, str) else load_document(flow, "the flow", catalog)
     warnings = [Finding("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
-    found = check_rules(wire(loaded.flow), loaded.findings)
-    return loaded.flow, [*warnings, *(_about_files(loaded.flow, each) for each in found)]
-
-
-def _about_files(flow: Flow, finding: Finding) -> Finding:
-    """The finding; for an unknown type that is the path of a file, one that says why."""
-    paths = [step.type for step in flow.steps if is_flow_type(step.type) and not step.type.startswith("flow:")]
-    path = next((each for each in paths if finding.rule == "PF11" and f"'{each}'" in finding.message), None)
-    if path is None:
-        return finding
-    return Finding("PF11", finding.place, f"'{path}' is a file, and none is opened here", "flow:NAME is a saved flow")
+    return loaded.flow, [*warnings, *check_rules(wire(loaded.flow), loaded.findings)]

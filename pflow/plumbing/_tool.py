@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pflow import __version__
-from pflow.binding.given import Given
+from pflow.binding.flag_value import flag_value
 from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
 from pflow.help.usage import CHOICE, Flag
@@ -64,7 +64,7 @@ def _tell(usage: Usage, word: str) -> int:
 
 def source_in(flags: dict[str, list[str]]) -> str:
     """What --from says of stdin. Raises PflowError (2) for what it may not say."""
-    return str(Given("--from", SOURCES, flags.get("--from", ["auto"])[-1], verbatim=True).value)
+    return str(flag_value("--from", SOURCES, flags.get("--from", ["auto"])[-1]))
 
 
 def take_store(*, source: str = "auto") -> Intake:

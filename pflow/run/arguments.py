@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given
+from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
@@ -136,7 +136,7 @@ class RunFlags:
             if name in types:
                 text = texts.pop(name)[-1]
                 is_switch = isinstance(text, bool)
-                self.values[name] = text if is_switch else Given(flag, types[name], text, verbatim=True).value
+                self.values[name] = text if is_switch else flag_value(flag, types[name], text)
         self._check()
 
     def _check(self) -> None:

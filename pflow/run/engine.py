@@ -1,4 +1,4 @@
-"""The engine: a plan as a pocketflow Flow, walked from step to step."""
+"""The engine: a flow as a pocketflow Flow, walked from step to step."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.run.context import Context
 
-    Given = Mapping[str, Mapping[str, Any]] | None
+    Overrides = Mapping[str, Mapping[str, Any]] | None
     """Values that go over those of the flow, by step and name."""
 
 
 class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
-    """A plan made ready to run: `Engine(plan, context).run(shared)` works on a dict and returns the last action.
+    """A flow made ready to run: `Engine(flow, context).run(shared)` works on a dict and returns the last action.
 
     Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
     it wrote.
     """
 
-    def __init__(self, plan: WiredFlow, context: Context, params: Given = None, data: Given = None) -> None:
+    def __init__(self, flow: WiredFlow, context: Context, params: Overrides = None, data: Overrides = None) -> None:
         super().__init__()
-        self.plan = plan
+        self.flow = flow
         self.context = context
-        self.alternatives = _alternatives(plan)
+        self.alternatives = _alternatives(flow)
         if self.alternatives:
             context.keep_order()
-        self.has_forks = bool(plan.graph.forks())
+        self.has_forks = bool(flow.graph.forks())
         self.nodes = {
             id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
-            for id, wired in plan.steps.items()
+            for id, wired in flow.steps.items()
         }
-        self.limits = {id: wired.step.max_visits or plan.flow.max_visits for id, wired in plan.steps.items()}
+        self.limits = {id: wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
         self._connect()
-        self.start_node = self.nodes.get(plan.graph.first or "")
+        self.start_node = self.nodes.get(flow.graph.first or "")
 
     def _make(self, wired: WiredStep, binding: Binding) -> Any:
         if wired.kind is None:
@@ -75,8 +75,8 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _connect(self) -> None:
         """Give each node its successors; where several edges have one action, a fork stands between."""
-        forks = {(fork.source, fork.action): fork for fork in self.plan.graph.forks()}
-        for id, actions in self.plan.graph.next.items():
+        forks = {(fork.source, fork.action): fork for fork in self.flow.graph.forks()}
+        for id, actions in self.flow.graph.next.items():
             for action, targets in actions.items():
                 fork = forks.get((id, action))
                 if fork is None:
@@ -90,7 +90,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                         node.next(self.nodes[fork.meet])
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
-        for source in self.alternatives:  # each run of a plan has its own order
+        for source in self.alternatives:  # each run of a flow has its own order
             source.written_at = self.context.written_at
         return self.walk(shared, self.start_node)
 
@@ -182,8 +182,8 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     return kind.node_class()()
 
 
-def _alternatives(plan: WiredFlow) -> list[AlternativeSource]:
-    """Every source of several places in a plan, those inside templates too."""
-    found = list(plan.sources())
+def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
+    """Every source of several places in a flow, those inside templates too."""
+    found = list(flow.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]

@@ -23,7 +23,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         super().__init__()
         assert isinstance(wired.kind, FlowKind)
         self.id = wired.id
-        self.plan = wired.kind.plan
+        self.plan = wired.kind.flow
         self.context = context
         self._ready: list[tuple[Any, Engine]] = []
 

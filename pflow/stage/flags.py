@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given, as_written
+from pflow.binding.flag_value import FlagValue, flag_value
 from pflow.common import COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet, parse_path
@@ -28,8 +28,8 @@ class Flags:
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
-        self.data: dict[str, Given] = {}
-        self.params: dict[str, Given] = {}
+        self.data: dict[str, FlagValue] = {}
+        self.params: dict[str, FlagValue] = {}
         self.map_in: dict[str, Path] = {}
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
@@ -70,32 +70,31 @@ def parse_flags(words: list[str], interface: Interface) -> Flags:
     texts = take_words(words, flags.items, is_open=interface.open)
     flags.given = set(texts)
     for name in sorted(texts, key=lambda name: name != "verbatim"):  # it says how to take the others
-        _settle(flags, name, texts[name])
+        _set_flag(flags, name, texts[name])
     _check(flags)
     return flags
 
 
-def _settle(flags: Flags, name: str, texts: list[str | bool]) -> None:
+def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     """Convert one flag to what its declaration says, and put it where it belongs."""
     flag = "--" + name.replace("_", "-")
     if name in COMMON:
-        _settle_common(flags, name, flag, texts)
+        _set_common(flags, name, flag, texts)
         return
     item = flags.items.get(name)
     type = item.type if item else Type("str")
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
-    written = as_written(flag, type, texts, verbatim)
-    given = Given(flag, type, written, verbatim=verbatim)
+    value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         for text in texts:
             flags.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken_references(str(text))]
     if item is None or item.kind == "read":
-        flags.data[name] = given
+        flags.data[name] = value
     if item is None or item.kind == "param":
-        flags.params[name] = given
+        flags.params[name] = value
 
 
-def _settle_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) -> None:
+def _set_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) -> None:
     if COMMON[name].repeats:
         mapping = flags.map_in if name == "map_in" else flags.map_out
         for text in texts:
@@ -103,7 +102,7 @@ def _settle_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) 
         return
     type = COMMON[name].type or Type("bool")
     text = texts[-1]
-    flags._common[name] = text if isinstance(text, bool) else Given(flag, type, text, verbatim=True).value
+    flags._common[name] = text if isinstance(text, bool) else flag_value(flag, type, text)
 
 
 def _add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:

@@ -205,9 +205,9 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     last = document.header.get("last")
     return Binding(
         interface,
-        flags={name: given.source() for name, given in flags.data.items()},
+        flags={name: value.source() for name, value in flags.data.items()},
         mappings={name: PathSource(path) for name, path in flags.map_in.items()},
-        params={name: given.source() for name, given in flags.params.items()},
+        params={name: value.source() for name, value in flags.params.items()},
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=pretended_places(document),
     )

@@ -392,7 +392,8 @@ def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monke
     monkeypatch.setattr(lines, "_MOMENT", 0)
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
-    script = "import sys\nfrom pflow.commands.main import run\nrun(['nodes'])\nsys.stderr.write(' '.join(sys.modules))"
+    script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
+    script += "sys.stderr.write(' '.join(sys.modules))"
     script = f"import pflow.catalog.lines\npflow.catalog.lines._MOMENT = 0\n{script}"
     environment = {**os.environ, "PYTHONPATH": str(Path(lines.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)

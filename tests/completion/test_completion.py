@@ -53,6 +53,7 @@ def home(tmp_path, monkeypatch):
         Path("bin", name).chmod(0o755)
     Path("bin/pflow-plain").write_text(ODD)
     Path("docs/a file.txt").touch()
+    Path("docs/own.gguf").touch()
     Path("docs/it's").touch()
     Path("docs/.hidden").touch()
     Path("docs/new\nline").touch()
@@ -97,8 +98,9 @@ LINES = {
     "pflow-odd --four t": [],
     "pflow-odd --one=": [],
     "pflow-odd --model g": ["gpt-9"],
+    "pflow-odd --model=./docs/": ["own.gguf", "sub/"],
     "pflow-odd --path=do": ["docs/"],
-    "pflow-odd --path=docs/": ["a file.txt", "it's", "sub/"],
+    "pflow-odd --path=docs/": ["a file.txt", "it's", "own.gguf", "sub/"],
     "pflow-odd --path=docs/.h": [".hidden"],
     "pflow-odd --path ~/do": ["docs/"],
     "pflow-odd --path=nowhere/": [],

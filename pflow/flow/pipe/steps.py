@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import Given, as_written
+from pflow.binding.flag_value import FlagValue, parse_texts
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Step
@@ -195,13 +195,13 @@ def _ir_value(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool,
     With `verbatim` a `$` in it is a `$`, which a template writes twice; not where `is_plain`, which is no template.
     Raises PflowError (2) where it does not fit the type.
     """
-    written = as_written(flag, type, texts, verbatim)
-    given = Given(flag, type, written, verbatim=verbatim)
-    if given.references:
+    written = parse_texts(flag, type, texts, verbatim=verbatim)
+    found = FlagValue(flag, type, texts, verbatim=verbatim)
+    if found.references:
         return written
-    if isinstance(given.value, str | bytes) and (is_plain or not verbatim):
+    if isinstance(found.value, str | bytes) and (is_plain or not verbatim):
         return _as_json(written)
-    value = _as_json(given.value)
+    value = _as_json(found.value)
     return value if is_plain else _escaped(flag, value)
 
 
