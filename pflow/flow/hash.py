@@ -40,7 +40,7 @@ def flow_hash(flow: WiredFlow) -> str:
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.flow.edges}),
         "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
-        "outputs": sorted(_places(parts_of_outputs(plan.flow))),
+        "outputs": sorted(_places(parts_of_outputs(flow.flow))),
         "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
