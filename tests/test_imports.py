@@ -14,7 +14,7 @@ import pflow
 PACKAGE = Path(pflow.__file__).parent
 PLANNING = ("pflow.library", "pflow.plan", "pflow.mcp")
 FLOWS = ("pflow.flow", "pflow.run", "pflow.export", *PLANNING)
-AROUND = ("pflow.completion", "pflow.help.man", "pflow.help.mdoc", "pflow.setup", "pflow.conformance", "pflow.scaffold")
+AROUND = ("pflow.completion", "pflow.help.man", "pflow.help.mdoc", "pflow.setup", "pflow.conformance")
 """What only commands and `make generate` need."""
 DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.docs.generate", *AROUND, *FLOWS)
 
