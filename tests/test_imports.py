@@ -212,7 +212,7 @@ def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
     loaded = set(done.stderr.decode().split())
     assert (tmp_path / "b.txt").read_text() == "text!"
     assert loaded & set(HEAVY) == set()
-    assert "pflow.run.engine" in loaded
+    assert "pflow.run.engine.engine" in loaded
 
 
 @pytest.mark.parametrize("line", ["pflow ", "pflow-llm --", "pflow trace ", "pflow 'read-file => llm --model="])

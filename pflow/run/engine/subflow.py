@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.run.context import Context
-    from pflow.run.engine import Engine
+    from pflow.run.engine.context import Context
+    from pflow.run.engine.engine import Engine
 
 
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
@@ -43,7 +43,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def _engine(self, own: dict[str, Any]) -> Engine:
         """The engine for these params and data of steps, made once; the copies of each visit share the list."""
-        from pflow.run.engine import Engine
+        from pflow.run.engine.engine import Engine
 
         wanted = (encode([self.params, own]), self.context.recorder)
         for made_for, engine in self._ready:
