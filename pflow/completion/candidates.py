@@ -73,12 +73,12 @@ def _of_command(command: Usage, words: list[str], line: Typed) -> Answer:
     """A command, whose words may be a flow: a quoted text, or a step and its flags."""
     kinds_of_words = [argument.values for argument in command.arguments]
     if kinds.FLOW in kinds_of_words:
-        before = kinds_of_words.index(kinds.FLOW)
-        read = _Read(words, command.flags)
-        if len(read.others) > before:
-            return _of_step(words[read.others[before] :], line.word, command)
+        at = kinds_of_words.index(kinds.FLOW)
+        before = _Words(words, command.flags)
+        if len(before.others) > at:
+            return _of_step(words[before.others[at] :], line.word, command)
         is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
-        if len(read.others) == before and not read.waiting and is_text:
+        if len(before.others) == at and not before.waiting and is_text:
             return _in_flow(line.word)
     return _of_usage(command, words, line.word)
 
@@ -142,12 +142,12 @@ def _usage_of_flow(name: str) -> Usage:
     return usage
 
 
-class _Read:
-    """The words before the cursor: the flags that are given, where the other words are, the flag that wants a value."""
+class _Words:
+    """The words before the cursor: the flags that they use, where the other words are, the flag that wants a value."""
 
     def __init__(self, words: list[str], flags: list[Flag]) -> None:
         self.by_name = {name: flag for flag in reversed(flags) for name in flag.names}
-        self.given: set[str] = set()
+        self.used: set[str] = set()
         self.others: list[int] = []
         self.is_ended = False
         waiting: Flag | None = None
@@ -170,7 +170,7 @@ class _Read:
             flag = self.find(each)
             if flag is None:
                 return None
-            self.given.update(flag.names if not flag.repeats else ())
+            self.used.update(flag.names if not flag.repeats else ())
             if flag.values and not name.endswith(each[1:]):
                 return None  # the rest of the bundle is its value
         return flag if flag and flag.values and not equals else None
@@ -182,25 +182,25 @@ class _Read:
 
 def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
     """A flag's value, a flag, or the argument that comes next."""
-    read = _Read(words, usage.flags)
-    if read.waiting is not None:
-        return _values(read.waiting, word, 0)
+    before = _Words(words, usage.flags)
+    if before.waiting is not None:
+        return _values(before.waiting, word, 0)
     name, equals, _ = word.partition("=")
-    if equals and name.startswith("--") and not read.is_ended:
-        flag = read.find(name)
+    if equals and name.startswith("--") and not before.is_ended:
+        flag = before.find(name)
         return _values(flag, word, len(name) + 1) if flag else Answer(word, 0, [])
-    if word.startswith("-") and not read.is_ended:
-        return Answer(word, 0, _flags(usage, read.given))
-    rest = usage.arguments[len(read.others) :] or [each for each in usage.arguments[-1:] if each.repeats]
+    if word.startswith("-") and not before.is_ended:
+        return Answer(word, 0, _flags(usage, before.used))
+    rest = usage.arguments[len(before.others) :] or [each for each in usage.arguments[-1:] if each.repeats]
     found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
-    if found.candidates or word or read.is_ended:
+    if found.candidates or word or before.is_ended:
         return found
-    return Answer(word, 0, [each for each in _flags(usage, read.given) if each.value.startswith("--")])
+    return Answer(word, 0, [each for each in _flags(usage, before.used) if each.value.startswith("--")])
 
 
-def _flags(usage: Usage, given: set[str]) -> Iterator[Candidate]:
+def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
     """The flags that may still be given, group by group."""
-    done = set(given)
+    done = set(used)
     for group, flags in usage.groups():
         for flag in flags:
             if not flag.is_typed or not done.isdisjoint(flag.names):
@@ -223,15 +223,15 @@ _NAMES = {
 }
 
 
-def _values(taker: Flag | Argument, word: str, kept: int) -> Answer:
+def _values(declared: Flag | Argument, word: str, kept: int) -> Answer:
     """The values of a flag or an argument: they follow the first `kept` characters of the word."""
-    typed, is_bool = word[kept:], isinstance(taker, Flag) and taker.is_bool and kept
-    found = [Candidate(VALUES, choice) for choice in (("true", "false") if is_bool else taker.choices)]
-    wanted = _FILES.get(taker.values)
-    if taker.values == kinds.MODEL and typed.startswith((".", "/", "~")):
+    typed, is_bool = word[kept:], isinstance(declared, Flag) and declared.is_bool and kept
+    found = [Candidate(VALUES, choice) for choice in (("true", "false") if is_bool else declared.choices)]
+    wanted = _FILES.get(declared.values)
+    if declared.values == kinds.MODEL and typed.startswith((".", "/", "~")):
         wanted = ".gguf"
     if wanted is None or "/" not in typed:
-        found += [candidate for list_all in _NAMES.get(taker.values, ()) for candidate in list_all()]
+        found += [candidate for list_all in _NAMES.get(declared.values, ()) for candidate in list_all()]
     if wanted is not None:
         found += names.files(typed, wanted)
         kept += typed.rfind("/") + 1

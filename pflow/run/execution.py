@@ -11,12 +11,12 @@ from pflow.paths import meet, parse_path, write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run import outcome
-from pflow.run.context import Context
-from pflow.run.engine import Engine
+from pflow.run.engine.context import Context
+from pflow.run.engine.engine import Engine
+from pflow.run.engine.subflow import set_defaults
 from pflow.run.inputs import RunInputs, carry_in, check_stdin, used_keys
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
-from pflow.run.subflow import set_defaults
 from pflow.stage.document import new_run_id
 from pflow.terminal.messages import say, write_stderr
 
@@ -159,7 +159,7 @@ class Execution:
         if self.flags.timeout is None:
             engine.run(self.shared)
             return
-        from pflow.run.deadlines import set_deadline, take_away
+        from pflow.run.engine.deadlines import set_deadline, take_away
 
         deadline = set_deadline(self.flags.timeout)
         try:

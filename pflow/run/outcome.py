@@ -6,7 +6,7 @@ from pflow.binding.sources import PathSource
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.paths import write_path
-from pflow.run.subflow import outputs_of
+from pflow.run.engine.subflow import outputs_of
 from pflow.stage.trace import add_step, step_id
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pflow.explain.origins import Origins
@@ -12,9 +12,7 @@ from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.interface import Item
-from pflow.naming import is_near
-from pflow.paths import parse_path, write_path
-from pflow.templates import TEMPLATE
+from pflow.paths import write_path
 from pflow.types import Type
 
 Path = tuple[str | int, ...]
@@ -170,10 +168,8 @@ class Gaps:
 
     def choose(self, gap: Gap) -> Wired | None:
         """The source of a gap where names, the pipe and types leave one answer."""
-        if gap.written is not None:
-            return self._corrected(gap)
-        if len(gap.candidates) >= _MOST:
-            return None
+        if gap.written is not None or len(gap.candidates) >= _MOST:
+            return None  # what somebody wrote meant something
         names = {gap.item.name, *gap.item.flags}
         for is_part, why in ((False, "it has the read's name"), (True, "a part of it has the read's name")):
             found = [each for each in gap.candidates if each.is_part == is_part and each.name in names]
@@ -213,22 +209,6 @@ class Gaps:
         ]
         return found if len(found) == len(writers) else []
 
-    def _corrected(self, gap: Gap) -> Wired | None:
-        """A wrong path replaced by the one that is written nearly so, else ends as it does, else ends nearly so."""
-        path = _path_of(gap.written)
-        if path is None:
-            return None  # it says more than one path could
-        root, written, last = path[0], write_path(path), str(path[-1])
-        is_known = root in self.flow.steps or root in self.flow.flow.inputs
-        there = [each for each in gap.candidates if each.is_fitting and (each.path[0] == root or not is_known)]
-        tests: tuple[Callable[[Candidate], bool], ...] = (
-            lambda each: is_near(each.text, written),
-            lambda each: each.name == last,
-            lambda each: is_near(each.name, last),
-        )
-        found = next((found for test in tests if (found := [each for each in there if test(each)])), [])
-        return self._only(gap, found, "it is what the wrong path most likely means")
-
 
 def _puts(step: WiredStep, key: str) -> bool:
     """Whether a step puts something at a key, or below it."""
@@ -242,16 +222,6 @@ def _is_of_type(candidate: Candidate, item: Item) -> bool:
     if "any" in (there, wanted):
         return candidate.is_fitting and not candidate.is_part
     return candidate.is_fitting and (there == wanted or {there, wanted} == {"int", "float"})
-
-
-def _path_of(written: Source | None) -> Path | None:
-    """A source that is one path; None for any other."""
-    if not isinstance(written, str) or written.startswith(TEMPLATE):
-        return None
-    try:
-        return parse_path(written)
-    except ValueError:
-        return None
 
 
 def _parts(type: Type, path: Path = ()) -> Iterator[tuple[Path, Type]]:

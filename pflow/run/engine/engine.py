@@ -8,8 +8,8 @@ from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
-from pflow.run.failure import StepFailed, failure_of
-from pflow.run.step import PlainStep, StepNode, is_direct
+from pflow.run.engine.failure import StepFailed, failure_of
+from pflow.run.engine.step import PlainStep, StepNode, is_direct
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.run.context import Context
+    from pflow.run.engine.context import Context
 
     Overrides = Mapping[str, Mapping[str, Any]] | None
     """Values that go over those of the flow, by step and name."""
@@ -58,11 +58,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self._is_plain(wired, binding) and is_direct(wired, node):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
-            from pflow.run.batch import BatchStep
+            from pflow.run.engine.batch import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:
-            from pflow.run.forks import IsolatedStep
+            from pflow.run.engine.forks import IsolatedStep
 
             return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
@@ -82,7 +82,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 if fork is None:
                     self.nodes[id].next(self.nodes[targets[0]], action)
                 else:
-                    from pflow.run.forks import ForkNode
+                    from pflow.run.engine.forks import ForkNode
 
                     node = ForkNode(fork, self)
                     self.nodes[id].next(node, action)
@@ -172,7 +172,7 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     kind = wired.kind
     assert kind is not None
     if kind.origin == FLOW:
-        from pflow.run.subflow import SubflowNode
+        from pflow.run.engine.subflow import SubflowNode
 
         return SubflowNode(wired, context, Engine)
     if kind.origin == PROGRAM:

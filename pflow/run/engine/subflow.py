@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.run.context import Context
+    from pflow.run.engine.context import Context
 
 
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]

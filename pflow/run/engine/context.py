@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.paths import Path
-    from pflow.run.record import Recorder
+    from pflow.run.engine.record import Recorder
 
 
 class Context:
