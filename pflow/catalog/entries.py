@@ -49,7 +49,7 @@ def _described(item: Item) -> dict[str, Any]:
 def find(name: str, catalog: Catalog) -> Kind:
     """The node whose file a path is, else the node of this name, else the saved flow.
 
-    Raises PflowError (127) where there is none.
+    Raises PflowError (127) for an unknown name.
     """
     kind = _at_path(name) or catalog.find(name) or catalog.find(f"flow:{name}")
     if kind is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pflow.interface import Interface
 
 _SIZE = 4096
-_SIGNS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
+_MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 """What begins a comment, in one language or another."""
 
 
@@ -43,7 +43,7 @@ def _parse(file: str, text: str, is_cut: bool) -> Interface:
     from pflow.grammar import parse_interface
 
     text = text.replace("\r\n", "\n")
-    is_commented = not file.endswith(".interface") or text.lstrip().startswith(_SIGNS)
+    is_commented = not file.endswith(".interface") or text.lstrip().startswith(_MARKERS)
     bare = strip_comments(text) if is_commented else text
     if is_cut and bare.count("\n") == text.count("\n") and _is_unfinished(bare):
         raise PflowError(f"cannot read the interface in '{file}': it goes past the first 4 KiB", exit=BAD_DATA)
@@ -51,26 +51,26 @@ def _parse(file: str, text: str, is_cut: bool) -> Interface:
 
 
 def strip_comments(text: str) -> str:
-    """A script's leading comments without their signs, line for line."""
+    """A script's leading comments without their markers, line for line."""
     lines = []
     inside = False
     for line in text.split("\n"):
         bare = line.strip()
-        sign = next((sign for sign in _SIGNS if bare.startswith(sign)), "")
-        if bare and not sign and not inside:
+        marker = next((marker for marker in _MARKERS if bare.startswith(marker)), "")
+        if bare and not marker and not inside:
             break
-        inside = (inside or sign == "/*") and "*/" not in bare
-        lines.append("" if sign == "#!" else _without_sign(bare, sign))
+        inside = (inside or marker == "/*") and "*/" not in bare
+        lines.append("" if marker == "#!" else _without_marker(bare, marker))
     return "\n".join(lines)
 
 
-def _without_sign(line: str, sign: str) -> str:
-    """A comment's text: its sign may stand there several times, but a dash may begin the text."""
-    if sign in ("", "/*", "*/", "*"):
+def _without_marker(line: str, marker: str) -> str:
+    """A comment's text. Its marker may be repeated, but a dash may begin the text."""
+    if marker in ("", "/*", "*/", "*"):
         line = line.removesuffix("*/")
-    text = line.removeprefix(sign)
-    if sign in ("#", "//", ";", "/*", "*"):
-        text = text.lstrip(sign[-1])
+    text = line.removeprefix(marker)
+    if marker in ("#", "//", ";", "/*", "*"):
+        text = text.lstrip(marker[-1])
     return text.strip()
 
 

@@ -1,7 +1,7 @@
 """Every node and saved flow in a line each, as its file has it: read, remembered, never run.
 
 What was read is kept in `$XDG_CACHE_HOME/pflow/nodes.json`, a JSON object with a file's stamp and facts a member: a
-file that has not changed is not read again. What cannot be understood there counts as not there.
+file that has not changed is not read again. What cannot be understood there is ignored.
 """
 
 from __future__ import annotations

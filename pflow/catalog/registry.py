@@ -51,7 +51,7 @@ def load_module(file: str, name: str, act: str) -> Any:
 def pick_class(module: Any, name: str) -> type:
     """The node class of a module: the one with the node's name, else the only one.
 
-    Raises PflowError (65) where there is none, or where it does not inherit from pocketflow.Node (PF09).
+    Raises PflowError (65) for a module without one, and for one that is no pocketflow.Node (PF09).
     """
     import pocketflow
 

@@ -52,7 +52,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 
 
 def _check_name(name: str) -> None:
-    """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
+    """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has."""
     if not is_good_name(name):
         hint = "small words with dashes between: count-words"
         raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)

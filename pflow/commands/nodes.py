@@ -29,8 +29,8 @@ path: that of such a file, or of a node that is elsewhere.
 With --json each has what --describe prints, its origin and its file: the type of a step is its name, flow:NAME for a
 saved flow, whose inputs and outputs are its reads and writes.
 
-The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for a NAME that is
-none."""
+The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for an
+unknown NAME."""
 USAGE.flags = [
     Flag(("--json",), "print their interfaces as one JSON list"),
     Flag(("--search",), "only those of which all these words are said, best first", metavar="WORDS"),
@@ -52,7 +52,7 @@ USAGE.examples = (
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError: 2 for wrong flags, 127 for a name that is none, 1 for a search that finds nothing."""
+    """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
     flags, names = _split(words) if words else ({}, [])
     if "--help" in flags:
         from pflow.help.text import help_text

@@ -12,11 +12,11 @@ from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.flow import Flow
 from pflow.flow.load import Loaded
+from pflow.flow.named import load_named
 from pflow.flow.pipe import is_pipe
 from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.rules import check
-from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
@@ -89,7 +89,7 @@ def _load(name: str, words: Sequence[str]) -> Loaded:
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
     try:
-        return take_flow(words or ["-"])
+        return load_named(words or ["-"])
     except PflowError as error:
         if _is_sentence(words):
             hint = f"pflow plan 'SENTENCE' | pflow save {name}"

@@ -13,9 +13,9 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import brief_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
+from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.take import no_saved_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of

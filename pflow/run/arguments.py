@@ -100,9 +100,9 @@ def _skip_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]
 
 
 def _names_flow(word: str) -> bool:
+    from pflow.flow.named import find_file
     from pflow.flow.pipe import is_pipe
     from pflow.flow.pipe.recognize import names_node
-    from pflow.flow.take import find_file
 
     if _is_separator(word):
         return False

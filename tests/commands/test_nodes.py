@@ -408,7 +408,7 @@ def test_a_flow_tells_the_flags_that_its_run_takes(nodes):
 
     (flow,) = entries(nodes, "greet").values()
     told = {key: read["flag"] for key, read in flow["reads"].items()}
-    assert told == {need["name"]: need["flag"] for need in needs(FlowCatalog().find("flow:greet").plan)}
+    assert told == {need["name"]: need["flag"] for need in needs(FlowCatalog().find("flow:greet").flow)}
     assert told
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import OK, PflowError
 from pflow.flow.findings import Finding
-from pflow.flow.take import take_flow
+from pflow.flow.named import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.choose import NoCapableModel, choose_capable
@@ -87,7 +87,7 @@ def main(words: Sequence[str], options: Options) -> int:
     """
     file = flow_file_of(words)
     options.check(file)
-    loaded = take_flow(words)
+    loaded = load_named(words)
     errors = [each for each in loaded.findings if not each.is_warning]
     if errors:
         raise _cannot(file, errors)
