@@ -54,7 +54,7 @@ COMMON = {
 LETTERS = {flag.letter: name for name, flag in COMMON.items() if flag.letter}
 
 OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
-"""The flags that `pflow run` takes for its own; no input of a flow is given by one of them."""
+"""The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 
-# Spoken for, though not every release has them.
+# Names that no node may use: the flags of every stage, and those that are planned.
 RESERVED = frozenset({*COMMON, "cache", "no_cache"})

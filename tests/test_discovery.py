@@ -131,27 +131,11 @@ def test_what_cannot_be_a_node_leaves_its_name_to_the_next_and_is_told(place, pu
     assert [why in each[2] for each in listed()] == [True, False]
 
 
-@pytest.mark.parametrize("put_it", [os.mkdir, os.mkfifo, lambda file: os.symlink("/dev/zero", file)])
-@pytest.mark.parametrize("file", ["own/pflow-x", "own/x.py", "bin/pflow-x"])
-def test_what_is_no_file_is_none(place, put_it, file):
-    put_it(place / file)
-    assert listed() == []
-    assert (find_node("x"), fault_of("x")) == (None, "")
-
-
 def test_what_a_shell_would_not_run_is_passed_over_on_path(place):
     put(place / "bin" / "pflow-x", 0o644)
     second = put(place / "bin2" / "pflow-x")
     assert find_node("x").file == second
     assert len(listed()) == 1
-
-
-def test_an_interface_beside_a_program_is_noted(place):
-    put(place / "bin" / "pflow-x")
-    put(place / "bin" / "pflow-x.interface")
-    put(place / "own" / "pflow-y.interface")
-    (found,) = [each for each in list_nodes() if each.origin == "program"]
-    assert (found.name, found.has_interface) == ("x", True)
 
 
 @pytest.mark.parametrize(("variable", "folder"), [("PATH", "bin"), ("PFLOW_NODES", "own")])
@@ -160,12 +144,3 @@ def test_a_place_may_be_relative(place, monkeypatch, variable, folder):
     monkeypatch.chdir(place)
     monkeypatch.setenv(variable, folder)
     assert find_node("x").file == file
-
-
-@pytest.mark.parametrize("variable", ["PATH", "PFLOW_NODES"])
-def test_where_the_working_directory_is_gone_a_relative_place_is_none(place, monkeypatch, variable):
-    (place / "gone").mkdir()
-    monkeypatch.chdir(place / "gone")
-    (place / "gone").rmdir()
-    monkeypatch.setenv(variable, ".:bin")
-    assert listed() == []

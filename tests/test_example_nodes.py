@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.header import program_interface
+from pflow.catalog.interfaces import program_interface
 
 FOLDER = Path(__file__).parent.parent / "examples" / "nodes"
 TOOLS = {"slug": ["jq"], "front-matter": ["awk"], "redact": ["perl"], "chunk": ["node"], "measure": ["cc"]}

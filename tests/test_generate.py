@@ -114,7 +114,7 @@ def _make_plain(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "problem"), [(_delete, "missing"), (_edit, "stale"), (_make_plain, "not executable")]
 )
-def test_what_is_out_of_date_is_named_and_mended(tree, spoil, problem):
+def test_what_is_out_of_date_is_named_and_put_right(tree, spoil, problem):
     spoil(tree / "bin" / "pflow-get")
     assert check(tree) == [f"bin/pflow-get: {problem}"]
     assert generate(tree) == ["wrote bin/pflow-get"]

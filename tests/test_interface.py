@@ -4,13 +4,12 @@ import re
 
 import pytest
 
-from pflow.catalog.header import program_interface, strip_comments
-from pflow.catalog.source import read_interface
+from pflow.catalog.entries import describe
+from pflow.catalog.interfaces import program_interface, read_interface, strip_comments
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import UNDECLARED
-from pflow.stage.describe import describe
 
 
 def interface(*lines: str):
@@ -124,6 +123,7 @@ def test_the_flag_that_a_person_is_told_is_the_shortest():
     assert only_item('- Reads: shared["issue_number"]: int').flag == "--issue-number"
 
 
+ONE = {"version": "1.0.0", "flow_safe": False}
 REFUSED = [
     ('Reads: shared["a"]: str', "begins with '- '"),
     ('* Reads: shared["a"]: str', "begins with '- '"),
@@ -314,7 +314,7 @@ def test_the_same_block_gives_the_same_interface_in_every_language(tmp_path, nam
     file = tmp_path / name
     file.write_text("\n".join(SCRIPTS[name]) + "\n", newline=newline)
     expected = parse_interface("Count the words.\n\n" + "\n".join(LINES))
-    assert describe("x", None, read(file)) == describe("x", None, expected)
+    assert describe("x", read(file), **ONE) == describe("x", expected, **ONE)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -350,6 +350,8 @@ def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
 
 def test_an_interface_can_be_described_as_json():
     parsed = interface('- Reads: shared["a"]: list[str] = [] [own]  # x', "- Params: k: int [env K] [flag kk]")
-    described = describe("x", None, parsed)
-    assert '"a":{"type":"list[str]","doc":"x","required":false,"flag":"--a","default":[],"marks":["own"]}' in described
-    assert '"k":{"type":"int","doc":"","required":true,"flag":"--k","flags":["kk"],"env":"K"}' in described
+    described = describe("x", parsed, **ONE)
+    a = {"type": "list[str]", "doc": "x", "required": False, "flag": "--a", "default": [], "marks": ["own"]}
+    assert described["reads"] == {"a": a}
+    k = {"type": "int", "doc": "", "required": True, "flag": "--k", "flags": ["kk"], "env": "K"}
+    assert described["params"] == {"k": k}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import settle
+from pflow.binding.flag_value import expanded_value
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
@@ -70,7 +70,9 @@ class Finder:
         self.is_soft = is_soft
         if isinstance(source, Constant):
             # a mapping that stands fast is a template without references
-            fixed = settle(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
+            fixed = (
+                expanded_value(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
+            )
             self.source = Constant(fixed, source.origin)
 
     def find(self, store: Any) -> Any:
@@ -80,7 +82,7 @@ class Finder:
             return source.value
         value = source.find(store)
         if isinstance(source, TemplateSource):
-            value = settle(source.flag or self.key, self.type, source.written, value)
+            value = expanded_value(source.flag or self.key, self.type, source.written, value)
         return self.fitted(value)
 
     def fitted(self, value: Any) -> Any:

@@ -23,7 +23,7 @@ STAND_IN, FOUND, OWN = 0, 1, 2
 """Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
 
 REMOVED = ...
-"""In place of a value: the node deleted the key. (`marshal` knows it, so it goes from a child to its parent.)"""
+"""In place of a value: the node deleted the key. It is the same object in a child process and in its parent."""
 
 _PENDING = object()
 """The value of a key that nobody has asked for yet."""
@@ -41,32 +41,29 @@ class NodeStore(_MutableDict):
     """A dict of what one node may read, each value taken when it is asked for.
 
     A key is what the node itself wrote, else what was found for it (flags, mappings), else the store's own, else a
-    stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes what is asked for. Lists
-    and objects are handed out as copies: nothing of the store changes before the node has ended. `reads` notes where
-    each value came from that the node asked for.
+    stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes what is asked for. With
+    `has_copies` lists and objects are handed out as copies, so that nothing of the store changes before the node has
+    ended. `reads` notes where each value came from that the node asked for.
     """
 
     __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "found", "reads")
 
     def __init__(
-        self, store: Any, found: dict[str, Any], stand_ins: Mapping[str, Any], hidden: Collection[str] = ()
-    ) -> None:
+        self, store: Any, found: dict[str, Any] | None = None, stand_ins: Mapping[str, Any] | None = None,
+        hidden: Collection[str] = (), *, has_copies: bool = True,
+    ) -> None:  # fmt: skip
         self._store = store
-        self._stand_ins = stand_ins
+        self._stand_ins = stand_ins or {}
         self._hidden = hidden
-        self.found = found
-        self.reads: dict[str, int] = {}
-        self._changed: dict[str, None] = {}
-        self._copies: dict[str, tuple[Any, Any]] = {}
+        self._copies: dict[str, tuple[Any, Any]] | None = {} if has_copies else None
         """Each copy that was handed out, and what it is a copy of."""
+        self._changed: dict[str, None] = {}
+        self.found = found if found is not None else {}
+        self.reads: dict[str, int] = {}
         keys = dict.fromkeys(store, _PENDING)
         for key in hidden:
             keys.pop(key, None)
-        if stand_ins:
-            keys.update(dict.fromkeys(stand_ins, _PENDING))
-        if found:
-            keys.update(dict.fromkeys(found, _PENDING))
-        dict.update(self, keys)
+        dict.update(self, keys, **dict.fromkeys([*self._stand_ins, *self.found], _PENDING))
 
     def __getitem__(self, key: str) -> Any:
         value = dict.__getitem__(self, key)
@@ -79,7 +76,7 @@ class NodeStore(_MutableDict):
             self.reads[key], value = OWN, self._store[key]
         else:
             self.reads[key], value = STAND_IN, self._stand_ins[key]
-        if value.__class__ in (list, dict):
+        if self._copies is not None and value.__class__ in (list, dict):
             self._copies[key] = copy, _ = fresh(value), value
             value = copy
         dict.__setitem__(self, key, value)
@@ -118,22 +115,35 @@ class NodeStore(_MutableDict):
         self.update(other)
         return self
 
+    def known(self) -> dict[str, Any]:
+        """What has been asked for or set so far."""
+        return {key: value for key, value in dict.items(self) if value is not _PENDING}
+
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
         """What the node set and deleted (REMOVED), and what it changed in place where `is_watched`, in order."""
-        for key, (value, before) in self._copies.items():
-            if key not in self._changed and is_watched(key) and not _is_same(value, before):
+        for key, (value, before) in (self._copies or {}).items():
+            if key not in self._changed and is_watched(key) and not is_same(value, before):
                 self._changed[key] = None
         return {key: dict.get(self, key, REMOVED) for key in self._changed}
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are one in JSON: 1 is not true, and not 1.0; the order of members counts."""
-    if one.__class__ is not other.__class__:
+def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
+    """Whether two values are one in JSON: 1 is 1.0, as some tools write it, and not true; members have an order.
+
+    With `is_rounded` large integers are too that some tools (jq 1.6) round.
+    """
+    kinds = {one.__class__, other.__class__}
+    if kinds <= {int, float}:
+        return bool(float(one) == float(other) if is_rounded else one == other)
+    if len(kinds) > 1:
         return False
     if isinstance(one, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(
+            is_same(a, b, is_rounded=is_rounded) for a, b in zip(one, other, strict=True)
+        )
     if isinstance(one, dict):
-        return list(one) == list(other) and all(map(_is_same, one.values(), other.values()))
+        pairs = zip(one.values(), other.values(), strict=False)
+        return list(one) == list(other) and all(is_same(a, b, is_rounded=is_rounded) for a, b in pairs)
     return bool(one == other)
 
 

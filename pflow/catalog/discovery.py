@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow.catalog.interfaces import plain
 from pflow.catalog.registry import PACKAGE, bundled_names, data_directory, own_directories, tool_names
-from pflow.catalog.source import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
 
 
 class Found:
-    """A file that is a node: its name, `origin` and path.
+    """A file that is, or looks like, a node: its name, `origin` and path.
 
-    `fault` says why it can be none, `behind` which file has its name; a node has neither.
+    `fault` says why it cannot be used, `behind` which file shadows it.
     """
 
     __slots__ = ("behind", "fault", "file", "has_interface", "name", "origin", "status")
@@ -56,7 +56,7 @@ def find_node(name: str) -> Found | None:
 
 
 def list_nodes() -> list[Found]:
-    """Everything that is a node, that would be one had another not its name, or that is none and looks like one."""
+    """All nodes, including shadowed and broken ones."""
     by_name: dict[str, list[Found]] = {}
     for found in _candidates():
         same = by_name.setdefault(plain(found.name), [])
@@ -69,14 +69,14 @@ def list_nodes() -> list[Found]:
 
 
 def node_at(file: str) -> Found | None:
-    """The node that a file is, wherever it is and whoever has its name; None where it is none and looks like none."""
+    """The node that a file is, wherever it lies, also a shadowed or broken one; None for any other file."""
     listed = next((found for found in list_nodes() if found.file == file), None)
     found = listed or _named(*os.path.split(file))
     return found if listed or (found and _is_meant(found)) else None
 
 
 def fault_of(name: str) -> str:
-    """Why the file that would be this node is none, with the file; empty where there is no such file."""
+    """Why a file that looks like this node cannot be used, with the file; empty where there is no such file."""
     faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
@@ -99,7 +99,7 @@ def _own_bin() -> list[str]:
 
 
 def _candidates(wanted: str | None = None) -> Iterator[Found]:
-    """What is there in the order of who wins, of one plain name or of all."""
+    """The files of one plain name, or of all, in the order in which they are preferred."""
     for folder, origin, names in (("nodes", BUNDLED, bundled_names()), ("plumbing", TOOL, tool_names())):
         for name in names:
             if wanted is None or plain(name) == wanted:
@@ -117,7 +117,7 @@ def own_places() -> list[str]:
 
 
 def _there(directories: list[str]) -> Iterator[str]:
-    """Those that are there, each once: where /bin is /usr/bin, too. An empty one is none."""
+    """The directories that exist, each once, also where /bin is a link to /usr/bin."""
     seen = set()
     for directory in directories:
         try:
@@ -149,7 +149,7 @@ def _named(directory: str, file: str) -> Found | None:
 
 
 def _is_meant(found: Found) -> bool:
-    """Whether a file that nobody but the user put there is to be a node: `fault` says why it is not."""
+    """Whether a file in a user's own directory looks like a node; `fault` says why it cannot be used."""
     if not _look(found):
         return False
     may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
@@ -192,7 +192,7 @@ def _listed(directory: str) -> list[str]:
 
 
 def _look(found: Found) -> bool:
-    """Whether it is a file, or was meant to be one: then `fault` says why it is not."""
+    """Whether it is a regular file, or a broken one: then `fault` says why."""
     try:
         found.status = os.stat(found.file)
     except FileNotFoundError:

@@ -50,8 +50,10 @@ class Kind:
 
             return interface_of(self.node_class())
         if self.origin == PYTHON:
+            from pflow.catalog.interfaces import read_python
+
             return read_python(self.file)
-        from pflow.catalog.header import program_interface
+        from pflow.catalog.interfaces import program_interface
 
         return program_interface(self.file)[0]
 
@@ -59,7 +61,7 @@ class Kind:
     def version(self) -> str:
         if self._version is None:
             if self.origin in (BUNDLED, PYTHON):
-                from pflow.stage.main import source_version
+                from pflow.catalog.interfaces import source_version
 
                 self._version = source_version(self.file)
             else:
@@ -84,24 +86,9 @@ def interpreter_fault_of(kind: Kind) -> str:
     """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
     if kind.origin != PROGRAM:
         return ""
-    from pflow.catalog.header import interpreter_fault, program_interface
+    from pflow.catalog.interfaces import interpreter_fault, program_interface
 
     return interpreter_fault(program_interface(kind.file)[1])
-
-
-def read_python(file: str) -> Interface:
-    """The interface in a user's own file; an open one, with the fault, where it is prose or has another grammar."""
-    from pflow.catalog.source import read_interface
-    from pflow.interface import Interface
-
-    try:
-        return read_interface(file)
-    except PflowError as error:
-        if not error.message.startswith("cannot parse the interface"):
-            raise
-        interface = Interface()
-        interface.fault = error.message
-        return interface
 
 
 class Catalog:

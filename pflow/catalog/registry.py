@@ -32,7 +32,7 @@ def load_module(file: str, name: str, act: str) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
-    from pflow.catalog.source import in_words
+    from pflow.catalog.interfaces import in_words
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -51,11 +51,11 @@ def load_module(file: str, name: str, act: str) -> Any:
 def pick_class(module: Any, name: str) -> type:
     """The node class of a module: the one with the node's name, else the only one.
 
-    Raises PflowError (65) where there is none, or where it does not inherit from pocketflow.Node (PF09).
+    Raises PflowError (65) for a module without one, and for one that is no pocketflow.Node (PF09).
     """
     import pocketflow
 
-    from pflow.catalog.source import plain
+    from pflow.catalog.interfaces import plain
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]

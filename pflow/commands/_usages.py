@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from pflow.catalog.source import read_interface
+from pflow.catalog.interfaces import read_interface
 from pflow.commands._driver import USAGE as DRIVER
 from pflow.help import usage as kinds
 from pflow.help.node import usage_of_node

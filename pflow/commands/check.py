@@ -13,8 +13,8 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import verdict
 from pflow.flow.findings import SHAPE, Finding, write_place
 from pflow.flow.flow import Flow
+from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
-from pflow.flow.take import find_file, take_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.stdout import write_pieces
@@ -74,7 +74,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
         return 0
     name = _name_of(flow)
     try:
-        loaded = take_flow(flow)
+        loaded = load_named(flow)
     except PflowError as error:
         if as_json and error.exit == BAD_DATA:
             _print_json(name, None, [Finding(SHAPE, (), error.message, error.hint)], error.exit)

@@ -13,8 +13,8 @@ from pflow.explain.account import explain
 from pflow.explain.drawing import draw
 from pflow.explain.text import account_text
 from pflow.flow.findings import Finding
+from pflow.flow.named import load_named
 from pflow.flow.rules import check
-from pflow.flow.take import take_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.stdout import write_pieces
@@ -40,7 +40,7 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     """
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
-    loaded = take_flow(words)
+    loaded = load_named(words)
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)
     errors = [finding for finding in findings if not finding.is_warning]

@@ -8,8 +8,8 @@ from pflow.commands._click import FlowCommand
 from pflow.commands._print import write_output
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export import exporter, targets
+from pflow.flow.named import load_named
 from pflow.flow.rules import check
-from pflow.flow.take import take_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.terminal.messages import say
@@ -50,7 +50,7 @@ def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
 
 def _checked(words: tuple[str, ...]) -> WiredFlow:
     """The flow that the words name, wired. Raises PflowError (65) where it breaks a rule, after saying each finding."""
-    loaded = take_flow(words)
+    loaded = load_named(words)
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)
     for said in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:

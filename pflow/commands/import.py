@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from pflow.catalog.interfaces import in_words
 from pflow.catalog.registry import load_module
-from pflow.catalog.source import in_words
 from pflow.commands._print import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.from_pocketflow import flow_from

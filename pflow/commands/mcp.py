@@ -13,17 +13,17 @@ USAGE = Usage(
     ("pflow mcp serve [--read-only] [NAME]…",),
 )
 USAGE.description = """\
-The client starts it, in the directory where paths begin. Most clients are told of it in a file of theirs, as
+The client starts it, in the directory where relative paths begin. Most clients name their servers in a file, as
   {"mcpServers": {"pflow":
     {"command": "pflow", "args": ["mcp", "serve"]}}}
 
-where the words after serve are further args, and an env may hold PFLOW_MODEL. A client that does not find pflow needs
-its whole path, which command -v pflow prints.
+where the words after serve are more args, and an env may set PFLOW_MODEL. A client that does not find pflow needs its
+full path, which command -v pflow prints.
 
-Each node with an interface and each saved flow is a tool, with the schemas of what it takes and gives and with its
-effects; so are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, these
-nodes, flows and tools are all that is offered. The list is made anew when a flow is saved or removed. What is not
-offered is said on stderr.
+Each node with an interface and each saved flow is a tool, with schemas of its arguments and results and with its
+effects; so are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, only these
+nodes, flows and tools are offered. The list follows the flows as they are saved and removed. stderr says what is not
+offered, and why.
 
 A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A call
 is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up; only what made
@@ -43,7 +43,7 @@ USAGE.examples = (
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError: 2 for wrong words, 78 without the SDK, 127 for a name that is none."""
+    """Raises PflowError: 2 for wrong words, 78 without the SDK, 127 for an unknown name."""
     from pflow.help.usage import split_flags
 
     try:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 
 import click
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError
-from pflow.scaffold.node import LANGUAGES, PYTHON, file_name, is_good_name, text_of_node
+from pflow.atomic import replace
+from pflow.catalog.discovery import BUNDLED, TOOL, find_node
+from pflow.catalog.registry import PACKAGE, data_directory, names_in
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError, shorten
+from pflow.process.stdout import write_pieces
+from pflow.terminal.messages import write_stderr
+
+PYTHON, SH, JS = "python", "sh", "js"
+LANGUAGES = (PYTHON, SH, JS)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,8 +42,6 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
         raise PflowError("cannot write into '': it is empty", hint="--dir DIR", exit=USAGE)
     text = text_of_node(name, lang)
     if is_printed:
-        from pflow.process.stdout import write_pieces
-
         write_pieces(1, [text.encode()])
         return 0
     file = os.path.join(directory or _own_directory(), file_name(name, lang))
@@ -46,11 +52,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 
 
 def _check_name(name: str) -> None:
-    """Raise PflowError (2) for a name that is none, or that a command, a node or a tool of pflow's has."""
-    from pflow.catalog.discovery import BUNDLED, TOOL, find_node
-    from pflow.catalog.registry import names_in
-    from pflow.errors import shorten
-
+    """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has."""
     if not is_good_name(name):
         hint = "small words with dashes between: count-words"
         raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)
@@ -64,8 +66,6 @@ def _check_name(name: str) -> None:
 
 
 def _own_directory() -> str:
-    from pflow.catalog.registry import data_directory
-
     own = data_directory("nodes")
     if own is None:
         raise PflowError(
@@ -78,8 +78,6 @@ def _own_directory() -> str:
 
 def _check_free(name: str, file: str, directory: str | None) -> None:
     """Raise PflowError (73) where a node of this name is there already, in whatever language."""
-    from pflow.catalog.discovery import find_node
-
     found = None if directory else find_node(name)
     beside = [os.path.join(os.path.dirname(file), file_name(name, lang)) for lang in LANGUAGES]
     there = next((path for path in beside if os.path.lexists(path)), found.file if found else None)
@@ -89,8 +87,6 @@ def _check_free(name: str, file: str, directory: str | None) -> None:
 
 
 def _write(file: str, text: str, *, is_program: bool) -> None:
-    from pflow.atomic import replace
-
     folder = os.path.dirname(file) or os.curdir
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
@@ -104,10 +100,29 @@ def _write(file: str, text: str, *, is_program: bool) -> None:
 
 def _tell(name: str, file: str, directory: str | None) -> None:
     """Print the path; to a person, what to do with it."""
-    from pflow.process.stdout import write_pieces
-    from pflow.terminal.messages import write_stderr
-
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):
         word = os.path.join(os.curdir, file) if directory else name
         write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")
+
+
+def is_good_name(name: str) -> bool:
+    """Whether a new node may be called so: small words of letters and digits, with dashes between, a letter first."""
+    is_plain = name.isascii() and name == name.lower() and name[:1].isalpha()
+    return is_plain and all(word.isalnum() for word in name.split("-"))
+
+
+def file_name(name: str, language: str) -> str:
+    return name.replace("-", "_") + ".py" if language == PYTHON else "pflow-" + name
+
+
+def text_of_node(name: str, language: str) -> str:
+    template = os.path.join(PACKAGE, "scaffold", f"{language}.txt")
+    with open(template, encoding="utf-8") as file:
+        return file.read().replace("@name@", name).replace("@Class@", class_name(name))
+
+
+def class_name(name: str) -> str:
+    """CountWords for count-words; NodeNode and NoneNode for what would be another thing in Python."""
+    title = "".join(word.title() for word in name.split("-"))
+    return title + "Node" if keyword.iskeyword(title) or title == "Node" else title

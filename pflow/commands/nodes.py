@@ -29,8 +29,8 @@ path: that of such a file, or of a node that is elsewhere.
 With --json each has what --describe prints, its origin and its file: the type of a step is its name, flow:NAME for a
 saved flow, whose inputs and outputs are its reads and writes.
 
-The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for a NAME that is
-none."""
+The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for an
+unknown NAME."""
 USAGE.flags = [
     Flag(("--json",), "print their interfaces as one JSON list"),
     Flag(("--search",), "only those of which all these words are said, best first", metavar="WORDS"),
@@ -52,7 +52,7 @@ USAGE.examples = (
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError: 2 for wrong flags, 127 for a name that is none, 1 for a search that finds nothing."""
+    """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
     flags, names = _split(words) if words else ({}, [])
     if "--help" in flags:
         from pflow.help.text import help_text
@@ -95,18 +95,18 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
-        from pflow.catalog.described import entries
+        from pflow.catalog.entries import entries
         from pflow.flow.subflow import FlowCatalog
 
         return _print_json(entries(listed, FlowCatalog()))
-    from pflow.catalog.text import list_text
+    from pflow.commands._nodes_text import list_text
     from pflow.terminal.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
 
 
 def _print_interfaces(names: list[str]) -> int:
-    from pflow.catalog.described import entry, find
+    from pflow.catalog.entries import entry, find
     from pflow.flow.subflow import FlowCatalog
 
     catalog = FlowCatalog()
@@ -121,8 +121,8 @@ def _print_json(entries: list[dict[str, object]]) -> int:
 
 
 def _details(names: list[str], when: str) -> str:
-    from pflow.catalog.described import entry, find, is_known
-    from pflow.catalog.text import detail_text
+    from pflow.catalog.entries import entry, find, is_known
+    from pflow.commands._nodes_text import detail_text
     from pflow.flow.subflow import FlowCatalog
     from pflow.terminal.columns import terminal_width
 

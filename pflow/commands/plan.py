@@ -14,12 +14,12 @@ from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.flow import Flow
 from pflow.flow.load import read_text
+from pflow.flow.named import find_file, load_named
 from pflow.flow.pipe import is_pipe, parse_pipe
 from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.take import find_file, take_flow
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -129,7 +129,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
         return _checked(parse_pipe(words, FlowCatalog()))
     sentence = " ".join(words)
     if not is_sentence(sentence):
-        return _checked(take_flow([sentence]).usable())
+        return _checked(load_named([sentence]).usable())
     return _planned(sentence, model, timeout, fresh=fresh)
 
 

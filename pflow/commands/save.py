@@ -12,11 +12,11 @@ from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.flow import Flow
 from pflow.flow.load import Loaded
+from pflow.flow.named import load_named
 from pflow.flow.pipe import is_pipe
 from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.rules import check
-from pflow.flow.take import take_flow
 from pflow.flow.wiring import wire
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
@@ -60,7 +60,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     ~/.local/share/pflow/nodes/. pflow remove takes it away. A file that is not ours is left (73).
 
     The exit code is 0, also where the same flow is there already; 1 for the answer no; 65 for a flow that breaks a rule
-    or holds a secret, and for a name that is none; 73 where another flow, or a file, is in the way.
+    or holds a secret, and for a name that no flow can have; 73 where another flow, or a file, is in the way.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
@@ -89,7 +89,7 @@ def _load(name: str, words: Sequence[str]) -> Loaded:
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
     try:
-        return take_flow(words or ["-"])
+        return load_named(words or ["-"])
     except PflowError as error:
         if _is_sentence(words):
             hint = f"pflow plan 'SENTENCE' | pflow save {name}"

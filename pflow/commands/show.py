@@ -13,9 +13,9 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import brief_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
+from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.take import no_saved_flow
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
@@ -37,7 +37,7 @@ _REFUSED = "cannot write the flow in pipe syntax: "
 def command(flow: str, as_json: bool, is_old: bool, when: str) -> int:
     """Show a saved flow: as pipe syntax, its description, its inputs and outputs, what it touches, its file.
 
-    FLOW is its name. With --old it may be that of a flow that was removed. pflow explain tells of its steps too.
+    FLOW is its name. With --old it may be that of a flow that was removed. pflow explain shows its steps too.
 
     The exit code is 0; 65 where the flow is broken: what is wrong with it is said on stderr; 66 where --old finds
     nothing; 127 where no flow has the name.
@@ -91,8 +91,7 @@ def _print_text(file: str, name: str, when: str) -> int:
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
         say("pflow show", str(error))
-    text = _text(wired, findings, file, when)
-    print_text(text)
+    print_text(_text(wired, findings, file, when))
     return BAD_DATA if errors else OK
 
 
@@ -105,7 +104,7 @@ def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> st
 
 
 def _with_defaults(wired: WiredFlow) -> tuple[str | None, str]:
-    """The pipe syntax of a flow that declares inputs, with their defaults in it, or the reason why there is none."""
+    """The pipe syntax of a flow that declares inputs, with their defaults in it, or why it has no pipe form."""
     try:
         return pipe_of(wired, is_masked=True).rstrip("\n"), ""
     except PflowError as error:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 
 from pflow.catalog.flows import saved_flow, saved_flows
-from pflow.help.usage import Argument, Flag, Usage
+from pflow.help.usage import SENTENCE, Argument, Flag, Usage
 from pflow.jsontext import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
+
+COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
+VALUES, FILES, RUNS, MODELS = "values", "files", "runs", "models"
+"""The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
 """The file beside this module that `make generate` writes: what the driver, its commands and the tools take, so that
@@ -24,18 +28,44 @@ _MOST_RUNS = 99
 """As many as readline lists without a question."""
 
 
-def nodes() -> Iterator[tuple[str, str]]:
+class Candidate:
+    """One thing that may stand at the cursor: the group in which it is shown, its value, what is said of it."""
+
+    __slots__ = ("about", "group", "value")
+
+    def __init__(self, group: str, value: str, about: str = "") -> None:
+        self.group = group
+        self.value = value
+        self.about = about
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more is to be typed after it without a blank."""
+        return self.value.endswith(("=", "/"))
+
+
+def commands(table: dict[str, Usage]) -> list[Candidate]:
+    names = [name for name in table if name.startswith("pflow ") and name != SENTENCE]
+    return [Candidate(COMMANDS, name[6:], table[name].summary) for name in names]
+
+
+def tools(table: dict[str, Usage]) -> list[Candidate]:
+    names = [name for name in table if name.startswith("pflow-")]
+    return [Candidate(TOOLS, name[6:], table[name].summary) for name in names]
+
+
+def nodes() -> list[Candidate]:
     from pflow.catalog.lines import node_lines
 
-    for line in node_lines():
-        if line.is_there:
-            yield line.name, line.summary
+    return [Candidate(NODES, line.name, line.summary) for line in node_lines() if line.is_there]
 
 
-def flows() -> Iterator[tuple[str, str]]:
-    """The saved flows, by the names of their files."""
-    for name in saved_flows():
-        yield name, str(read_flow(saved_flow(name) or "").get("description") or "")
+def flows(prefix: str = "") -> list[Candidate]:
+    """The saved flows; steps name them with the prefix `flow:`."""
+    files = {name: saved_flow(name) or "" for name in saved_flows()}
+    return [
+        Candidate(FLOWS, prefix + name, str(read_flow(file).get("description") or "")) for name, file in files.items()
+    ]
 
 
 def read_flow(file: str) -> dict[str, Any]:
@@ -48,25 +78,24 @@ def read_flow(file: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def runs() -> Iterator[tuple[str, str]]:
+def runs() -> list[Candidate]:
     """The newest runs, the newest first."""
     import time
 
     from pflow.run.runs import list_runs
 
-    for run in list_runs(_MOST_RUNS):
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))
-        yield run.id, f"{when}  {run.status}  {run.name}".rstrip()
+    found = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS)]
+    return [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in found]
 
 
-def models() -> Iterator[tuple[str, str]]:
+def models() -> list[Candidate]:
     """The models of the list that runs of the `llm` library keep."""
     from pflow.models.list import read_models
 
-    return read_models()
+    return [Candidate(MODELS, model, about) for model, about in read_models()]
 
 
-def files(typed: str, wanted: str) -> list[str]:
+def files(typed: str, wanted: str) -> list[Candidate]:
     """The names of the files in the directory that is typed, those of directories with a / at the end.
 
     `wanted` is how the names of files end, or `/` for directories alone.
@@ -78,27 +107,23 @@ def files(typed: str, wanted: str) -> list[str]:
             found = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
     except OSError:
         return []
-    shown = [name for name in found if name.startswith(begun) and (begun or not name.startswith("."))]
-    return [name for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
+    shown = [name for name in found if name.startswith(begun or ".") == bool(begun)]
+    return [Candidate(FILES, name) for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
 
 
 def table_text(usages: Iterable[Usage]) -> str:
     """The table as JSON, a line for each flag and each argument."""
-    commands = [f"{_text(usage.name)}:[{_text(usage.summary)}{''.join(map(_line, _rows(usage)))}]" for usage in usages]
+    commands = [f"{_text(usage.name)}:[{_text(usage.summary)}{''.join(_lines(usage))}]" for usage in usages]
     return "{" + ",\n".join(commands) + "}\n"
 
 
-def _line(row: list[Any]) -> str:
-    return f",\n {_text(row)}"
-
-
-def _rows(usage: Usage) -> list[list[Any]]:
-    flags: list[list[Any]] = [
-        [flag.group, list(flag.names), flag.values, list(flag.choices), flag.repeats, flag.text]
-        for _, flags in usage.groups()
-        for flag in flags
-    ]
-    return flags + [["argument", each.values, list(each.choices), each.repeats] for each in usage.arguments]
+def _lines(usage: Usage) -> Iterator[str]:
+    for group, flags in usage.groups():
+        for flag in flags:
+            row = [group, list(flag.names), flag.values, list(flag.choices), flag.repeats, flag.text]
+            yield f",\n {_text(row)}"
+    for each in usage.arguments:
+        yield f",\n {_text(['argument', each.values, list(each.choices), each.repeats])}"
 
 
 def _text(value: Any) -> str:
@@ -108,18 +133,18 @@ def _text(value: Any) -> str:
 def read_table() -> dict[str, Usage]:
     """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
-        commands = decode(file.read())
-    return {name: _usage(name, *rows) for name, rows in commands.items()}
+        rows = decode(file.read())
+    return {name: _usage(name, *fields) for name, fields in rows.items()}
 
 
 def _usage(name: str, summary: str, *rows: list[Any]) -> Usage:
     usage = Usage(name, summary)
-    for kind, *fields in rows:
-        if kind == "argument":
+    for group, *fields in rows:
+        if group == "argument":
             values, choices, repeats = fields
             usage.arguments.append(Argument("", values, repeats=repeats, choices=tuple(choices)))
         else:
             names, values, choices, repeats, text = fields
-            flag = Flag(tuple(names), text, group=kind, values=values, choices=tuple(choices), repeats=repeats)
+            flag = Flag(tuple(names), text, group=group, values=values, choices=tuple(choices), repeats=repeats)
             usage.flags.append(flag)
     return usage

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from pflow.completion import candidates as groups
-from pflow.completion.candidates import Answer, Candidate, answer
+from pflow.completion import names as groups
+from pflow.completion.candidates import Answer, answer
 from pflow.completion.line import Typed, quoted, split
+from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
 
 TYPE_CHECKING = False

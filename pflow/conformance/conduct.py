@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pflow.conformance import declared, inputs, outputs, refusals  # noqa: F401 - they enter their checks
 from pflow.conformance.node import TestedNode
-from pflow.conformance.sandbox import remove
 from pflow.conformance.trial import CHECKS, Check, Failed, Run, Skipped, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 
@@ -45,15 +44,12 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
     the node, 73 where the directory cannot be made.
     """
     try:
-        place = Path(tempfile.mkdtemp(prefix="pflow-test-node-"))
+        with TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True) as place:
+            trial = Trial(node, given, Path(place), timeout)
+            for check in checks:
+                yield _judge(trial, check)
     except OSError as error:
         raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
-    try:
-        trial = Trial(node, given, place, timeout)
-        for check in checks:
-            yield _judge(trial, check)
-    finally:
-        remove(place)
 
 
 def _judge(trial: Trial, check: Check) -> Verdict:

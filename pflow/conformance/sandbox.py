@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from pflow.process.children import running_groups, signal_session
+from pflow.process.signals import HeldSignals
 
 ALL, GONE, EARLY = "all", "gone", "early"
 """Who reads stdout: somebody to its end, nobody, or somebody who goes away after the first byte."""
@@ -66,39 +67,31 @@ def limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
 
 
-def run_in(place: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
-    """Run a program in a new directory `place`, which is removed, and end whatever it started.
+def run_in(parent: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
+    """Run a program in a new directory in `parent`, and end whatever it started.
 
     Raises OSError where the directory cannot be made.
     """
-    try:
+    with TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
+        place = Path(folder)
         _furnish(place, sent.files)
         before = _snapshot(place)
         ended = _run(place, argv, sent, timeout)
         after = _snapshot(place)
-    finally:
-        remove(place)
     ended.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
     return ended
 
 
-def remove(place: Path) -> None:
-    """Remove a directory, and what a program has locked in it."""
-    shutil.rmtree(place, ignore_errors=True)
-    for folder, folders, _ in os.walk(place):
-        for path in (os.path.join(folder, name) for name in folders):
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(place, ignore_errors=True)
-
-
 def _run(place: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
     home = str(place / "home")
+    held = HeldSignals()  # an exception before the process is known would leave it running
     try:
         process = _start(place, argv, sent)
     except (OSError, ValueError) as error:
+        held.release()
         return Ended(_CANNOT_START, b"", f"cannot start it: {getattr(error, 'strerror', error)}".encode())
     try:
+        held.release()
         threading.Thread(target=_feed, args=(process.stdin, sent.stdin), daemon=True).start()
         process.wait(timeout)
         left_running = sent.grace is not None and not _ends_soon(process.pid, home, sent.grace)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import FILES, Answer, Samples, document, read_answer, same
 from pflow.conformance.sandbox import Ended, Sent, run_in
-from pflow.errors import CANNOT_WRITE, EXIT_CODES, PflowError
+from pflow.errors import EXIT_CODES
 from pflow.interface import Item
 
 PATIENCE = 2
@@ -170,11 +170,8 @@ class Trial:
             raise Skipped(NEVER_ENDS)
         sent = Sent(words, stdin, **more)
         sent.files = {**FILES, **sent.files}
-        try:
-            argv = [*under, *self.node.argv, *words]
-            return Run(sent, run_in(self._place / str(len(self.begun)), argv, sent, self._timeout))
-        except OSError as error:
-            raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
+        argv = [*under, *self.node.argv, *words]
+        return Run(sent, run_in(self._place, argv, sent, self._timeout))
 
     def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> Run:
         """A run with all that the node needs, and more words."""

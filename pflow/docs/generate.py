@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from pflow.catalog.source import read_interface
+from pflow.catalog.interfaces import read_interface
+from pflow.commands._usages import typed, usages
 from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
+from pflow.help import man
 from pflow.terminal.messages import say_error
 
 ROOT = Path(__file__).parent.parent.parent
@@ -19,20 +21,19 @@ ROOT = Path(__file__).parent.parent.parent
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
-INTERFACE_HINT = "the docstring of its class has a line 'Interface:', and one item a line after it"
 
-
-class Generator(NamedTuple):
-    """A folder whose files all follow from the sources: each file's name and text."""
+@dataclass
+class Generator:
+    """The files of a folder whose names match the pattern: they follow from the sources, each by its name and text."""
 
     folder: str
+    pattern: str
     texts: Callable[[Path], dict[str, str]]
     mode: int = 0o644
-    pattern: str = "*"
-    """Which files of the folder are generated; others beside them are written by hand."""
 
 
-class Difference(NamedTuple):
+@dataclass
+class Difference:
     """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
 
     path: Path
@@ -55,17 +56,12 @@ def launchers(root: Path) -> dict[str, str]:
 
 
 def table(root: Path) -> dict[str, str]:
-    """What the completer knows of all that is no node: nodes say it themselves."""
-    from pflow.commands._usages import typed
-
+    """What TAB knows of commands and tools; it reads the interfaces of nodes themselves."""
     return {TABLE: table_text(usage for usage in typed(str(root)) if not usage.is_node)}
 
 
 def man_pages(root: Path) -> dict[str, str]:
-    from pflow.commands._usages import usages
-    from pflow.help.man import files
-
-    return files(usages(str(root)))
+    return man.files(usages(str(root)))
 
 
 def loaders(root: Path) -> dict[str, str]:
@@ -74,10 +70,10 @@ def loaders(root: Path) -> dict[str, str]:
 
 
 GENERATORS = (
-    Generator("bin", launchers, mode=0o755),
-    Generator("man/man1", man_pages),
-    Generator("pflow/completion", table, pattern="*.json"),
-    Generator("completions/bash", loaders, pattern="pflow-*"),
+    Generator("bin", "*", launchers, mode=0o755),
+    Generator("man/man1", "*", man_pages),
+    Generator("pflow/completion", TABLE, table),
+    Generator("completions/bash", "pflow-*", loaders),
 )
 
 
@@ -95,17 +91,16 @@ def check_interfaces(root: Path) -> None:
     for node in modules(root / "nodes"):
         file = os.path.relpath(node)
         if read_interface(file).open:
-            raise PflowError(f"cannot find an interface in '{file}'", hint=INTERFACE_HINT, exit=BAD_DATA)
+            hint = "the docstring of its class has a line 'Interface:', and one item a line after it"
+            raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)
 
 
 def differences(root: Path) -> Iterator[Difference]:
     """What `generate` would change, folder by folder."""
     for generator in GENERATORS:
-        folder = root / generator.folder
-        texts = generator.texts(root)
+        folder, texts = root / generator.folder, generator.texts(root)
         for name, text in sorted(texts.items()):
-            problem = _problem(folder / name, text, generator.mode)
-            if problem:
+            if problem := _problem(folder / name, text, generator.mode):
                 yield Difference(folder / name, problem, text, generator.mode)
         for path in sorted(folder.glob(generator.pattern)):
             if path.name not in texts:
@@ -117,9 +112,8 @@ def _problem(path: Path, text: str, mode: int) -> str:
         return "missing"
     if path.read_bytes() != text.encode():
         return "stale"
-    if (path.stat().st_mode ^ mode) & 0o100:
-        return "executable" if mode & 0o100 == 0 else "not executable"
-    return ""
+    is_executable = bool(path.stat().st_mode & 0o100)
+    return "" if is_executable == bool(mode & 0o100) else "executable" if is_executable else "not executable"
 
 
 def check(root: Path) -> list[str]:
@@ -133,17 +127,13 @@ def generate(root: Path) -> list[str]:
     check_interfaces(root)
     changes = list(differences(root))
     for change in changes:
-        _mend(change)
+        if change.text is None:
+            change.path.unlink()
+        else:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            change.path.write_bytes(change.text.encode())
+            change.path.chmod(change.mode)
     return [f"{'removed' if change.text is None else 'wrote'} {change.path.relative_to(root)}" for change in changes]
-
-
-def _mend(change: Difference) -> None:
-    if change.text is None:
-        change.path.unlink()
-        return
-    change.path.parent.mkdir(parents=True, exist_ok=True)
-    change.path.write_bytes(change.text.encode())
-    change.path.chmod(change.mode)
 
 
 def main(arguments: list[str]) -> int:
@@ -158,8 +148,7 @@ def main(arguments: list[str]) -> int:
     except PflowError as error:
         say_error("pflow.docs.generate", error, debug=False)
         return error.exit
-    for line in lines:
-        print(line)
+    print("".join(f"{line}\n" for line in lines), end="")
     if arguments and lines:
         print("pflow.docs.generate: 'make generate' brings these up to date", file=sys.stderr)
         return FAILED

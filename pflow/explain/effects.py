@@ -60,17 +60,13 @@ def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
     return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
-def touches(flow: WiredFlow, origins: Origins) -> list[dict[str, Any]]:
-    return [effect.as_json() for effect in effects_of_flow(flow, origins)]
-
-
 def effects_of_step(step: WiredStep) -> tuple[str, ...]:
     return (ANYTHING,) if step.interface.open else step.interface.effects
 
 
 def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
     for step in flow.steps.values():
-        inner = step.subplan
+        inner = step.subflow
         if inner is not None:
             yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
             continue
@@ -89,7 +85,7 @@ def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
 
 
 def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
-    """The origins of a value in a subflow, those of its inputs replaced by what it is given for them."""
+    """The origins of a value in a subflow, those of its inputs traced to where the outer flow takes them from."""
     traced = []
     for origin in origins:
         name = origin.get("input")

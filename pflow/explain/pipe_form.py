@@ -1,4 +1,4 @@
-"""The pipe form of a flow for people: the values of its inputs stand in its steps, for pipe syntax declares none."""
+"""The pipe form of a flow for people: its inputs become literals, since pipe syntax declares none."""
 
 from __future__ import annotations
 
@@ -7,85 +7,30 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import without_secrets
-from pflow.explain.origins import Origins
 from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
-from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.rewrite import escaped, reference
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.jsontext import text_of
-from pflow.paths import parse_path, write_path
+from pflow.paths import Path, parse_path, write_path
 from pflow.templates import TEMPLATE, expand, parse_template
-
-Path = tuple[str | int, ...]
-
-
-Feed = tuple[str | int, ...]
-"""What feeds a read: the step, the key and the path below it of a write; or `pipe`, `item`, `input` and its name."""
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked: bool = False) -> str:
-    """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, stand in a comment.
+    """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
 
-    With `is_masked` a mask stands for each secret. Raises PflowError (65) that says why there is none.
+    With `is_masked` each secret is masked. Raises PflowError (65) that says why there is none.
     """
     flow = with_literals(wired, values or {})
     if is_masked:
         flow = without_secrets(wire(flow))
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
-    compiled = compile_flow(flow, set())
-    here, there = sources(wire(flow)), sources(wire(compiled))
-    odd = next((place for place in {**here, **there} if here.get(place) != there.get(place)), None)
-    if odd:
-        raise _no_pipe(f"'{odd[1]}' of '{odd[0]}' would get something else")
-    text = write_pipe(compiled)
+    text = write_pipe(flow)
     if "\0" in text:
         raise _no_pipe("it holds a NUL")
     return (f"# outputs: {_on_one_line(outputs)}\n" if outputs else "") + text
-
-
-def sources(wired: WiredFlow) -> dict[tuple[str, str], Any]:
-    """Where each read and param has its value from, by step and key, whatever the places in the store are called.
-
-    A constant; the set of its feeds; or of a template its texts with the feeds of each reference.
-    """
-    origins = Origins(wired)
-    found = {}
-    for id, step in wired.steps.items():
-        for key in step.interface.reads:
-            found[id, key] = _source(wired, origins.of_read(step, key)[0])
-        for key in step.step.params.keys() - step.interface.reads.keys():
-            found[id, key] = _source(wired, origins.of_param(step, key))
-    return {place: source for place, source in found.items() if source is not None}
-
-
-def _source(wired: WiredFlow, origin: dict[str, Any]) -> Any:
-    if origin["from"] in ("default", "nothing"):
-        return None
-    if origin["from"] == "template":
-        parts = parse_template(text_of(origin["text"]))
-        return [part for part in parts if isinstance(part, str)], [feeds(wired, each) for each in origin["of"]]
-    found = feeds(wired, origin)
-    return found if found else repr(origin.get("value", origin["from"]))
-
-
-def feeds(wired: WiredFlow, origin: dict[str, Any]) -> set[Feed]:
-    """What feeds a read, of its origin (pflow.explain.origins)."""
-    found = {feed for each in origin.get("of", []) for feed in feeds(wired, each)}
-    if origin["from"] in ("pipe", "item", "input"):
-        found.add((origin["from"], origin.get("input", "")))
-    for place in map(parse_path, origin.get("paths", [])):
-        for writer in origin["written_by"]:
-            step = wired.steps[writer]
-            targets = {key: step.place_of(key) for key in [*step.interface.writes, *step.targets]}
-            found |= {
-                (writer, key, *place[len(target) :])
-                for key, target in targets.items()
-                if place[: len(target)] == target
-            }
-    return found
 
 
 def _no_pipe(why: str) -> PflowError:

@@ -88,8 +88,8 @@ def _manner(wired: WiredStep, origins: Origins) -> Account:
         batch = step.batch
         over = origins.of_batch(wired)
         manner["batch"] = {"over": over, "as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error}
-    if wired.subplan is not None:
-        manner["steps"] = len(wired.subplan.steps)
+    if wired.subflow is not None:
+        manner["steps"] = len(wired.subflow.steps)
     return manner
 
 
@@ -121,7 +121,7 @@ class _Place:
 def store_layout(flow: WiredFlow, origins: Origins) -> list[Account]:
     """A row a place: its `path`, `type`, who it is `written_by`, and the steps (or outputs) that it is `read_by`.
 
-    A flag writes too; one that may be left out stands in brackets.
+    A flag writes too; an optional one is in brackets.
     """
     places: dict[Path, _Place] = {}
     for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:

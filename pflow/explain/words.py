@@ -16,9 +16,6 @@ def origin_text(origin: Origin) -> str:
     return _WORDS[origin["from"]](origin)
 
 
-said, say = origins_text, origin_text
-
-
 def _store(origin: Origin) -> str:
     paths = " or ".join(map(clean, origin["paths"]))
     if len(origin["paths"]) > 1:

@@ -29,39 +29,26 @@ else:
         from hashlib import sha256 as _sha256
 
 
-def flow_hash(plan: WiredFlow) -> str:
+def flow_hash(flow: WiredFlow) -> str:
     """SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings and the
     paths that templates use.
 
     Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
     version is its own hash. A step of an unknown kind has the version it asks for.
     """
-    done: dict[int, str] = {}
-    todo = [plan]
-    while todo:  # by hand: flows may lie in one another more deeply than Python can follow
-        subplans = [wired.subplan for wired in todo[-1].steps.values()]
-        inner = [each for each in subplans if each and id(each) not in done]
-        todo += inner
-        if not inner:
-            done[id(todo[-1])] = _hash(todo[-1], done)
-            todo.pop()
-    return done[id(plan)]
-
-
-def _hash(plan: WiredFlow, done: dict[int, str]) -> str:
-    steps = plan.steps.values()
+    steps = flow.steps.values()
     facts = {
-        "edges": sorted({(edge.source, edge.action, edge.target) for edge in plan.flow.edges}),
+        "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.flow.edges}),
         "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
-        "outputs": sorted(_places(parts_of_outputs(plan.flow))),
-        "steps": [[wired.id, wired.step.type, _version(wired, done)] for wired in steps],
+        "outputs": sorted(_places(parts_of_outputs(flow.flow))),
+        "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
 
 
-def _version(wired: WiredStep, done: dict[int, str]) -> str:
-    if wired.subplan is not None:
-        return done[id(wired.subplan)]
+def _version(wired: WiredStep) -> str:
+    if wired.subflow is not None:
+        return flow_hash(wired.subflow)
     try:
         return wired.kind.version if wired.kind else wired.step.version or ""
     except (PflowError, OSError):

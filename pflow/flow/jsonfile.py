@@ -66,11 +66,11 @@ def _pieces(value: Any, line: str) -> Iterator[str]:
     if not value or not isinstance(value, dict | list) or _is_escaped(value):
         yield str(encode(value), "utf-8")
         return
-    sign, closing = "{}" if isinstance(value, dict) else "[]"
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
     for each in value:
-        yield sign + line + "  " + (quote(each) + ": " if isinstance(value, dict) else "")
+        yield opening + line + "  " + (quote(each) + ": " if isinstance(value, dict) else "")
         yield from _pieces(value[each] if isinstance(value, dict) else each, line + "  ")
-        sign = ","
+        opening = ","
     yield line + closing
 
 

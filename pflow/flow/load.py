@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """A flow as far as it has the right shape, and a finding for each part that has not."""
+    """A flow, without its parts of a wrong shape, and a finding for each of those."""
 
     def __init__(self, flow: Flow, findings: list[Finding]) -> None:
         self.flow = flow
@@ -33,7 +33,7 @@ class Loaded:
 def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
     """The flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
 
-    Raises PflowError: 66 where there is none or it is empty, 77 where it may not be read, 65 where it does not parse.
+    Raises PflowError: 66 for a missing or empty file, 77 where it may not be read, 65 where it does not parse.
     """
     return load_text(
         read_text(file, f"the flow '{file}'"), file, (catalog or Catalog()).at(os.path.dirname(file) or ".")

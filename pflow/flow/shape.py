@@ -17,10 +17,10 @@ _LEFT_OUT: Any = object()
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """What has the right shape, and a finding for each part that has not, in the order of the file.
+    """The parts of the right shape, and a finding for every other part, in the order of the file.
 
-    A part that has not is left out; in a list, null stands for it. A misspelt member goes on under the name that was
-    meant, so that no rule finds fault with what follows from it.
+    A part of a wrong shape is left out; in a list, null stands for it. A misspelt member goes on under the name that
+    was meant, so that no rule finds fault with what follows from it.
     """
     findings: list[Finding] = []
     return _sound(document, SCHEMA, (), findings), findings

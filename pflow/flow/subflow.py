@@ -75,36 +75,36 @@ class FlowCatalog(Catalog):
 
 
 class FlowKind(Kind):
-    """A flow in a file, as a kind of node. `plan` is loaded and wired when it is asked for."""
+    """A flow in a file, as a kind of node. `flow` is loaded and wired when it is asked for."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
         super().__init__(type, FLOW, file)
         self._catalog = catalog
-        self._plan: WiredFlow | None = None
+        self._flow: WiredFlow | None = None
 
     @property
-    def plan(self) -> WiredFlow:
+    def flow(self) -> WiredFlow:
         """Raises PflowError (65) where the file holds no flow, or one that holds itself."""
-        if self._plan is None:
-            self._plan = self._catalog.load(self.file)
-        return self._plan
+        if self._flow is None:
+            self._flow = self._catalog.load(self.file)
+        return self._flow
 
     def _read_interface(self) -> Interface:
-        return interface_of_plan(self.plan)
+        return interface_of_flow(self.flow)
 
     def flags(self) -> dict[str, str]:
-        return {name: given.flag for name, given in self.plan.inputs.items()}
+        return {name: given.flag for name, given in self.flow.inputs.items()}
 
     def node_class(self) -> Any:
         raise PflowError(f"cannot use the flow '{self.file}' as a class", exit=BAD_DATA)
 
 
-def interface_of_plan(plan: WiredFlow) -> Interface:
+def interface_of_flow(flow: WiredFlow) -> Interface:
     """A flow's interface, as if it were a node's."""
     interface = Interface()
-    interface.open = has_open_steps(plan) and not (plan.flow.inputs and plan.flow.outputs)
-    interface.summary = plan.flow.description
-    for given in plan.inputs.values():
+    interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
+    interface.summary = flow.flow.description
+    for given in flow.inputs.values():
         item = Item("read", given.name, given.type)
         item.doc = given.doc
         if not given.required:
@@ -117,13 +117,13 @@ def interface_of_plan(plan: WiredFlow) -> Interface:
             item.marks.add("explicit")
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
-    for name, type in _outputs(plan).items():
+    for name, type in _outputs(flow).items():
         interface.writes[name] = Item("write", name, type)
-    carried = plan.carried
+    carried = flow.carried
     if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
         interface.writes[str(carried[0])].marks.add("pipe")
-    interface.effects = tuple(dict.fromkeys(each for wired in plan.steps.values() for each in wired.interface.effects))
-    for wired in (each for each in plan.steps.values() if each.kind is None or each.kind.origin != FLOW):
+    interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
+    for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)
@@ -131,16 +131,16 @@ def interface_of_plan(plan: WiredFlow) -> Interface:
     return interface
 
 
-def has_open_steps(plan: WiredFlow) -> bool:
-    return any(wired.interface.open for wired in plan.steps.values())
+def has_open_steps(flow: WiredFlow) -> bool:
+    return any(wired.interface.open for wired in flow.steps.values())
 
 
-def _outputs(plan: WiredFlow) -> dict[str, Type]:
-    if plan.flow.outputs:
-        return {name: plan.output_type(name) for name in plan.flow.outputs}
+def _outputs(flow: WiredFlow) -> dict[str, Type]:
+    if flow.flow.outputs:
+        return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
-    for wired in plan.steps.values():
+    for wired in flow.steps.values():
         for key, item in wired.interface.writes.items():
             write = Write(wired.id, key, wired.place_of(key), item)
-            roots[str(write.target[0])] = plan.write_type(write) if len(write.target) == 1 else Type("dict")
+            roots[str(write.target[0])] = flow.write_type(write) if len(write.target) == 1 else Type("dict")
     return roots

@@ -16,7 +16,7 @@ _WIDTH = 78
 
 
 def escaped(text: str) -> str:
-    """A text that stands inside a line."""
+    """A text inside a line."""
     return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
 
 
@@ -75,7 +75,7 @@ def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = F
 
 
 _LONGEST = 16
-"""Letters of a tag that stands beside its text."""
+"""Characters of a tag that has its text beside it."""
 
 
 def paragraphs(text: str) -> list[str]:

@@ -66,7 +66,7 @@ def flag_of(item: Item, group: str) -> Flag:
 
 
 def metavar(type: Type) -> str:
-    """What stands for the value of a flag of this type; nothing for a switch."""
+    """The name of the value of a flag of this type; empty for a switch."""
     return "|".join(type.choices) or _METAVARS.get(type.name, "TEXT")
 
 

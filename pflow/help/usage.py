@@ -27,7 +27,7 @@ a directory); a model; a node or a saved flow by its name; a flow, which is a fi
 or whatever may follow `pflow`."""
 
 SENTENCE = "pflow SENTENCE"
-"""The name of a usage that is no command's: of what stands beside a sentence."""
+"""The name of the usage of a sentence, which no command has."""
 
 
 class Flag:
@@ -76,7 +76,7 @@ class Flag:
 
 
 class Argument:
-    """A word that is no flag: its name as the synopsis has it, its kind, whether several may stand there."""
+    """A word beside the flags: its name as the synopsis has it, its kind, whether several may stand there."""
 
     __slots__ = ("choices", "metavar", "repeats", "values")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pflow.atomic import replace
 from pflow.catalog.flows import SUFFIX
+from pflow.catalog.interfaces import plain
 from pflow.catalog.registry import data_directory
-from pflow.catalog.source import plain
 from pflow.library.lock import make_folder
 from pflow.library.saved import library_folder
 

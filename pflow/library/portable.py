@@ -55,7 +55,7 @@ def _subflow_files(flow: WiredFlow) -> set[str]:
         for step in todo.pop().steps.values():
             if isinstance(step.kind, FlowKind) and step.kind.file not in files:
                 files.add(step.kind.file)
-                todo.append(step.kind.plan)
+                todo.append(step.kind.flow)
     return files
 
 

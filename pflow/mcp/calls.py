@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from pflow.errors import BUG, USAGE, PflowError, bug_error
 from pflow.mcp import child, own_tools
-from pflow.mcp.call import call_of
+from pflow.mcp.arguments import call_of
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered
 from pflow.mcp.process import Child

@@ -6,12 +6,12 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from pflow.catalog.described import find
 from pflow.catalog.discovery import own_places
+from pflow.catalog.entries import find
 from pflow.catalog.flows import saved_flows
+from pflow.catalog.interfaces import in_words
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds
 from pflow.catalog.registry import data_directory
-from pflow.catalog.source import in_words
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.offered import Offered
@@ -21,7 +21,7 @@ State = dict[str, tuple[int, int, int]]
 
 
 class Catalogue:
-    """Lists the tools. `only` are the names that are offered, all without any; `say` hears what is left out, and why.
+    """Lists the tools. `only` are the names that are offered, all without any; `say` gets what is left out, and why.
 
     `reserved` are names that no node and no flow gets.
     """
@@ -49,7 +49,7 @@ class Catalogue:
         return self._tools
 
     def tell(self) -> dict[str, Offered]:
-        """Every tool, for a client, which wants to hear of changes from now on."""
+        """Every tool, for a client that is to be notified of changes from now on."""
         tools = self.tools()
         self._told = self._listed
         return tools

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.described import entry
+from pflow.catalog.entries import entry
 from pflow.library.nearest import About, nearest_by_words
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.schema import Schema
@@ -136,7 +136,7 @@ def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
     about |= {"input_schema": offered.input_schema}
     if offered.output_schema is not None:
         about["output_schema"] = offered.output_schema
-    return about | (forms_of(offered.flow.flow) if offered.is_flow else {})
+    return about | (forms_of(offered.flow) if offered.is_flow else {})
 
 
 def _trace(run: str, *, with_store: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Running a child of the server in a thread: its lines are heard as they come, and a cancelled call ends it."""
+"""Running a child of the server in a thread: its lines are passed on as they come, and a cancelled call ends it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Lines:
 
 @dataclass
 class Child:
-    """A child: the words for `pflow.mcp.child`, its stdin, and who hears its stderr and the events of its trace."""
+    """A child: the words for `pflow.mcp.child`, its stdin, and what gets the lines of its stderr and its trace."""
 
     words: list[str]
     stdin: bytes
@@ -53,7 +53,6 @@ class Child:
     stdout: bytearray = field(default_factory=bytearray)
     _pid: int = 0
     _is_cancelled: bool = False
-    _error: PflowError | None = None
 
     async def run(self) -> int:
         """Run it to its end; its exit code, -n when signal n killed it. A cancelled call ends all that it started.
@@ -61,43 +60,31 @@ class Child:
         Raises PflowError: 65 where it prints too much, else where it does not start.
         """
         if self.on_event is None:
-            code = await self._run_cancellable(None)
-        else:
-            with tempfile.TemporaryDirectory(prefix="pflow-mcp-") as folder:
-                code = await self._run_heard(os.path.join(folder, "events"), self.on_event)
-        if self._error is not None:
-            raise self._error
-        return code
-
-    async def _run_heard(self, fifo: str, on_event: Callable[[bytes], Awaitable[None]]) -> int:
-        os.mkfifo(fifo, 0o600)
-        fd = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_hear, fd, on_event)
-                code = await self._run_cancellable({**os.environ, "PFLOW_TRACE": fifo})
-                await anyio.wait_writable(fd)
-                os.write(fd, b"\n" + _NO_MORE + b"\n")
-        finally:
-            os.close(fd)
+            return await self._run_cancellable(None)
+        with tempfile.TemporaryDirectory(prefix="pflow-mcp-") as folder:
+            fifo = os.path.join(folder, "events")
+            os.mkfifo(fifo, 0o600)
+            fd = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_hear, fd, self.on_event)
+                    code = await self._run_cancellable({**os.environ, "PFLOW_TRACE": fifo})
+                    await anyio.wait_writable(fd)
+                    os.write(fd, b"\n" + _NO_MORE + b"\n")
+            except BaseExceptionGroup as group:
+                raise first_of(group) from None
+            finally:
+                os.close(fd)
         return code
 
     async def _run_cancellable(self, environment: dict[str, str] | None) -> int:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._end_when_cancelled)
-            code = await anyio.to_thread.run_sync(self._run, environment)
-            self._pid = 0
-            tasks.cancel_scope.cancel()
-        return code
-
-    async def _end_when_cancelled(self) -> None:
         try:
-            await anyio.sleep_forever()
-        finally:
+            return await anyio.to_thread.run_sync(self._run, environment, abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
             self._is_cancelled = True
-            if self._pid:
-                with anyio.CancelScope(shield=True):
-                    await _end_session(self._pid)
+            with anyio.CancelScope(shield=True):
+                await _end_session(self._pid)
+            raise
 
     def _run(self, environment: dict[str, str] | None) -> int:
         # -P: what lies in the working directory is not to be imported in place of pflow.
@@ -112,11 +99,9 @@ class Child:
                 on_stderr=lambda part: self._tell(lines.take(part)),
                 on_start=self._started,
             )
-        except PflowError as error:
-            code, self._error = 0, error
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            code, self._error = 0, PflowError(f"cannot start what was called: {why}", exit=exit_code(error))
+            raise PflowError(f"cannot start what was called: {why}", exit=exit_code(error)) from None
         self._tell(lines.finish())
         return code
 
@@ -147,8 +132,15 @@ async def _hear(fd: int, on_event: Callable[[bytes], Awaitable[None]]) -> None:
 
 
 async def _end_session(session: int) -> None:
-    children.signal_session(session, signal.SIGTERM, signal.SIGCONT)  # what is stopped hears nothing before SIGCONT
-    with anyio.move_on_after(GRACE):
-        while children.running_groups(session):
-            await anyio.sleep(_TICK)
-    children.signal_session(session, signal.SIGKILL)
+    if session:  # else it ends as soon as it has started
+        children.signal_session(session, signal.SIGTERM, signal.SIGCONT)  # a stopped process gets SIGTERM after SIGCONT
+        with anyio.move_on_after(GRACE):
+            while children.running_groups(session):
+                await anyio.sleep(_TICK)
+        children.signal_session(session, signal.SIGKILL)
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first exception in groups of groups."""
+    first = group.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first

@@ -24,6 +24,7 @@ from pflow.mcp.calls import Calls, write_line
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered
 from pflow.mcp.own_tools import OWN_TOOLS, READS, RUN, OwnTool, offered_names
+from pflow.mcp.process import first_of
 from pflow.mcp.result import Result
 from pflow.process.signals import die_of
 from pflow.process.stdout import ClosedPipe
@@ -154,11 +155,5 @@ def serve(only: list[str], *, read_only: bool) -> None:
     try:
         anyio.run(McpServer(catalogue, names).serve)
     except BaseExceptionGroup as group:
-        first = _first_of(group)
+        first = first_of(group)
         raise (ClosedPipe() if isinstance(first, BrokenPipeError) else first) from None
-
-
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first exception in groups of groups."""
-    first = group.exceptions[0]
-    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.flow import Flow
 from pflow.flow.load import load_document, load_text
 from pflow.flow.pipe import is_pipe
 from pflow.flow.rules import check as check_rules
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.planner import plan_sentence
 from pflow.terminal.messages import say
@@ -25,15 +24,15 @@ def check(flow: Any) -> dict[str, Any]:
     A step that is a path to a flow is reported as a type that does not exist (`FlowCatalog.opens_files`).
     """
     try:
-        loaded, findings = _load(flow)
+        wired, findings = _load(flow)
     except PflowError as error:
         if error.exit not in (BAD_DATA, USAGE):
             raise
         finding = Finding(SHAPE, (), error.message, error.hint)
         return {"ok": False, "findings": [finding.as_json()], "steps": 0}
     is_good = all(each.is_warning for each in findings)
-    about = {"ok": is_good, "findings": [each.as_json() for each in findings], "steps": len(loaded.steps)}
-    return {**about, "ir": flow_to_ir(loaded)}
+    about = {"ok": is_good, "findings": [each.as_json() for each in findings], "steps": len(wired.steps)}
+    return {**about, "ir": flow_to_ir(wired.flow)}
 
 
 def plan(text: str) -> dict[str, Any]:
@@ -42,36 +41,27 @@ def plan(text: str) -> dict[str, Any]:
     Raises PflowError for wrong pipe syntax, and as `plan_sentence` does.
     """
     if is_pipe([text]):
-        flow, findings = _load(text)
-        return {**forms_of(flow), "findings": [each.as_json() for each in findings]}
+        wired, findings = _load(text)
+        return {**forms_of(wired), "findings": [each.as_json() for each in findings]}
     planned = plan_sentence(text, tell=lambda line: say("pflow plan", line))
     findings = planned.findings
-    return {**forms_of(planned.flow), "findings": [each.as_json() for each in findings], "model": planned.model}
+    return {**forms_of(wire(planned.flow)), "findings": [each.as_json() for each in findings], "model": planned.model}
 
 
-def forms_of(flow: Flow) -> dict[str, Any]:
+def forms_of(wired: WiredFlow) -> dict[str, Any]:
     """A flow as IR, and as pipe syntax where there is a pipe form."""
-    about: dict[str, Any] = {"ir": flow_to_ir(flow)}
+    about: dict[str, Any] = {"ir": flow_to_ir(wired.flow)}
     try:
-        about["pipe"] = pipe_of(wire(flow))
+        about["pipe"] = pipe_of(wired)
     except PflowError as error:
         about["no_pipe"] = error.message
     return about
 
 
-def _load(flow: Any) -> tuple[Flow, list[Finding]]:
+def _load(flow: Any) -> tuple[WiredFlow, list[Finding]]:
     """The flow, wired and checked. Raises PflowError where it does not parse."""
     catalog = FlowCatalog()
     loaded = load_text(flow, "the flow", catalog) if isinstance(flow, str) else load_document(flow, "the flow", catalog)
     warnings = [Finding("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
-    found = check_rules(wire(loaded.flow), loaded.findings)
-    return loaded.flow, [*warnings, *(_about_files(loaded.flow, each) for each in found)]
-
-
-def _about_files(flow: Flow, finding: Finding) -> Finding:
-    """The finding; for an unknown type that is the path of a file, one that says why."""
-    paths = [step.type for step in flow.steps if is_flow_type(step.type) and not step.type.startswith("flow:")]
-    path = next((each for each in paths if finding.rule == "PF11" and f"'{each}'" in finding.message), None)
-    if path is None:
-        return finding
-    return Finding("PF11", finding.place, f"'{path}' is a file, and none is opened here", "flow:NAME is a saved flow")
+    wired = wire(loaded.flow)
+    return wired, [*warnings, *check_rules(wired, loaded.findings)]

@@ -16,7 +16,7 @@ from pflow.models.talk import OutOfTime, Said, Talk
 from pflow.plan.answer import refusal
 from pflow.plan.secrets import refuse_secrets
 from pflow.process.stdout import Diverted
-from pflow.run.deadlines import TimedOut, set_deadline, take_away
+from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
 from pflow.terminal.columns import shorten
 
 if TYPE_CHECKING:

@@ -105,17 +105,18 @@ def _is_same(named: Value, value: Any) -> bool:
 
 
 def _names(wired: WiredFlow, groups: list[list[_Literal]]) -> list[str]:
-    """A name for each input: the read's; with the step's before it where another has that name, or a read takes it."""
+    """A name for each input: the read's; with the step's before it where another has that name."""
     keys = [group[0].name for group in groups]
     taken = _taken_names(wired)
     names: list[str] = []
     for key, group in zip(keys, groups, strict=True):
-        is_plain = keys.count(key) == 1 and key not in taken and not _is_read_elsewhere(wired, key, group)
-        name = _plain_name(key if is_plain else f"{group[0].step}_{key}")
+        is_free = keys.count(key) == 1 and key not in taken and not _is_read_elsewhere(wired, key, group)
+        name = _plain_name(key if is_free else f"{group[0].step}_{key}")
         name = "value" if is_secret_name(name) else name
-        free = next(each for each in (name, *(f"{name}_{n}" for n in range(2, 9_999))) if each not in taken)
-        taken.add(free)
-        names.append(free)
+        while name in taken:
+            name += "_2"
+        names.append(name)
+        taken.add(name)
     return names
 
 
@@ -157,10 +158,18 @@ def _declared(wired: WiredFlow, named: list[tuple[str, list[_Literal]]]) -> Wire
             _replace(flow.step(literal.step), literal, name)
     changed = wire(flow)
     replaced = {(each.step, each.item.name) for _, literals in named for each in literals}
-    is_sound = all(each.is_warning for each in check(changed)) and _sources(changed, replaced) == _sources(
-        wired, replaced
-    )
-    return changed if is_sound else None
+    is_sound = all(each.is_warning for each in check(changed))
+    return changed if is_sound and _others(changed, replaced) == _others(wired, replaced) else None
+
+
+def _others(wired: WiredFlow, replaced: set[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Where every read and param has its value from, apart from those that are replaced."""
+    return {
+        (id, key): (source.paths, getattr(source, "value", None), key in step.soft)
+        for id, step in wired.steps.items()
+        for key, source in [*step.sources.items(), *step.params.items()]
+        if (id, key) not in replaced
+    }
 
 
 def _replace(step: Step, literal: _Literal, name: str) -> None:
@@ -178,13 +187,3 @@ def _replace(step: Step, literal: _Literal, name: str) -> None:
         step.params = {**values, key: value}
     else:
         step.inputs = {**values, key: value}
-
-
-def _sources(wired: WiredFlow, without: set[tuple[str, str]]) -> dict[tuple[str, str], Any]:
-    """Where every other read and param has its value from."""
-    return {
-        (id, key): (type(source).__name__, source.paths, getattr(source, "value", None), key in step.soft)
-        for id, step in wired.steps.items()
-        for key, source in [*step.sources.items(), *step.params.items()]
-        if (id, key) not in without
-    }

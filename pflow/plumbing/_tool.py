@@ -1,16 +1,16 @@
-"""What the plumbing has in common: its flags, its input and its end."""
+"""What the tools have in common: their flags, their input and how they end."""
 
 from __future__ import annotations
 
 import sys
 
 from pflow import __version__
-from pflow.binding.given import Given
+from pflow.binding.flag_value import flag_value
 from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
 from pflow.help.usage import CHOICE, Flag
 from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
-from pflow.process.stdout import ClosedPipe, secure_standard_files
+from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
@@ -27,53 +27,44 @@ FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), 
 HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version"))
 
 
-class Tool:
-    """One executable: how it is used, and its work, which returns the exit code."""
+def run_tool(usage: Usage, work: Callable[[list[str]], int]) -> NoReturn:
+    """Run an executable with the words of the command line; `work` returns the exit code."""
+    leave(_exit_code(usage, work, sys.argv[1:]))
 
-    def __init__(self, usage: Usage, work: Callable[[list[str]], int]) -> None:
-        self.usage = usage
-        self.program = usage.name
-        self.work = work
 
-    def main(self) -> NoReturn:
-        leave(self.run(sys.argv[1:]))
+def _exit_code(usage: Usage, work: Callable[[list[str]], int], words: list[str]) -> int:
+    """Do the work; a failure is one line on stderr."""
+    closed = secure_standard_files()
+    try:
+        catch_signals()
+        if 1 in closed:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        for word in words[: (*words, "--").index("--")]:
+            if word in ("--help", "-h", "--version"):
+                return _tell(usage, word)
+        return work(words)
+    except ClosedPipe:
+        die_of_closed_pipe()
+    except Interrupted as interrupted:
+        say(usage.name, f"cannot finish: {interrupted.message}")
+        die_of(interrupted.signal)
+    except Exception as error:
+        failure = error if isinstance(error, PflowError) else bug_error(error)
+        say_error(usage.name, failure, debug=False)
+        return failure.exit
 
-    def run(self, words: list[str]) -> int:
-        """Do the work and give the exit code; a failure is one line on stderr."""
-        closed = secure_standard_files()
-        try:
-            catch_signals()
-            if 1 in closed:
-                raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-            asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
-            if asked:
-                return self._tell(asked[0])
-            return self.work(words)
-        except ClosedPipe:
-            die_of_closed_pipe()
-        except Interrupted as interrupted:
-            say(self.program, f"cannot finish: {interrupted.message}")
-            die_of(interrupted.signal)
-        except PflowError as error:
-            say_error(self.program, error, debug=False)
-            return error.exit
-        except Exception as error:
-            bug = bug_error(error)
-            say_error(self.program, bug, debug=False)
-            return bug.exit
 
-    def _tell(self, word: str) -> int:
-        from pflow.help.text import help_text
-        from pflow.process.stdout import write_pieces
+def _tell(usage: Usage, word: str) -> int:
+    from pflow.help.text import help_text
 
-        text = f"{self.program} (pflow-shell {__version__})\n" if word == "--version" else help_text(self.usage)
-        write_pieces(1, [text.encode()])
-        return 0
+    text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)
+    write_pieces(1, [text.encode()])
+    return 0
 
 
 def source_in(flags: dict[str, list[str]]) -> str:
     """What --from says of stdin. Raises PflowError (2) for what it may not say."""
-    return str(Given("--from", SOURCES, flags.get("--from", ["auto"])[-1], verbatim=True).value)
+    return str(flag_value("--from", SOURCES, flags.get("--from", ["auto"])[-1]))
 
 
 def take_store(*, source: str = "auto") -> Intake:

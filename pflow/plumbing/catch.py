@@ -7,7 +7,7 @@ from pflow.binding.places import has
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import meet, parse_path
-from pflow.plumbing._tool import HELP_FLAGS, Tool, set_members, take_store
+from pflow.plumbing._tool import HELP_FLAGS, run_tool, set_members, take_store
 from pflow.process.stdout import write_pieces
 
 TYPE_CHECKING = False
@@ -60,4 +60,4 @@ def _carry(document: Document, places: list[Path]) -> None:
 
 
 def main() -> None:
-    Tool(USAGE, work).main()
+    run_tool(USAGE, work)

@@ -7,7 +7,7 @@ from pflow.binding.places import find, has
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, source_in, take_store
+from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, source_in, take_store
 from pflow.process.stdout import as_it_is, write_pieces
 from pflow.terminal.messages import write_stderr
 
@@ -54,12 +54,12 @@ def work(words: list[str]) -> int:
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
         return 0
-    values = [_value(document, path) for path in paths]
-    if "--exit-status" in flags and any(value is None for value in values):
+    values = [find(document, path) if has(document, path) else None for path in paths]
+    if "--exit-status" in flags and None in values:
         return 1
     for path, value in zip(paths, values, strict=True):
         if value is None:
-            _check_there(document, path)
+            _check_exists(document, path)
     write_pieces(1, [_ended(value, "--null" in flags, several=len(values) > 1) for value in values])
     return 0
 
@@ -77,12 +77,8 @@ def _carried(document: Document) -> Path:
     return _path(document.header["last"])
 
 
-def _value(document: Document, path: Path) -> Any:
-    return find(document, path) if has(document, path) else None
-
-
-def _check_there(document: Document, path: Path) -> None:
-    """Null is a value; what is missing is not."""
+def _check_exists(document: Document, path: Path) -> None:
+    """Raise PflowError (66) where nothing is at the path; null is a value."""
     try:
         find(document, path)
     except PflowError as error:
@@ -101,4 +97,4 @@ def _ended(value: Any, null: bool, *, several: bool) -> bytes:
 
 
 def main() -> None:
-    Tool(USAGE, work).main()
+    run_tool(USAGE, work)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.help.usage import Argument, Flag, Usage, split_flags
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, set_members, source_in
+from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, set_members, source_in
 from pflow.process.stdout import write_pieces
 from pflow.stage.intake import EMPTY, empty_pipe, take_in
 
@@ -45,4 +45,4 @@ def work(words: list[str]) -> int:
 
 
 def main() -> None:
-    Tool(USAGE, work).main()
+    run_tool(USAGE, work)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.jsontext import encode
 from pflow.process.pipes import enlarge, wait_to_write
 
 TYPE_CHECKING = False
@@ -98,4 +97,8 @@ def as_it_is(value: Any) -> bytes:
     """A carried value for `--raw`: text and bytes exactly, anything else as one line of JSON."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    return value.encode() if isinstance(value, str) else encode(value) + b"\n"
+    if isinstance(value, str):
+        return value.encode()
+    from pflow.jsontext import encode
+
+    return encode(value) + b"\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given
+from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
@@ -100,9 +100,9 @@ def _skip_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]
 
 
 def _names_flow(word: str) -> bool:
+    from pflow.flow.named import find_file
     from pflow.flow.pipe import is_pipe
     from pflow.flow.pipe.recognize import names_node
-    from pflow.flow.take import find_file
 
     if _is_separator(word):
         return False
@@ -136,7 +136,7 @@ class RunFlags:
             if name in types:
                 text = texts.pop(name)[-1]
                 is_switch = isinstance(text, bool)
-                self.values[name] = text if is_switch else Given(flag, types[name], text, verbatim=True).value
+                self.values[name] = text if is_switch else flag_value(flag, types[name], text)
         self._check()
 
     def _check(self) -> None:

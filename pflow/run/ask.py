@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import converted
+from pflow.binding.flag_value import converted
 from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
 from pflow.terminal.ask import open_terminal

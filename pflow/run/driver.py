@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.process.exits import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
-from pflow.run.failure import StepFailed
+from pflow.run.engine.failure import StepFailed
 from pflow.run.flags import FlowFlags
 from pflow.stage.document import Document
 from pflow.stage.output import DOCUMENT, Output
@@ -133,12 +133,12 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> Flow:
     """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
-    from pflow.flow.take import take_flow
+    from pflow.flow.named import load_named
 
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
-    loaded = take_flow(words)
+    loaded = load_named(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     refuse_errors(loaded.findings)
     return loaded.flow

@@ -22,25 +22,25 @@ _TELLING = ("path", "directory", "command")
 """Reads whose values say what a step would touch."""
 
 
-def pretend(plan: WiredFlow, inputs: RunInputs, document: Document, name: str) -> Document:
+def pretend(flow: WiredFlow, inputs: RunInputs, document: Document, name: str) -> Document:
     """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
-    for id in plan.graph.order():
-        say("pflow run", _would(plan, plan.steps[id], inputs, document))
+    for id in flow.graph.order():
+        say("pflow run", _would(flow, flow.steps[id], inputs, document))
     document = document.copy()
-    if plan.carried is not None:
-        document.header["last"] = write_path(plan.carried)
-    places = list(plan.flow.outputs) or [write_path(place) for place in _places(plan, inputs)]
+    if flow.carried is not None:
+        document.header["last"] = write_path(flow.carried)
+    places = list(flow.flow.outputs) or [write_path(place) for place in _places(flow, inputs)]
     document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
     add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
     return document
 
 
-def _places(plan: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
+def _places(flow: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
     """Where the flow would put something: what it is given, and the data and the writes of each step."""
     for name in inputs.values:
-        known = plan.inputs.get(name)
+        known = flow.inputs.get(name)
         yield known.path if known else (name,)
-    for wired in plan.steps.values():
+    for wired in flow.steps.values():
         for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
             if is_stored(wired.interface, key, wired.step.params):
                 yield wired.data_place(key)
@@ -48,8 +48,8 @@ def _places(plan: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
             yield wired.place_of(key)
 
 
-def _would(plan: WiredFlow, wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    values = dict(_values(plan, wired, inputs))
+def _would(flow: WiredFlow, wired: WiredStep, inputs: RunInputs, document: Document) -> str:
+    values = dict(_values(flow, wired, inputs))
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
     if reads:
@@ -63,12 +63,12 @@ def _would(plan: WiredFlow, wired: WiredStep, inputs: RunInputs, document: Docum
     return "; ".join(parts)
 
 
-def _values(plan: WiredFlow, wired: WiredStep, inputs: RunInputs) -> Iterator[tuple[str, Any]]:
+def _values(flow: WiredFlow, wired: WiredStep, inputs: RunInputs) -> Iterator[tuple[str, Any]]:
     """What the flow and the flags give a step, as far as it is known before the steps run."""
     for key, source in wired.sources.items():
         if isinstance(source, Constant):
             yield key, source.value
-    for name, each in plan.inputs.items():
+    for name, each in flow.inputs.items():
         for step, key in each.readers:
             if step == wired.id and name in inputs.values:
                 yield key, inputs.values[name]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 
 from pflow.binding.places import assign, has
+from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
 from pflow.run import outcome
-from pflow.run.context import Context
-from pflow.run.engine import Engine
+from pflow.run.engine.context import Context
+from pflow.run.engine.engine import Engine
+from pflow.run.engine.subflow import set_defaults
 from pflow.run.inputs import RunInputs, carry_in, check_stdin, used_keys
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
-from pflow.run.subflow import set_defaults
 from pflow.stage.document import new_run_id
 from pflow.terminal.messages import say, write_stderr
 
@@ -41,8 +42,7 @@ class Execution:
         self.intake = intake
         self.document = intake.document
         self.output = output
-        self.shared: dict[str, Any] = {}
-        self.original: dict[str, Any] = {}
+        self.shared = NodeStore(self.document, has_copies=False)
         self.reads: dict[str, str] = {}
         """Where each input of the flow came from."""
         self.snapshot = Snapshot()
@@ -56,7 +56,8 @@ class Execution:
         check_stdin(wired, self.intake, self.inputs.values, allow_empty=self.flags.allow_empty)
         flags = {name: wired.inputs[name].flag for name in self.inputs.values if name in wired.inputs}
         carried = carry_in(wired, document, self.inputs.values)
-        self._decode()
+        keys = used_keys(wired)
+        self.piped = {key: self.shared[key] for key in document if keys is None or key in keys}
         self.reads = {**self._read_from_store(), **carried, **flags}
         answers = self._ask()
         for name, value in self.inputs.values.items():
@@ -90,17 +91,9 @@ class Execution:
         there = [each for each in self.wired.inputs.values() if each.step is None and has(self.shared, each.path)]
         return {each.name: write_path(each.path) for each in there}
 
-    def _decode(self) -> None:
-        """Decode the values of the incoming store that this flow may look at."""
-        keys = used_keys(self.wired)
-        there = self.document.keys()
-        for key in there:
-            if keys is None or key in keys:
-                self.shared[key] = self.original[key] = self.document[key]
-
     def _note(self, targets: list[tuple[Target, Any]], answers: dict[str, Any]) -> None:
         """Note in the snapshot what was given from outside; a flag counts before what came by the pipe."""
-        self.snapshot.note_piped(self.wired, self.document, self.original, kind=self.intake.kind)
+        self.snapshot.note_piped(self.wired, self.document, self.piped, kind=self.intake.kind)
         for target, value in targets:
             self.snapshot.note_flag(self.wired, target, value)
         for name, value in answers.items():
@@ -132,7 +125,7 @@ class Execution:
             code, failed = interrupted.exit, interrupted.as_error()
             raise
         finally:
-            listeners.finish(code, failed, self.shared)
+            listeners.finish(code, failed, self.shared.known())
 
     def _context(self, listeners: Listeners) -> Context:
         context = Context(
@@ -155,7 +148,7 @@ class Execution:
         begun = time.monotonic()
         self._run_steps(context)
         document = self.document.copy()
-        found = outcome.outputs(self.wired, self.shared, self.original, context)
+        found = outcome.outputs(self.wired, self.shared)
         outcome.hand_on(document, self.wired, found, context.carried)
         ms = int((time.monotonic() - begun) * 1000 + 0.5)
         outcome.add_entry(document, self.name, self.run_id, self.reads, found, ms)
@@ -166,7 +159,7 @@ class Execution:
         if self.flags.timeout is None:
             engine.run(self.shared)
             return
-        from pflow.run.deadlines import set_deadline, take_away
+        from pflow.run.engine.deadlines import set_deadline, take_away
 
         deadline = set_deadline(self.flags.timeout)
         try:
@@ -178,7 +171,7 @@ class Execution:
         if self.flags.show_store:
             from pflow.jsontext import text_of
 
-            for key, value in self.shared.items():
+            for key, value in self.shared.known().items():
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
         self.output.finish(document, shows=outcome.shows(self.wired, document))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given, as_written
+from pflow.binding.flag_value import FlagValue
 from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.input_flags import means, names_of, readers_of
@@ -154,7 +154,7 @@ class FlowFlags:
                 raise PflowError(f"cannot take {flag}: {flags[target.name]} gives the same", exit=USAGE)
             flags[target.name] = flag
             type = target.item.type
-            found.append((target, Given(flag, type, as_written(flag, type, written, True), verbatim=True).value))
+            found.append((target, FlagValue(flag, type, written, verbatim=True).value))
         return found
 
     def pins(self, pinned: Mapping[str, Any], targets: list[tuple[Target, Any]]) -> list[tuple[Target, Any]]:

@@ -10,11 +10,11 @@ from pflow.catalog.registry import load_file
 from pflow.errors import MISSING, PflowError
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
 from pflow.node import pocketflow
-from pflow.run.context import Context
 from pflow.run.driver import PROGRAM, Driver, checked
-from pflow.run.engine import Engine
-from pflow.run.step import copied
-from pflow.run.subflow import outputs_of, set_defaults
+from pflow.run.engine.context import Context
+from pflow.run.engine.engine import Engine
+from pflow.run.engine.step import copied
+from pflow.run.engine.subflow import outputs_of, set_defaults
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 

@@ -81,7 +81,7 @@ def _saved_name(words: list[str]) -> str:
     import os
 
     from pflow.catalog.flows import flow_name, saved_flow
-    from pflow.flow.take import find_file
+    from pflow.flow.named import find_file
 
     file = find_file(words[0]) if len(words) == 1 else None
     name = flow_name(os.path.basename(file)) if file else ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow.jsontext import decode
-from pflow.run.failure import StepFailed
-from pflow.run.record import Recorder
+from pflow.run.engine.failure import StepFailed
+from pflow.run.engine.record import Recorder
 from pflow.stage.trace import enter_span
 from pflow.terminal.columns import duration, encodable
 from pflow.terminal.messages import say, write_stderr

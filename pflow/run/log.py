@@ -139,15 +139,11 @@ def describe(value: Any) -> dict[str, Any]:
 
 def _make_folder(path: str) -> None:
     """Make a folder that is ours alone, whatever the umask, and those above it that are missing. Raises OSError."""
+    before = os.umask(0o077)
     try:
-        os.mkdir(path, 0o700)
-    except FileNotFoundError:
-        try:
-            _make_folder(os.path.dirname(path))
-        except FileExistsError:
-            pass  # somebody else made it just now
-        os.mkdir(path, 0o700)
-    os.chmod(path, 0o700)
+        os.makedirs(path)
+    finally:
+        os.umask(before)
 
 
 def _open(directory: str, name: str, flags: int) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pflow.binding.sources import PathSource
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.paths import write_path
-from pflow.run.subflow import outputs_of
+from pflow.run.engine.subflow import outputs_of
 from pflow.stage.trace import add_step, step_id
 
 TYPE_CHECKING = False
@@ -14,24 +15,14 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow
     from pflow.paths import Path
-    from pflow.run.context import Context
     from pflow.stage.document import Document
 
     Store = dict[str, Any]
 
 
-def outputs(wired: WiredFlow, shared: Store, original: Store, context: Context) -> Store:
-    """What a flow adds to the store: its declared outputs by name, without any all that was written.
-
-    `original` is the store that it began with.
-    """
-    if wired.flow.outputs:
-        return outputs_of(wired, shared)
-    return {
-        key: value
-        for key, value in shared.items()
-        if key in context.touched or key not in original or original[key] is not value
-    }
+def outputs(wired: WiredFlow, shared: NodeStore) -> Store:
+    """What a flow changes of the store: its declared outputs by name, without any all that its steps changed."""
+    return outputs_of(wired, shared) if wired.flow.outputs else shared.changes(lambda key: True)
 
 
 def hand_on(document: Document, wired: WiredFlow, found: Store, carried: Path | None) -> None:
@@ -41,7 +32,10 @@ def hand_on(document: Document, wired: WiredFlow, found: Store, carried: Path | 
     """
     for key, value in found.items():
         try:
-            document.set(key, value)
+            if value is REMOVED:
+                document.remove((key,))
+            else:
+                document.set(key, value)
         except PflowError as error:
             raise error.within(f"cannot store '{key}'") from None
     last = _output_of(wired, carried) if wired.flow.outputs else write_path(carried) if carried else None
@@ -65,7 +59,9 @@ def _is_output(wired: WiredFlow, name: str, place: Path) -> bool:
 def add_entry(document: Document, name: str, run: str, reads: dict[str, str], found: Store, ms: int) -> None:
     """The one entry that a whole flow is in the trace of a pipe."""
     entry: dict[str, Any] = {"id": step_id(document, name, None), "node": f"flow:{name}", "run": run, "reads": reads}
-    add_step(document, {**entry, "writes": {key: key for key in found}, "ms": ms})
+    add_step(
+        document, {**entry, "writes": {key: key for key, value in found.items() if value is not REMOVED}, "ms": ms}
+    )
 
 
 def shows(wired: WiredFlow, document: Document) -> bool:

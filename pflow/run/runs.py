@@ -30,8 +30,6 @@ else:
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 _AT_ONCE = 1 << 16
-_LATEST = 1e10
-"""Seconds, in the year 2286: a later time cannot be ours."""
 
 
 class Run:
@@ -47,12 +45,12 @@ class Run:
         is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
         first, last = _first_and_last(os.path.join(directory, TRACE))
         about = first if first.get("event") == "run" else {}
-        end = last if last.get("event") == "finish" and is_int(last.get("exit")) else {}
+        end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
         self.begun: float = about.get("time", time_of(self.id))
         self.exit: int | None = end.get("exit")
         self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
-        self.ms: float | None = milliseconds(end)
+        self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
 
@@ -78,10 +76,8 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
     """The events in the bytes of a log, in their order, and a warning for what of it was left out."""
     *lines, rest = data.split(b"\n")
     parsed = [parse_event(line) for line in lines]
-    skipped = [number for number, event in enumerate(parsed, 1) if event is None]
-    warnings = [f"line {number} of the log is no event, and is left out" for number in skipped[:3]]
-    if len(skipped) > 3:
-        warnings.append(f"{len(skipped) - 3} more lines of the log are left out")
+    skipped = parsed.count(None)
+    warnings = [f"lines of the log that are no events are left out: {skipped}"] if skipped else []
     if rest:
         warnings.append("the last line of the log is torn, and is left out")
     return [event for event in parsed if event is not None], warnings
@@ -93,23 +89,8 @@ def parse_event(line: bytes) -> Event | None:
         event = decode(line)
     except ValueError:
         return None
-    if not isinstance(event, dict) or event.get("v") != VERSION:
-        return None
-    return event if isinstance(event.get("event"), str) and _is_below(event.get("time"), _LATEST) else None
-
-
-def milliseconds(fields: Event) -> float | None:
-    """How long something took, where that is known."""
-    ms = fields.get("ms")
-    return ms if _is_below(ms, _LATEST * 1000) else None
-
-
-def _is_below(value: Any, limit: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < limit
-
-
-def is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    is_ours = isinstance(event, dict) and event.get("v") == VERSION and isinstance(event.get("event"), str)
+    return event if is_ours and isinstance(event.get("time"), int | float) else None
 
 
 def list_runs(limit: int | None = None) -> list[Run]:

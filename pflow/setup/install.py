@@ -162,7 +162,7 @@ class Installation:
 
 
 def read_installation(places: Places) -> Installation | None:
-    """What the list says; None where there is no list. Raises PflowError (65) for a file that is no list of setup's."""
+    """What the list says; None where there is no list. Raises PflowError (65) for any other file."""
     path = places.list_file
     try:
         members = json.loads(path.read_bytes())
@@ -175,7 +175,7 @@ def read_installation(places: Places) -> Installation | None:
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
     hint = "it is pflow's own file: with it removed, nothing is known of an earlier setup"
-    raise PflowError(f"cannot read '{path}': it is no list of pflow setup", hint=hint, exit=BAD_DATA)
+    raise PflowError(f"cannot read '{path}': pflow setup did not write it", hint=hint, exit=BAD_DATA)
 
 
 def _digest_of(path: Path) -> str:

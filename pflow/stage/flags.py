@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.given import Given, as_written
+from pflow.binding.flag_value import FlagValue, flag_value
 from pflow.common import COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet, parse_path
@@ -28,16 +28,14 @@ class Flags:
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
-        self.data: dict[str, Given] = {}
-        self.params: dict[str, Given] = {}
+        self.data: dict[str, FlagValue] = {}
+        self.params: dict[str, FlagValue] = {}
         self.map_in: dict[str, Path] = {}
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
         self.given: set[str] = set()
         self._common: dict[str, Any] = {name: flag.default for name, flag in COMMON.items()}
-        self.items: dict[str, Item] = {}
-        for item in [*interface.reads.values(), *interface.params.values()]:
-            self.items.update(dict.fromkeys([item.name, *item.flags], item))
+        self.items = items_of(interface)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -66,47 +64,58 @@ class Flags:
 
 def parse_flags(words: list[str], interface: Interface) -> Flags:
     """The flags in the words after a command's name. Raises PflowError (2) at the first that is wrong."""
+    return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
+
+
+def items_of(interface: Interface) -> Items:
+    items: Items = {}
+    for item in [*interface.reads.values(), *interface.params.values()]:
+        items.update({name.replace("-", "_"): item for name in [item.name, *item.flags]})
+    return items
+
+
+def convert_texts(texts: Texts, interface: Interface) -> Flags:
+    """The flags of these texts, converted to their types. Raises PflowError (2) at the first that is wrong."""
     flags = Flags(interface)
-    texts = take_words(words, flags.items, is_open=interface.open)
     flags.given = set(texts)
     for name in sorted(texts, key=lambda name: name != "verbatim"):  # it says how to take the others
-        _settle(flags, name, texts[name])
+        _set_flag(flags, name, texts[name])
     _check(flags)
     return flags
 
 
-def _settle(flags: Flags, name: str, texts: list[str | bool]) -> None:
+def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     """Convert one flag to what its declaration says, and put it where it belongs."""
     flag = "--" + name.replace("_", "-")
     if name in COMMON:
-        _settle_common(flags, name, flag, texts)
+        _set_common(flags, name, flag, texts)
         return
-    item = flags.items.get(name)
+    item = flags.items.get(name.replace("-", "_"))
     type = item.type if item else Type("str")
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
-    written = as_written(flag, type, texts, verbatim)
-    given = Given(flag, type, written, verbatim=verbatim)
+    value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         for text in texts:
             flags.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken_references(str(text))]
     if item is None or item.kind == "read":
-        flags.data[name] = given
+        flags.data[name] = value
     if item is None or item.kind == "param":
-        flags.params[name] = given
+        flags.params[name] = value
 
 
-def _settle_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) -> None:
+def _set_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) -> None:
     if COMMON[name].repeats:
         mapping = flags.map_in if name == "map_in" else flags.map_out
         for text in texts:
-            _add_mapping(mapping, flag, str(text))
+            add_mapping(mapping, flag, str(text))
         return
     type = COMMON[name].type or Type("bool")
     text = texts[-1]
-    flags._common[name] = text if isinstance(text, bool) else Given(flag, type, text, verbatim=True).value
+    flags._common[name] = text if isinstance(text, bool) else flag_value(flag, type, text)
 
 
-def _add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
+def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
+    """Take KEY=PATH. Raises PflowError (2) where it is something else, and for a key that has a path."""
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
@@ -136,8 +145,8 @@ def _check(flags: Flags) -> None:
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
         raise PflowError(f"cannot name a step '{shorten(flags.id)}'", hint=hint, exit=USAGE)
-    _check_keys(flags, "--map-in", flags.map_in, flags.interface.reads)
-    _check_keys(flags, "--map-out", flags.map_out, flags.interface.writes)
+    check_keys(flags.map_in, "--map-in", flags.interface.reads, is_open=flags.interface.open)
+    check_keys(flags.map_out, "--map-out", flags.interface.writes, is_open=flags.interface.open)
     for key, path in flags.map_out.items():
         if path[0] == "stdin" or str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
             hint = "a path of names; stdin and what begins with $ are reserved"
@@ -155,9 +164,10 @@ def _keys_at(flags: Flags, path: Path) -> list[str]:
     return writes + [key for key in stored if meet(path, flags.own_place(key))]
 
 
-def _check_keys(flags: Flags, flag: str, mapping: dict[str, Path], items: dict[str, Item]) -> None:
+def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
+    """Raise PflowError (2) for a key that an interface does not have."""
     for key in mapping:
-        if key not in items and not flags.interface.open:
+        if key not in items and not is_open:
             there = ", ".join(items) or "none"
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"there is {there}", exit=USAGE)
 

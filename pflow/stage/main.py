@@ -33,29 +33,28 @@ def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
 def print_version(name: str, file: str | None = None) -> int:
     """`pflow-read-file 1.0.0 (pflow-shell 0.1.0)`, read off the node's source: nothing is imported for it."""
     from pflow import __version__
-    from pflow.errors import CANNOT_WRITE
+    from pflow.catalog.interfaces import source_version
 
     here = os.path.dirname(os.path.dirname(__file__))
     version = source_version(file or os.path.join(here, "nodes", name.replace("-", "_") + ".py"))
+    return print_line(f"pflow-{name}", f"pflow-{name} {version} (pflow-shell {__version__})")
+
+
+def print_line(program: str, line: str) -> int:
+    """Print a line on stdout; the exit code."""
     try:
-        os.write(1, f"pflow-{name} {version} (pflow-shell {__version__})\n".encode())
+        os.write(1, f"{line}\n".encode())
     except BrokenPipeError:
         from pflow.process.signals import die_of_closed_pipe
 
         die_of_closed_pipe()
     except OSError as error:
+        from pflow.errors import CANNOT_WRITE
         from pflow.terminal.messages import say
 
-        say(f"pflow-{name}", f"cannot write to stdout: {error.strerror}")
+        say(program, f"cannot write to stdout: {error.strerror}")
         return CANNOT_WRITE
     return 0
-
-
-def source_version(file: str) -> str:
-    """The version that a node's source states, else the one that every node has."""
-    with open(file, "rb") as source:
-        _, found, after = source.read().partition(b'\n    version = "')
-    return after.partition(b'"')[0].decode("ascii", "replace") if found else "1.0.0"
 
 
 def leave(code: int) -> NoReturn:

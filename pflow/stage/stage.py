@@ -116,9 +116,12 @@ class Stage:
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {_version()})\n"
         elif flags.describe:
-            from pflow.stage.describe import describe
+            from pflow.catalog.entries import describe
+            from pflow.jsontext import encode
 
-            text = describe(self.name, node_class, interface)
+            flow_safe = bool(getattr(node_class, "flow_safe", False))
+            about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
+            text = str(encode(about), "utf-8") + "\n"
         else:
             from pflow.help.node import usage_of_node
             from pflow.help.text import help_text
@@ -202,9 +205,9 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     last = document.header.get("last")
     return Binding(
         interface,
-        flags={name: given.source() for name, given in flags.data.items()},
+        flags={name: value.source() for name, value in flags.data.items()},
         mappings={name: PathSource(path) for name, path in flags.map_in.items()},
-        params={name: given.source() for name, given in flags.params.items()},
+        params={name: value.source() for name, value in flags.params.items()},
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=pretended_places(document),
     )

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 
-from pflow.terminal.colour import colour_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.errors import PflowError
+    from pflow.terminal.colour import Colour
 
 
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""
-    _say(colour_of(2).heading(f"{program}:"), text)
+    _say(_colour().heading(f"{program}:"), text)
 
 
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
     """Print an error and its hint as one line; with `debug`, after the frames that led to it."""
     if debug:
         write_stderr(_frames(error))
-    _say(colour_of(2).fault(f"{program}:"), error_text(error))
+    _say(_colour().fault(f"{program}:"), error_text(error))
 
 
 def error_text(error: PflowError) -> str:
@@ -36,6 +35,12 @@ def write_stderr(text: str) -> None:
         os.write(2, text.encode("utf-8", "backslashreplace"))
     except OSError:
         pass
+
+
+def _colour() -> Colour:
+    from pflow.terminal.colour import colour_of
+
+    return colour_of(2)
 
 
 def _say(program: str, text: str) -> None:

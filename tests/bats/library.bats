@@ -163,7 +163,7 @@ As a pipe
             done
         done
     done
-    echo "killed: $killed" && [ "$killed" -ge 5 ]
+    echo "killed: $killed" && [ "$killed" -ge 4 ]
     run --separate-stderr pflow list
     expect 0 'count'
 }

@@ -67,7 +67,7 @@ unchanged() { cmp hand.before hand.pflow.json; }
     for flow in ./hand.pflow.json hand; do
         run --separate-stderr pflow plan --wire "$flow" --pipe
         expect 0 - 'llm.text ← read-file.content'
-        [ "${lines[1]}" = "  => llm --prompt='Sum up' --map-in=text=read-file.content" ]
+        [ "${lines[1]}" = "  => llm --prompt='Sum up'" ]
         run --separate-stderr pflow plan --edit "$flow" --json 'retry llm 3 times'
         [ "$(jq -r '.flow.nodes[1].retries' <<<"$output")" = 3 ]
         run --separate-stderr pflow plan "$flow" 'retry llm 3 times' --edit

@@ -75,9 +75,9 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.run.context import Context
-    from pflow.run.engine import Engine
-    from pflow.run.record import Recorder
+    from pflow.run.engine.context import Context
+    from pflow.run.engine.engine import Engine
+    from pflow.run.engine.record import Recorder
 
     engine = Engine(_steps(mapped=False), Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -120,8 +120,8 @@ def measure_branches() -> float:
     """Seconds on the clock for ten branches that each wait half a second."""
     from pflow.flow.flow import Edge, Flow, Step
     from pflow.flow.wiring import wire
-    from pflow.run.context import Context
-    from pflow.run.engine import Engine
+    from pflow.run.engine.context import Context
+    from pflow.run.engine.engine import Engine
 
     ids = [f"b{number}" for number in range(BRANCHES)]
     steps = [Step(id, "wait", params={"seconds": WAIT}, output_mappings={"waited": f"{id}.waited"}) for id in ids]

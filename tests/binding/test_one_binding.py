@@ -17,9 +17,9 @@ from pflow.export import exporter
 from pflow.flow.pipe.compile import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.run.context import Context
-from pflow.run.engine import Engine
-from pflow.run.record import Recorder
+from pflow.run.engine.context import Context
+from pflow.run.engine.engine import Engine
+from pflow.run.engine.record import Recorder
 from tests.run.flows import plan_of
 from tests.stage.running import run as run_stage
 
@@ -145,6 +145,13 @@ def test_with_the_same_ids_a_shell_pipe_and_pipe_syntax_leave_the_same_store(nod
     assert by_run == in_stages(flow, store, nodes, has_ids=True)
 
 
+def store_of(program, document=b""):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "XDG_STATE_HOME": os.environ["PFLOW_NODES"]}
+    done = subprocess.run(program, input=document, capture_output=True, env=environment, timeout=60, check=True)
+    return {key: value for key, value in json.loads(done.stdout).items() if key != "$pflow"}
+
+
 @pytest.mark.parametrize("target", ["python", "sh"])
 @slow
 @given(flow=flows, store=stores)
@@ -152,10 +159,14 @@ def test_so_does_each_export(nodes, target, flow, store, tmp_path_factory):
     flow = [("both", [("set", key, value) for key, value in store.items()]), *flow]
     file = tmp_path_factory.mktemp(target) / f"flow.{target}"
     file.write_text(exporter(target).export(plan_of(ir_of(flow))))
-    program = {"python": [sys.executable, str(file), "-j"], "sh": ["sh", str(file)]}[target]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        program, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "PATH": path}, timeout=60, check=True
-    )
-    found = {key: value for key, value in json.loads(done.stdout).items() if key != "$pflow"}
-    assert found == in_pocketflow(flow, {})
+    program = {"python": [sys.executable, str(file), "-nj"], "sh": ["sh", str(file)]}[target]
+    assert store_of(program) == in_pocketflow(flow, {})
+
+
+@slow
+@given(flow=flows, store=stores)
+def test_so_does_pflow_run_on_a_store_that_comes_in(nodes, flow, store, tmp_path_factory):
+    file = tmp_path_factory.mktemp("run") / "flow.pflow.json"
+    file.write_text(json.dumps(ir_of(flow)))
+    document = json.dumps({"$pflow": {"v": 1}, **store}).encode()
+    assert store_of(["pflow", "run", "-j", str(file)], document) == in_pocketflow(flow, store)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from pflow.commands._dispatch import run
 from pflow.commands._sentence import SentenceFlags, is_sentence
-from pflow.commands.main import run
 from pflow.errors import PflowError
 from pflow.plan.change.change import Options
 

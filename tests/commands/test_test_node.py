@@ -160,7 +160,7 @@ def test_of_what_a_node_said_the_line_is_shown_that_tells_why(stderr, telling):
 def test_a_daemon_is_found_and_ended_whatever_it_keeps_open(tmp_path, kept):
     daemon = f"import subprocess as s; s.Popen(['sleep', '60'], start_new_session=True, {kept}=s.DEVNULL)"
     sent = Sent([], b"x" * 1_000_000, grace=0.1)
-    ended = run_in(tmp_path / "place", [sys.executable, "-c", daemon], sent, 50)
+    ended = run_in(tmp_path, [sys.executable, "-c", daemon], sent, 50)
     assert (ended.code, ended.left_running) == (0, True)
 
 

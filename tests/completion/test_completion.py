@@ -53,6 +53,7 @@ def home(tmp_path, monkeypatch):
         Path("bin", name).chmod(0o755)
     Path("bin/pflow-plain").write_text(ODD)
     Path("docs/a file.txt").touch()
+    Path("docs/own.gguf").touch()
     Path("docs/it's").touch()
     Path("docs/.hidden").touch()
     Path("docs/new\nline").touch()
@@ -97,8 +98,9 @@ LINES = {
     "pflow-odd --four t": [],
     "pflow-odd --one=": [],
     "pflow-odd --model g": ["gpt-9"],
+    "pflow-odd --model=./docs/": ["own.gguf", "sub/"],
     "pflow-odd --path=do": ["docs/"],
-    "pflow-odd --path=docs/": ["a file.txt", "it's", "sub/"],
+    "pflow-odd --path=docs/": ["a file.txt", "it's", "own.gguf", "sub/"],
     "pflow-odd --path=docs/.h": [".hidden"],
     "pflow-odd --path ~/do": ["docs/"],
     "pflow-odd --path=nowhere/": [],
@@ -187,6 +189,20 @@ def test_runs_come_newest_first():
         Path("state/pflow/runs", run).mkdir(parents=True)
         Path("state/pflow/runs", run, "trace.jsonl").touch()
     assert offered("pflow trace 0") == runs[::-1]
+
+
+@pytest.mark.parametrize("spoil", [lambda file: file.chmod(0o666), lambda file: (file.unlink(), os.mkfifo(file))])
+def test_a_list_of_models_that_others_may_write_is_not_read(spoil):
+    assert offered("pflow-odd --model=g") == ["gpt-9"]
+    spoil(Path("cache/pflow/completion/models"))
+    assert offered("pflow-odd --model=g") == []
+
+
+def test_a_list_of_models_that_cannot_be_written_is_in_nobodys_way(capfd, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    keep_models([("gpt-9", "")])
+    assert offered("pflow-odd --model=g") == []
+    assert capfd.readouterr() == ("", "")
 
 
 def test_without_a_home_there_is_only_less(monkeypatch):

@@ -7,14 +7,14 @@ from posixpath import expanduser, normpath
 from typing import Any
 
 from pflow.explain.origins import Origins
-from pflow.explain.pipe_form import feeds, with_literals
+from pflow.explain.pipe_form import with_literals
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.pipe import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.paths import write_path
+from pflow.paths import parse_path, write_path
 from pflow.plan.sentence_values import values_in
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
@@ -58,7 +58,7 @@ class Facts:
 
     def _sources(self, origin: dict[str, Any]) -> set[str]:
         """What feeds a read: paths of writes by the names of their steps, `pipe`, `item` or `input`."""
-        return {self._named(*feed) for feed in feeds(self.wired, origin)}
+        return {self._named(*feed) for feed in _feeds(self.wired, origin)}
 
     def _named(self, first: str | int, *rest: str | int) -> str:
         return write_path((self.names[str(first)], *rest)) if first in self.names else str(first)
@@ -186,3 +186,20 @@ def _is_same(named: list[str], wanted: str, found: str) -> bool:
     if wanted not in named:
         return found.casefold() == wanted.casefold()
     return normpath(expanduser(found)) == normpath(expanduser(wanted))
+
+
+def _feeds(wired: WiredFlow, origin: dict[str, Any]) -> set[tuple[str | int, ...]]:
+    """What feeds a read, of its origin (pflow.explain.origins)."""
+    found: set[tuple[str | int, ...]] = {feed for each in origin.get("of", []) for feed in _feeds(wired, each)}
+    if origin["from"] in ("pipe", "item", "input"):
+        found.add((origin["from"], origin.get("input", "")))
+    for place in map(parse_path, origin.get("paths", [])):
+        for writer in origin["written_by"]:
+            step = wired.steps[writer]
+            targets = {key: step.place_of(key) for key in [*step.interface.writes, *step.targets]}
+            found |= {
+                (writer, key, *place[len(target) :])
+                for key, target in targets.items()
+                if place[: len(target)] == target
+            }
+    return found

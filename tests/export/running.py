@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.export import exporter
-from pflow.flow.take import take_flow
+from pflow.flow.named import load_named
 from pflow.flow.wiring import wire
 from tests.export.cases import FILES, INNER, NODES, Case
 
@@ -52,7 +52,7 @@ def store_of(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
 def export(target: str, case: Case, folder: Path) -> Path:
     """A case's flow, exported into a file of its folder."""
     word = lay_out(case, folder)
-    loaded = take_flow([word if word == case.flow else str(folder / word)])
+    loaded = load_named([word if word == case.flow else str(folder / word)])
     file = folder / f"flow.{target}"
     file.write_text(exporter(target).export(wire(loaded.usable())))
     return file

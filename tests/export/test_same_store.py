@@ -7,7 +7,7 @@ import pytest
 
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.hash import flow_hash
-from pflow.flow.take import take_flow
+from pflow.flow.named import load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES
@@ -33,7 +33,7 @@ def test_exported_python_ends_with_the_store(tmp_path, case):
 @cases
 def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
     back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
-    flow = take_flow([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
+    flow = load_named([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
     assert back.warnings == []
     assert flow_hash(wire(back)) == flow_hash(wire(flow))
     assert said_by(back) == said_by(flow)

@@ -1,11 +1,9 @@
 """Kinds of nodes: found by name, their interfaces read and their code never run."""
 
-import os
-
 import pytest
 
 from pflow.catalog.flows import is_flow_type
-from pflow.catalog.kinds import find_kind, forget_kinds, list_kinds, no_such_kind
+from pflow.catalog.kinds import find_kind, forget_kinds, no_such_kind
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 
@@ -80,11 +78,6 @@ def test_a_file_may_begin_with_a_byte_order_mark(own):
     assert "now" in find_kind("now").interface.writes
 
 
-@pytest.mark.parametrize("type", ["", "-", "nope", "node", "..", "read file", "__init__"])
-def test_what_is_no_node_is_none(type):
-    assert find_kind(type) is None
-
-
 def test_the_code_of_a_node_is_not_run_for_its_interface(own):
     put_node(own / "bad.py", "Bad", before=f"open({str(own / 'ran')!r}, 'w')")
     assert find_kind("bad").interface.summary == "Count the words."
@@ -113,26 +106,6 @@ def test_a_file_that_is_no_python_has_no_interface(own):
         _ = find_kind("broken").interface
 
 
-@pytest.mark.parametrize("put", [os.mkdir, os.mkfifo, lambda file: os.symlink("nowhere", file)])
-def test_what_is_no_file_is_no_node(own, put):
-    put(own / "odd.py")
-    assert find_kind("odd") is None
-
-
-def test_a_program_is_a_node_whose_interface_stands_in_its_comments(own):
-    put_program(own / "pflow-what-time")
-    kind = find_kind("what-time")
-    assert (kind.origin, kind.version, kind.interface.summary) == ("program", "1.2.0", "Say what the time is.")
-    assert kind.interface.pipe_write.name == "now"
-
-
-def test_a_programs_interface_may_stand_beside_it(own):
-    put_program(own / "pflow-binary", "\x7fELF")
-    (own / "pflow-binary.interface").write_text('A binary.\n\nInterface:\n- Reads: shared["x"]: int\n')
-    assert list(find_kind("binary").interface.reads) == ["x"]
-    assert "binary.interface" not in [kind.name for kind in list_kinds()]
-
-
 def test_a_program_on_path_is_a_node_and_is_never_run(own, monkeypatch):
     put_program(own / "bin" / "pflow-touch", f"#!/bin/sh\ntouch {own}/ran\n")
     monkeypatch.setenv("PATH", f"{own / 'bin'}::/nowhere")
@@ -140,36 +113,6 @@ def test_a_program_on_path_is_a_node_and_is_never_run(own, monkeypatch):
     assert (kind.origin, kind.file) == ("program", str(own / "bin" / "pflow-touch"))
     assert kind.interface.open
     assert not (own / "ran").exists()
-
-
-def test_a_file_that_may_not_be_run_is_no_program(own):
-    put_program(own / "pflow-plain")
-    (own / "pflow-plain").chmod(0o644)
-    assert find_kind("plain") is None
-
-
-def test_the_first_of_a_name_wins(own, monkeypatch):
-    for place in ("one", "two", "bin"):
-        put_program(own / place / "pflow-same", f"#!/bin/sh\n# From {place}.\n")
-    monkeypatch.setenv("PFLOW_NODES", os.pathsep.join([str(own / "one"), str(own / "two")]))
-    monkeypatch.setenv("PATH", str(own / "bin"))
-    assert find_kind("same").interface.summary == "From one."
-    assert [kind.name for kind in list_kinds()].count("same") == 1
-
-
-def test_own_nodes_never_stand_in_for_pflows_nor_for_its_tools(own):
-    put_node(own / "llm.py", "Llm")
-    for name in ("pflow-read-file", "pflow-get", "pflow-set", "pflow-catch"):
-        put_program(own / name)
-    kinds = {kind.name: kind.origin for kind in list_kinds()}
-    assert kinds["llm"] == kinds["read-file"] == "bundled"
-    assert not {"get", "set", "catch"} & set(kinds)
-
-
-def test_own_nodes_may_stand_in_the_data_directory(own):
-    (own / "data" / "pflow" / "nodes").mkdir(parents=True)
-    put_node(own / "data" / "pflow" / "nodes" / "here.py", "Here")
-    assert find_kind("here").origin == "python"
 
 
 def test_a_new_node_is_found_once_kinds_are_forgotten(own):

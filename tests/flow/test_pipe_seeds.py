@@ -141,37 +141,6 @@ def test_a_line_of_the_seeds_is_wired_as_its_text_says(line):
     assert len(flow.warnings) == (line == "001, dependencies")
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_a_line_of_the_seeds_is_written_back(line):
-    flow = parse_pipe([LINES[line][0]])
-    again = parse_pipe([write_pipe(flow)])
-    assert [vars_of(step) for step in again.steps] == [vars_of(step) for step in flow.steps]
-
-
-@pytest.mark.parametrize(
-    ("line", "id", "inputs", "came_from"),
-    [
-        ("001, templates", "claude-code", {"prompt": INSTRUCTIONS}, {"prompt": [("issue",)]}),
-        (
-            "001, dependencies",
-            "claude-code",
-            {"prompt": "...This is the issue: $issue"},
-            {"prompt": [("issue",)]},
-        ),
-        ("001, dependencies", "git-commit", {"message": "${response}"}, {"message": [("response",)]}),
-        ("001, dependencies", "llm", {}, {"prompt": [("code_report",)]}),
-    ],
-)
-def test_a_template_of_the_seeds_is_filled_where_it_stands(line, id, inputs, came_from):
-    wired = wire(parse_pipe([LINES[line][0]])).steps[id]
-    assert wired.step.inputs == inputs
-    assert {key: list(source.paths) for key, source in wired.sources.items() if source.paths} == came_from
-
-
-def vars_of(step):
-    return {name: getattr(step, name) for name in type(step).__slots__}
-
-
 def test_the_chain_of_seed_001_is_written_as_one_would_write_it():
     assert write_pipe(parse_pipe([LINES["001, dependencies"][0]])) == (
         "github-get-issue --issue-number=1234\n"

@@ -143,10 +143,6 @@ def test_a_loop_to_the_first_step_takes_the_pipe_and_then_what_comes_back():
     assert sources(text)["check"] == {"text": ["stdin", "response"]}
 
 
-def test_an_optional_read_is_left_alone_where_nothing_may_have_been_written():
-    assert sources("llm:draft --prompt=x => judge:check =failed=> draft") == {"check": {"text": "response"}}
-
-
 def test_nothing_is_carried_out_of_a_fork():
     text = "fetch:f --n=1 => llm:a; f => llm:b; a => judge:m => write-file --path=o; b => m"
     assert sources(text) == {"a": {"text": "issue"}, "b": {"text": "issue"}, "write-file": {"content": "verdict"}}
@@ -190,11 +186,6 @@ def test_a_write_that_meets_another_steps_data_moves_its_step():
     assert inputs(templated)["write-file"] == {"content": "${read-file.content}", "path": "o"}
     assert wired(templated)["write-file"] == {"content": "read-file.content"}
     assert targets("llm --prompt=a => write-file --path=a => write-file --path=b") == {}
-
-
-def test_a_step_moves_where_another_ones_id_is_its_key():
-    text = "shell:content --command=a => shell:b --command=b => read-file --path=c"
-    assert targets(text).keys() == {"content", "b", "read-file"}
 
 
 def test_what_is_mapped_by_hand_stays_there():
@@ -251,17 +242,6 @@ def test_what_several_steps_may_have_written_last_is_a_list_where_it_is_all_of_a
     assert inside.warnings == ["'response' in --prompt of 'fix' may mean draft.response or fix.response: name one"]
 
 
-def test_what_several_steps_may_have_written_last_is_a_list_for_a_stored_flag_too():
-    text = "judge:j =failed=> llm:a => write-file:w --content='{}' --path=o; j => llm:b => w"
-    either = parse_pipe([text.format("$response")])
-    assert either.step("w").inputs == {"path": "o"}
-    assert either.step("w").input_mappings == {"content": ["a.response", "b.response"]}
-    assert either.warnings == []
-    inside = parse_pipe([text.format("see $response")])
-    assert inside.step("w").inputs == {"content": "see $response", "path": "o"}
-    assert inside.warnings == ["'response' in --content of 'w' may mean a.response or b.response: name one"]
-
-
 def test_a_name_that_two_branches_of_a_fork_write_is_not_chosen():
     text = "fetch:f --n=1 => llm:a; f => llm:b; a => write-file:w --path='$response'; b => w"
     flow = parse_pipe([text])
@@ -307,11 +287,6 @@ def test_a_templated_flag_that_is_not_stored_becomes_a_mapping_of_its_type(given
     key = given[2:].partition("=")[0]
     assert sources(f"fetch --n=1 => quiet {given}") == {"quiet": {key: source}}
     assert inputs(f"fetch --n=1 => quiet {given}") == {"fetch": {"number": 1}}
-
-
-def test_a_dollar_twice_is_no_template():
-    assert sources("llm --prompt='a $$b $topic'") == {"llm": {"prompt": "template:a $$b $topic"}}
-    assert parse_pipe(["llm --prompt='a $$b'"]).steps[0].inputs == {"prompt": "a $$b"}
 
 
 def test_params_and_verbatim_flags_keep_what_is_written():
@@ -375,13 +350,3 @@ def test_a_name_that_is_a_slip_is_refused_with_the_right_one():
     assert caught.value.hint == "did you mean issue?"
     with pytest.raises(PflowError, match="cannot find 'drafd"):
         parse_pipe(["llm:draft => llm --system='${drafd.response}'"])
-
-
-def test_the_name_of_a_step_is_no_slip_of_another():
-    assert parse_pipe(["llm:draft => llm:draft2 --prompt='$draft'"]).step("draft2").input_mappings["prompt"] == "draft"
-
-
-def test_a_thousand_steps_are_wired():
-    flow = parse_pipe([" => ".join(["read-file --path=a", *["llm --prompt=x"] * 999])])
-    assert flow.steps[-1].id == "llm-999"
-    assert flow.steps[-1].input_mappings == {"text": "llm-998.response"}

@@ -186,7 +186,7 @@ def test_a_path_begins_where_its_flow_is(flows):
     put(flows / "sub" / "deep" / "inner.pflow.json", DRAFT)
     put(flows / "sub" / "middle.pflow.json", {"id": "in", "type": "deep/inner.pflow.json"})
     kind = FlowCatalog(str(flows)).find("sub/middle.pflow.json")
-    assert kind.plan.steps["in"].kind.file == str(flows / "sub" / "deep" / "inner.pflow.json")
+    assert kind.flow.steps["in"].kind.file == str(flows / "sub" / "deep" / "inner.pflow.json")
     assert "prompt" in kind.interface.reads
 
 

@@ -25,11 +25,6 @@ def test_every_executable_and_every_command_has_a_page():
     assert sorted(files(usages())) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
 
 
-def test_the_pages_about_documents_are_there():
-    about = ("agents", "exit", "intro", "node", "store")
-    assert list(WRITTEN) == ["pflow-flow.5", *(f"pflow-{name}.7" for name in about)]
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_mandoc_has_nothing_to_say(name):
     assert lint(PAGES[name]) == ""
@@ -103,9 +98,3 @@ def test_a_new_node_changes_no_page_but_its_own():
     after = files([*usages(), new])
     assert after.keys() - before.keys() == {"pflow-mine.1"}
     assert {name: after[name] for name in before} == before
-
-
-def test_a_page_of_a_node_is_the_same_alone_and_among_others():
-    for each in usages():
-        if each.is_node:
-            assert files([each]) == {f"{each.name}.1": PAGES[f"{each.name}.1"]}

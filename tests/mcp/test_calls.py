@@ -127,29 +127,17 @@ def test_a_flow_that_takes_what_is_piped_has_it_as_an_input(home):
     assert call(home, "upper", {}).is_error
 
 
-def test_bytes_that_are_no_text_come_as_base64(home):
-    result = call(home, "shell", {"command": r"printf '\377\376'"})
-    assert result.structured_content["stdout"] == {"$bytes": "//4="}
-
-
 WRONG = [
     ("count", {}, "'file' is a required property"),
     ("count", {"file": 3}, "'file': 3 is not of type 'string'"),
-    ("count", {"file": "x", "shell": "y"}, "'shell' was unexpected"),
     ("count", {"file": "x", "count.command": "id"}, "'count.command' was unexpected"),
     ("count", {"file": "x", "$pflow": {"v": 2}}, "'$pflow' was unexpected"),
-    ("llm", {"prompt": "x", "temperature": "hot"}, "'temperature': 'hot' is not of type 'number'"),
     ("pflow_run", {"name": "count", "inputs": {"file": 3}}, "'file': 3 is not of type 'string'"),
     ("pflow_run", {}, "'name' is a required property"),
-    ("read-file", {"path": ""}, "'path': ''"),
     ("shell", {"command": "x", "input": 1 << 70}, "past 64 bits"),
     ("shell", {"command": "x", "input": {"$bytes": "?"}}, "holds no base64 text"),
-    ("pflow_run", {"name": "x" * 10_000}, "is too long"),
     ("pflow_list", {"search": "x " * 10_000}, "is too long"),
-    ("pflow_trace", {"run": "x" * 10_000}, "is too long"),
-    ("pflow_check", {"flow": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
     ("pflow_check", {"flow": {"nodes": ["x" * 2_000_000]}}, "it is longer than 1,048,576 bytes"),
-    ("pflow_plan", {"sentence": "x" * 2_000_000}, "it is longer than 1,048,576 bytes"),
     ("read-file", {"path": "x" * 1_000_000}, "file name too long"),
 ]
 
@@ -209,14 +197,6 @@ def test_what_is_not_offered_is_not_run_by_its_name_either(home):
     assert not (home.place / "made").exists()
 
 
-def test_pflow_run_takes_either_name_of_a_flow(home):
-    async def work(client):
-        given = {"inputs": {"file": "three.txt"}}
-        return [await client.call_tool("pflow_run", {"name": name, **given}) for name in ("count", "flow:count")]
-
-    assert [result.structured_content for result in talk(home, work)] == [{"words": "3\n"}] * 2
-
-
 def test_each_step_is_progress(home):
     heard = []
 
@@ -271,17 +251,6 @@ def test_what_is_too_long_is_cut_and_says_so(home):
     assert result.meta["pflow/cut"]
 
 
-def test_what_cannot_be_a_flag_is_said(home):
-    home.save("any-command", one_step("shell"))
-
-    async def work(client):
-        return [await client.call_tool("any-command", {"command": each}) for each in ("x" * 200_000, "a\0b")]
-
-    long, null = talk(home, work)
-    assert "cannot take 'only.command': it is longer than 120,000 bytes" in words(long)
-    assert "cannot take 'only.command': it holds a NUL" in words(null)
-
-
 def test_what_a_node_prints_is_not_in_the_protocol(home):
     (home.nodes / "loud.py").write_text(
         "import os\nfrom pflow import Node\n\nclass Loud(Node):\n    '''Shout.\n\n    Interface:\n"
@@ -327,15 +296,6 @@ class Mint(Node):
         shared["key"], shared["size"] = "hush-hush", 9
 """
 
-COIN = """
-import pocketflow
-
-
-class Coin(pocketflow.Node):
-    def post(self, shared, prep_res, exec_res):
-        shared["more"] = 1
-"""
-
 
 def _keeping(place, **more):
     return {**one_step("mint"), "mappings": {"only": {"output_mappings": {"key": place}}}, **more}
@@ -346,27 +306,14 @@ SECRETIVE = {
     "mint-told": (_keeping("a.key", outputs={"k": "a.key", "all": "a", "size": "size"}), {"size": 9}),
     "mint-inner": (one_step("flow:mint-bare"), {"size": 9}),
     "mint-outer": ({**one_step("flow:mint-told"), "outputs": {"x": "k", "n": "size"}}, {"n": 9}),
-    "mint-open": (
-        _keeping(
-            "a.key",
-            inputs={"text": {"type": "str", "default": ""}},
-            nodes=[{"id": "only", "type": "mint"}, {"id": "last", "type": "coin"}],
-        ),
-        {"text": "", "size": 9, "more": 1},
-    ),
 }
 
 
 def test_a_secret_that_a_step_of_a_flow_writes_is_no_clients(home):
     (home.nodes / "mint.py").write_text(MINT)
-    (home.nodes / "coin.py").write_text(COIN)
     for name, (flow, _) in SECRETIVE.items():
         home.save(name, flow)
     for name, (_, gives) in SECRETIVE.items():
         result = call(home, name, {})
         assert (name, result.structured_content) == (name, gives)
         assert "hush" not in words(result)
-    for name in SECRETIVE:
-        (home.flows / f"{name}.pflow.json").unlink()
-    (home.nodes / "mint.py").unlink()
-    (home.nodes / "coin.py").unlink()

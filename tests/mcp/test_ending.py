@@ -79,26 +79,6 @@ def test_a_call_that_is_cancelled_ends_what_it_began_and_no_other_call(home):
     wait(lambda: not home.napping())
 
 
-def test_what_does_not_hear_sigterm_is_killed(home):
-    home.save("deaf", {"pflow": 1, "nodes": [{"id": "deaf", "type": "deaf"}]})
-    (home.nodes / "deaf.py").write_text(
-        "import os, signal, time\nfrom pflow import Node\n\nclass Deaf(Node):\n    '''Do not hear.\n\n    Interface:\n"
-        "    - Writes: shared[\"x\"]: int\n    '''\n    def exec(self, nothing):\n"
-        "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "        open('nap.pid', 'w').write(str(os.getpid()))\n        time.sleep(1000)\n"
-    )
-
-    async def whole():
-        with anyio.fail_after(PATIENCE):
-            async with session(home) as client, anyio.create_task_group() as tasks:
-                tasks.start_soon(client.call_tool, "deaf", {})
-                await until(home.napping)
-                tasks.cancel_scope.cancel()
-
-    anyio.run(whole)
-    wait(lambda: not home.napping())
-
-
 def test_a_client_that_hangs_up_ends_everything(home, server):
     server.stdin.close()
     assert server.wait(PATIENCE) == 0
@@ -144,38 +124,6 @@ def test_stderr_that_nobody_reads_holds_nothing_up(home, server):
     hear(4)
     server.stdin.close()
     assert server.wait(PATIENCE) == 0
-
-
-def test_a_text_that_takes_long_to_check_holds_nothing_up_and_can_be_cancelled(home):
-    async def whole():
-        with anyio.fail_after(PATIENCE):
-            async with session(home) as client, anyio.create_task_group() as tasks:
-                tasks.start_soon(client.call_tool, "pflow_check", {"flow": " => ".join(["llm --prompt=x"] * 40_000)})
-                result = await client.call_tool("read-file", {"path": "three.txt"})
-                assert result.structured_content == {"content": "one two three\n"}
-                tasks.cancel_scope.cancel()
-
-    anyio.run(whole)
-
-
-def test_a_client_of_an_older_protocol_is_served_in_it(home):
-    version = "2024-11-05"
-    with subprocess.Popen(
-        [BIN / "pflow", "mcp", "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=home.place,
-        env=home.environment(),
-    ) as server:
-        assert begin(server, version)["protocolVersion"] == version
-        ask(server, 2, "tools/list")
-        tools = json.loads(server.stdout.readline())["result"]["tools"]
-        assert "count" in [tool["name"] for tool in tools]
-        ask(server, 3, "tools/call", name="count", arguments={"file": "three.txt"})
-        result = json.loads(server.stdout.readline())["result"]
-        assert json.loads(result["content"][0]["text"]) == {"words": "3\n"}
-        server.stdin.close()
-        assert server.wait(PATIENCE) == 0
 
 
 def test_a_client_of_the_newest_protocol_is_served_in_it_and_hears_of_changes(home):

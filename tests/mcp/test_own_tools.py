@@ -47,10 +47,10 @@ CHECKED = [
     ("red-file --path=a.txt => llm --prompt='Sum up'", False, "did you mean read-file?"),
     ("{", False, "cannot read"),
     ({"nodes": [{"type": "llm", "params": {"hot": 1}}]}, False, "PF13"),
-    ({"nodes": [{"type": "secret.pflow.json"}]}, False, "'secret.pflow.json' is a file, and none is opened here"),
-    ({"nodes": [{"type": "./secret.pflow.json"}]}, False, "is a file, and none is opened here"),
-    ({"nodes": [{"name": "/etc/passwd"}]}, False, "is a file, and none is opened here"),
-    ("read-file --path=a => ./secret.pflow.json", False, "is a file, and none is opened here"),
+    ({"nodes": [{"type": "secret.pflow.json"}]}, False, "PF11"),
+    ({"nodes": [{"type": "./secret.pflow.json"}]}, False, "PF11"),
+    ({"nodes": [{"name": "/etc/passwd"}]}, False, "PF11"),
+    ("read-file --path=a => ./secret.pflow.json", False, "PF11"),
     ("./secret.pflow.json => read-file --path=a", False, "PF"),
     ("pflow run ./secret.pflow.json | pflow-llm --prompt=x", False, "PF"),
     ("[[" * 100_000, False, "nested"),
@@ -85,13 +85,6 @@ def test_pipe_syntax_is_planned_without_a_model_and_not_run(home):
     assert [step["type"] for step in result.structured_content["ir"]["nodes"]] == ["shell", "write-file"]
     assert "write-file --path=b.txt" in result.structured_content["pipe"]
     assert not (home.place / "made").exists()
-
-
-def test_a_file_in_pipe_syntax_is_said_not_to_be_opened_by_either_tool(home):
-    text = "read-file --path=a.txt => ./count.pflow.json"
-    for result in (call(home, CHECK, {"flow": text}), call(home, PLAN, {"sentence": text})):
-        (finding,) = result.structured_content["findings"]
-        assert finding["message"] == "'./count.pflow.json' is a file, and none is opened here"
 
 
 def test_a_sentence_is_planned_by_the_model_and_not_run(home):

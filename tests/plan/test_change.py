@@ -25,38 +25,12 @@ def changes(old, new):
     return [line for line in diff_lines(old, new) if line[0] in "+-" and line[:3] not in ("+++", "---")]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        (flow(READ), flow(READ), []),
-        # pipe syntax, where both have one
-        (
-            flow(READ, ASK, mappings=MAPPED),
-            flow(READ, {**ASK, "inputs": {"prompt": "Résumé"}}, mappings=MAPPED),
-            ["-  => llm:ask --prompt='Sum up'",
-             "+  => llm:ask --prompt='Résumé'"],
-        ),
-        # JSON, where one has none
-        (flow(ASK), flow(BATCH), ["+      },", '+      "batch": {', '+        "over": "xs"']),
-        # what pipe syntax does not say stands beside it
-        (flow(READ, name="a"), flow(READ, name="b"), ['-  "name": "a"', '+  "name": "b"']),
-        (
-            flow({**ASK, "description": "what it is for"}), flow({**ASK, "inputs": {"prompt": "Résumé"}}),
-            ["-llm:ask --prompt='Sum up'", "+llm:ask --prompt='Résumé'", '-  "pflow": 1,', '-  "nodes": [', "-    {",
-             '-      "id": "ask",', '-      "description": "what it is for"', "-    }", "-  ]", '+  "pflow": 1'],
-        ),
-        # an input that takes the place of its value looks the same in a pipe
-        (
-            flow(READ),
-            flow({"id": "read", "type": "read-file"}, inputs={"p": {"type": "path", "default": "a"}},
-                 mappings={"read": {"input_mappings": {"path": "p"}}}),
-            ['-  "pflow": 1', '+  "pflow": 1,', '+  "inputs": {', '+    "p": {', '+      "type": "path",',
-             '+      "default": "a"', "+    }", "+  }"],
-        ),
-    ],
-)  # fmt: skip
-def test_what_changed_is_shown(old, new, expected):
-    assert changes(old, new) == expected
+def test_what_changed_is_shown_as_json():
+    assert changes(flow(READ), flow(READ)) == []
+    assert changes(flow(ASK), flow({**ASK, "inputs": {"prompt": "Résumé"}})) == [
+        '-        "prompt": "Sum up"', '+        "prompt": "Résumé"'
+    ]  # fmt: skip
+    assert changes(flow(ASK), flow(BATCH)) == ["+      },", '+      "batch": {', '+        "over": "xs"']
 
 
 def test_what_a_terminal_would_obey_is_escaped():
@@ -70,8 +44,8 @@ def test_what_a_terminal_would_obey_is_escaped():
 
 def test_lines_are_painted_by_what_they_are():
     text = painted(diff_lines(flow(ASK), flow({**ASK, "retries": 2})), Colour(is_on=True))
-    assert "\x1b[32m+llm:ask --prompt='Sum up' --retries=2\x1b[0m\n" in text
-    assert "\x1b[1;31m-llm:ask --prompt='Sum up'\x1b[0m\n" in text
+    assert '\x1b[32m+      "retries": 2\x1b[0m\n' in text
+    assert "\x1b[1;31m-      }\x1b[0m\n" in text
 
 
 def test_a_secret_is_no_part_of_a_diff(tmp_path, monkeypatch):

@@ -80,6 +80,8 @@ PATHS = ["s --allow=paths"]
         ("./sub/../out.txt", True),
         ("inner/out.txt", True),
         ("../here/out.txt", True),
+        (".env", False),
+        ("sub/.git/config", False),
         ("..", False),
         ("../out.txt", False),
         ("../here2/out.txt", False),
@@ -105,6 +107,11 @@ def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(pl
 
 def test_an_absolute_path_into_the_working_directory_is_allowed(place):
     assert found(writing(str(place / "out.txt"))) == []
+
+
+def test_what_is_hidden_is_allowed_by_its_directory(place):
+    assert found(step("read-file", path=".env")) == [f"s --allow={place}"]
+    assert found(step("read-file", path=".env"), ".") == []
 
 
 def test_the_refusal_names_the_step_the_place_and_the_smallest_leave(place):

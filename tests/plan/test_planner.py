@@ -17,7 +17,7 @@ from pflow.flow.findings import Finding, write_place
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.planner import LONGEST, Planned, Unplannable, plan_sentence
+from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
 RIGHT = {
@@ -198,17 +198,6 @@ class TestTime:
         thread.join(60)
         assert caught == [124]
 
-    def test_a_clock_that_somebody_else_has_set_goes_on(self, server):
-        from pflow.run.deadlines import TimedOut, set_deadline, take_away
-
-        deadline = set_deadline(1)
-        try:
-            with pytest.raises(TimedOut) as caught:
-                plan("plan-stalls", timeout=60)
-        finally:
-            take_away(deadline)
-        assert caught.value.deadline is deadline
-
     def test_no_clock_is_left(self, server):
         import signal
 
@@ -264,16 +253,6 @@ class TestConversation:
         assert heard[2] == "asking plan-third again, try 2 of 3"
         assert len(heard) == 5
 
-    def test_nonsense_without_end_is_not_read_to_its_end(self, server):
-        from pflow.models.talk import LONGEST as MOST
-
-        error = failure("plan-nonsense", "nonsense for one test")
-
-        assert "longer than a flow can be" in error.message
-        asked = requests(server, "nonsense for one test")
-        assert len(asked) == 3
-        assert len(json.dumps(asked[2])) < MOST / 10
-
 
 class TestSmuggling:
     def test_a_command_and_a_path_outside_pass_for_the_gate_shows_them(self, server):
@@ -297,12 +276,6 @@ class TestSmuggling:
             planned = plan("plan-overwrites")
             assert [(each.rule, each.is_warning) for each in planned.findings] == [("PL07", True)]
             assert "'write' overwrites './data.txt', which 'read' reads" in planned.findings[0].message
-
-    def test_a_path_to_a_flow_is_not_even_looked_at(self, server):
-        os.mkfifo("other.pflow.json")  # who opens it, waits
-        with pytest.raises(Unplannable):
-            plan("plan-smuggle-flow-file", timeout=20)
-        os.unlink("other.pflow.json")
 
 
 class Parrot(llm.Model):
@@ -351,16 +324,6 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answe
     assert planned.flow.description == SENTENCE
 
 
-def test_a_model_without_system_prompts_hears_all_in_the_first_message(server):
-    parrot = Parrot("no", json.dumps(RIGHT))
-    parrot.allows_system_prompt = False
-    with mock.patch("pflow.plan.planner._choose_model", return_value=parrot):
-        plan("parrot")
-
-    assert [[each.role for each in messages] for messages in parrot.heard] == [["user"], ["user", "assistant", "user"]]
-    assert all("read-file: Read a file" in messages[0].parts[0].text for messages in parrot.heard)
-
-
 class TestSentences:
     @pytest.mark.parametrize(
         "sentence",
@@ -371,14 +334,6 @@ class TestSentences:
         before = len(server.requests())
         assert failure("plan-right", sentence).exit == 2
         assert len(server.requests()) == before
-
-    def test_a_flow_has_the_sentence_and_a_short_name(self, server):
-        planned = plan("plan-right", "  read data.txt,\n summarize   it ")
-
-        assert planned.flow.description == "read data.txt, summarize it"
-        assert planned.flow.name == "sum-up"
-        assert isinstance(planned, Planned)
-        assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
 
 
 class TestLibrary:
@@ -415,10 +370,6 @@ class TestCapable:
         assert "PFLOW_PLAN_MODEL" in error.hint
         assert "saved flows: summarize-file" in error.hint
 
-    def test_the_model_of_steps_plans_too(self, server, monkeypatch):
-        monkeypatch.setenv("PFLOW_MODEL", "plan-right")
-        assert plan(None).model == "plan-right"
-
     def test_a_model_for_planning_comes_first(self, server, monkeypatch):
         monkeypatch.setenv("PFLOW_MODEL", "plan-never")
         monkeypatch.setenv("PFLOW_PLAN_MODEL", "plan-right")
@@ -435,14 +386,6 @@ class TestCapable:
         assert error.exit == 78
         assert "extra-openai-models.yaml: expected ',' or '}', but got '<scalar>' at line 1, column 74" in error.message
         assert "hunter2" not in error.message
-
-    def test_llms_default_plans(self, server, monkeypatch, tmp_path):
-        import shutil
-
-        shutil.copytree(server.llm_user_path, tmp_path / "llm")
-        (tmp_path / "llm" / "default_model.txt").write_text("plan-right")
-        monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
-        assert plan(None).model == "plan-right"
 
     def test_the_small_local_model_plans_only_where_it_is_named(self, server, monkeypatch, local_models):
         monkeypatch.setenv("XDG_DATA_HOME", local_models)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -89,8 +88,6 @@ def refused(capfd, document, **options):
         # by the pipe, before the only one of the type
         (flow("ask", "save", inputs={"prompt": {"type": "str"}, "path": {"type": "path"}}),
          ["save.content ask.answer", "save.path path"]),
-        # by the only one of the type
-        (flow("load", inputs={"source": {"type": "path"}, "n": {"type": "int"}}), ["load.path source"]),
         # by the pipe, though another step's write has the read's name, where else a result would be for nothing
         (flow(READ, ASK, WRITE), ["write.content ask.response", "ask.text read.content"]),
         (flow(READ, ASK), ["ask.text read.content"]),
@@ -98,22 +95,6 @@ def refused(capfd, document, **options):
 )  # fmt: skip
 def test_what_has_one_answer_is_settled(document, expected):
     assert settled(document) == expected
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("fetch.isue_data.title", "fetch.issue_data.title"),
-        ("fetch.title", "fetch.issue_data.title"),
-        ("fetch.issue_data.titel", "fetch.issue_data.title"),
-        ("template:Fix ${fetch.title}: ${fetch.issue_data.body}", "template:Fix ${fetch.issue_data.title}: "
-         "${fetch.issue_data.body}"),
-        (["fetch.titel", "issue_number"], ["fetch.issue_data.title", "issue_number"]),
-    ],
-)  # fmt: skip
-def test_a_wrong_path_is_put_right(source, expected):
-    document = flow("fetch", "j:judge", inputs=NUMBER, mappings={"j": {"input_mappings": {"answer": source}}})
-    assert settled(document) == [f"j.answer {expected}"]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +108,8 @@ def test_a_wrong_path_is_put_right(source, expected):
             flow("load", {"id": "s", "type": "save", "inputs": {"content": 1}}, inputs={"file": {"type": "path"}}),
             ["load.path ?", "s.path ?"],
         ),
+        # no type decides which file it is
+        (flow("load", inputs={"source": {"type": "path"}}), ["load.path ?"]),
         # nothing fits
         (flow("ask", {"id": "c", "type": "count", "params": {"least": 1}}, inputs={"prompt": {}}), ["c.items ?"]),
         # an optional input may not be there
@@ -147,7 +130,6 @@ def test_what_has_none_or_several_is_left(document, expected):
         flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "mkdir x", "input": "y"}}, WRITE),
         flow("anything", "j:judge", inputs={"x": {}}),
         flow("ask", "j:judge", inputs={"prompt": {"type": "str"}}),
-        flow("ask", "j:judge", "again:ask", edges=edges("ask j", "j failed again", "again j")),
     ],
 )
 def test_a_flow_that_needs_nothing_is_left_alone(document):
@@ -198,28 +180,10 @@ def test_a_mapping_that_would_break_a_rule_is_left_out(capfd):
     assert "nothing to wire" in err
 
 
-def test_one_of_two_is_not_the_only_one_however_far_away_the_other_is():
-    loads = [{"id": f"load{at}", "type": "load", "inputs": {"path": "a"}} for at in range(60)]
-    asks = [{"id": id, "type": "ask", "inputs": {"prompt": "x", "text": "y"}} for id in ("first", "last")]
-    document = flow(asks[0], *loads, asks[1], "fetch", inputs={"x": {"type": "str"}})
-    assert settled(document) == ["fetch.issue_number ?"]
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        # the step is meant, whatever of it: not another's write that has the read's name
-        ("ask.summary", "write.content ask.response"),
-        # either the step is the slip or what comes after it
-        ("ask.content", "write.content ?"),
-        # what cannot be read says nothing
-        ("ask..content", "write.content ?"),
-        ("", "write.content ?"),
-    ],
-)
-def test_a_wrong_path_of_a_step_that_is_there_is_no_other_steps(source, expected):
+@pytest.mark.parametrize("source", ["ask.respons", "ask.content", "ask..content", "template:${ask.respons}", ""])
+def test_a_wrong_source_is_left_for_it_meant_something(source):
     given = {"ask": {"input_mappings": {"text": "read.content"}}, "write": {"input_mappings": {"content": source}}}
-    assert settled(flow(READ, ASK, WRITE, mappings=given)) == [expected]
+    assert settled(flow(READ, ASK, WRITE, mappings=given)) == ["write.content ?"]
 
 
 def test_a_name_that_two_have_is_no_answer_though_one_of_them_may_not_be_there():
@@ -265,13 +229,6 @@ def test_what_no_mapping_puts_right_is_said_and_nobody_asked(capfd, document, pl
     assert [each for each in error.details["findings"] if each["place"].startswith(place)]
 
 
-def test_an_empty_file_is_said(capfd):
-    open("f.pflow.json", "w").close()
-    with pytest.raises(PflowError) as caught:
-        main(["f.pflow.json"], Options())
-    assert caught.value.exit == 66
-
-
 def test_without_a_capable_model_what_is_settled_is_shown_and_the_rest_said(capfd):
     document = flow("fetch", "ask", inputs=NUMBER)
     error, err = refused(capfd, document)
@@ -314,7 +271,7 @@ def test_a_model_settles_the_rest(capfd, server, model, tries, source):
         ("wire-invents", "it takes its value from nowhere"),
         ("wire-unasked", "PL09: it was not asked for"),
         ("wire-odd", "it is no path, template or list of paths"),
-        ("wire-odder", "it is no object"),
+        ("wire-odder", "it is no object of objects"),
     ],
 )
 def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
@@ -338,14 +295,6 @@ def test_a_model_can_take_neither_a_secret_nor_a_path_from_data(capfd, server, m
     assert "is nothing that it may take" in err
 
 
-@pytest.mark.parametrize(
-    ("model", "code", "timeout"), [("wire-stall", 124, 0.2), ("wire-cut", 75, 60), ("wire-refuse", 1, 60)]
-)
-def test_what_a_provider_does_wrong_is_raised(capfd, server, model, code, timeout):
-    error, _ = refused(capfd, JUDGE, model=model, timeout=timeout)
-    assert error.exit == code
-
-
 def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
     wired(capfd, JUDGE, model="wire-right")
     (request,) = server.requests("wire-right")
@@ -358,23 +307,4 @@ def test_a_flow_in_another_dialect_is_given_as_ir(capfd):
     main(["read-file --path=a => llm --prompt=x"], Options())
     out, err = capfd.readouterr()
     assert json.loads(out)["nodes"][0]["type"] == "read-file"
-    assert "nothing to wire" in err
-
-
-def test_a_wired_file_keeps_its_place_and_mode():
-    with open("f.pflow.json", "w") as file:
-        json.dump(flow(READ, ASK, WRITE), file)
-    os.chmod("f.pflow.json", 0o640)
-    os.symlink("f.pflow.json", "link.pflow.json")
-    assert main(["link.pflow.json"], Options(write=True, yes=True)) == 0
-    assert os.path.islink("link.pflow.json")
-    assert os.stat("f.pflow.json").st_mode & 0o777 == 0o640
-    assert json.loads(open("f.pflow.json").read())["mappings"]["ask"] == {"input_mappings": {"text": "read.content"}}
-
-
-def test_twice_wired_is_wired_once(capfd):
-    mappings, _ = wired(capfd, flow(READ, ASK, WRITE))
-    mappings = {id: {"input_mappings": each} for id, each in mappings.items()}
-    again, err = wired(capfd, flow(READ, ASK, WRITE, mappings=mappings))
-    assert again == {id: each["input_mappings"] for id, each in mappings.items()}
     assert "nothing to wire" in err

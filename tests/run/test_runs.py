@@ -3,11 +3,8 @@
 import json
 import os
 import time
-from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pflow.errors import MISSING, PflowError
 from pflow.run.log import RunLog
@@ -62,7 +59,6 @@ UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
         (LOG, "failed", 66, 5000.0),
         (LOG.replace(b'"exit": 66, "ms": 5000', b'"exit": 0, "ms": 5000'), "done", 0, 5000.0),
         (UNFINISHED, "killed", None, 4000.0),
-        (UNFINISHED + event("finish", exit=True), "killed", None, 0.0),
         (LOG + event("start", 106.0, step="b", node="llm", visit=1), "killed", None, 6000.0),
         (LOG + b"of another\n", "failed", 66, 5000.0),
         (event("run", 100.0), "killed", None, 0.0),
@@ -132,7 +128,6 @@ def test_a_run_that_is_not_there_is_66_with_the_nearest(place, word, message, hi
         b"\xff",
         b'{"v":2,"event":"end","time":1}',
         b'{"v":1,"event":"end","time":"now"}',
-        b'{"v":1,"event":"end","time":1e300}',
         b'{"v":1,"event":"end","time":NaN}',
         b'{"v":1,"event":"end","time":1} x',
         b"[" * 100_000,
@@ -142,7 +137,7 @@ def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     assert parse_event(line) is None
     events, warnings = read_events(event("run") + line + b"\n" + event("finish"))
     assert [each["event"] for each in events] == ["run", "finish"]
-    assert warnings == ["line 2 of the log is no event, and is left out"]
+    assert warnings == ["lines of the log that are no events are left out: 1"]
 
 
 def ended(place, log: bytes) -> set[str]:
@@ -163,76 +158,6 @@ def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_s
     for length in range(len(LOG) + 1):
         assert ended(place, LOG[:length]) == steps_ended_in(LOG[:length])
         assert (find_run(OLD).status == "failed") is (length == len(LOG))
-
-
-@given(data=st.data())
-def test_whatever_a_log_holds_it_is_read_and_no_more_steps_ended(tmp_path_factory, data):
-    place = tmp_path_factory.mktemp("runs")
-    keep(place, OLD, b"")
-    at = data.draw(st.integers(0, len(LOG)))
-    length = data.draw(st.integers(0, 30))
-    log = LOG[:at] + data.draw(st.binary(max_size=20)) + LOG[at + length :]
-    log = log[: data.draw(st.integers(0, len(log)))]
-    assert ended(place, log) <= steps_named_in(log)
-
-
-def steps_named_in(log: bytes) -> set[str]:
-    """Every step that some whole line speaks of, where it can be read."""
-    named = set()
-    for line in log.split(b"\n"):
-        with suppress(ValueError):
-            event = json.loads(line)
-            named.add(event.get("step") if isinstance(event, dict) else None)
-    return named
-
-
-ODD = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 1 << 63) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@given(
-    st.lists(
-        st.fixed_dictionaries(
-            {
-                "v": st.just(1),
-                "event": st.sampled_from(["run", "start", "end", "finish", "x"]),
-                "time": st.floats(0, 1e9),
-            },
-            optional={
-                name: ODD | st.sampled_from(["a", "a/b", 1])
-                for name in (
-                    *("step", "node", "visit", "lane", "version", "reads", "writes", "ms", "action", "exit", "message"),
-                    *(
-                        "tokens",
-                        "model",
-                        "cost",
-                        "tries",
-                        "items",
-                        "error",
-                        "store",
-                        "name",
-                        "flow_hash",
-                        "traceparent",
-                    ),
-                )
-            },
-        ),
-        max_size=6,
-    )
-)
-def test_events_with_odd_members_can_be_shown_in_every_form(tmp_path_factory, events):
-    from pflow.run.trace import chrome, otlp, text
-    from pflow.run.trace import json as as_json
-
-    place = tmp_path_factory.mktemp("runs")
-    keep(place, OLD, "".join(json.dumps(event) + "\n" for event in events).encode())
-    run = Run(str(place / OLD))
-    trace = trace_of_run(run, run.events()[0])
-    for form in (text, as_json, chrome, otlp):
-        assert isinstance(form.write(trace, now=2e9, with_store=True), bytes)
 
 
 @pytest.mark.parametrize("id", ["", "x", OLD[:-1], OLD + "0", "8" + OLD[1:], OLD.lower(), OLD[:-1] + "U", "é" * 26])

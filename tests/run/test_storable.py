@@ -5,7 +5,7 @@ import enum
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.context import storable
+from pflow.run.engine.context import storable
 
 
 class Word(str):

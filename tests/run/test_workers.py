@@ -7,8 +7,8 @@ import time
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.failure import StepFailed
-from pflow.run.workers import run_all
+from pflow.run.engine.failure import StepFailed
+from pflow.run.engine.workers import run_all
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_a_list_that_setup_did_not_write_is_refused(places, text):
     places.list_file.parent.mkdir(parents=True)
     places.list_file.write_text(text)
     for act in (lambda: install(places, WANTED, None), lambda: uninstall(places)):
-        with pytest.raises(PflowError, match=r"it is no list of pflow setup") as caught:
+        with pytest.raises(PflowError, match=r"pflow setup did not write it") as caught:
             act()
         assert caught.value.exit == 65
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pflow.binding.resolve import Finder
 from pflow.common import COMMON, LETTERS
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
@@ -39,11 +40,12 @@ def parse(*words: str, node: Interface = NODE):
     return parse_flags(list(words), node)
 
 
-def given_values(*words: str, store: dict | None = None):
+def values_of(*words: str, store: dict | None = None, node: Interface = NODE):
     """Every data flag and param with its value, references looked up in a small store."""
-    flags = parse(*words)
-    all_given = {**flags.data, **flags.params}
-    return {name: each.expanded(lambda path: (store or {})[path[0]]) for name, each in all_given.items()}
+    flags = parse(*words, node=node)
+    items = {**node.reads, **node.params}
+    values = {**flags.data, **flags.params}
+    return {name: Finder(name, each.source(), items.get(name)).find(store or {}) for name, each in values.items()}
 
 
 @pytest.mark.parametrize(
@@ -100,9 +102,9 @@ def given_values(*words: str, store: dict | None = None):
 def test_a_flag_gives_a_value_of_its_declared_type(words, values):
     if values is None:
         with pytest.raises(PflowError):
-            given_values(*words)
+            values_of(*words)
     else:
-        found = given_values(*words)
+        found = values_of(*words)
         assert found == values
         assert {name: value.__class__ for name, value in found.items()} == {
             name: value.__class__ for name, value in values.items()
@@ -247,7 +249,7 @@ def test_a_long_value_is_shortened_in_the_message():
 
 
 def test_two_dashes_at_the_end_mean_nothing():
-    assert given_values("--text=a", "--") == {"text": "a"}
+    assert values_of("--text=a", "--") == {"text": "a"}
 
 
 # Common flags.
@@ -316,15 +318,15 @@ def test_a_write_goes_where_its_mapping_says_else_below_the_name_of_the_step(wor
 )
 def test_bytes_inside_text_are_refused_where_they_are_no_text(word):
     with pytest.raises(PflowError, match="its bytes are not UTF-8") as caught:
-        given_values(word, store={"b": b"\xff"})
+        values_of(word, store={"b": b"\xff"})
     assert caught.value.exit == 65
-    assert list(given_values(word, store={"b": b"y"}).values()) in (
+    assert list(values_of(word, store={"b": b"y"}).values()) in (
         [["x y"]], ["x y"], ["xy"], [{"k": ["x y"]}], [[{"k": "x y"}]]
     )  # fmt: skip
 
 
 def test_bytes_inside_a_path_are_a_part_of_the_name():
-    assert given_values("--where=$b.bak", store={"b": b"\xff"}) == {"where": "\udcff.bak"}
+    assert values_of("--where=$b.bak", store={"b": b"\xff"}) == {"where": "\udcff.bak"}
 
 
 @pytest.mark.parametrize(
@@ -398,7 +400,7 @@ def test_zero_more_tries_are_something_else_than_no_word_about_tries():
     ],
 )
 def test_templates_in_a_flag_are_replaced_and_the_outcome_has_the_declared_type(words, store, values):
-    assert given_values(*words, store=store) == values
+    assert values_of(*words, store=store) == values
 
 
 @pytest.mark.parametrize(
@@ -422,7 +424,7 @@ def test_templates_in_a_flag_are_replaced_and_the_outcome_has_the_declared_type(
 )
 def test_an_outcome_that_does_not_fit_is_refused_and_named(word, value):
     with pytest.raises(PflowError, match="cannot take --") as caught:
-        given_values(word, store={"n": value})
+        values_of(word, store={"n": value})
     assert caught.value.exit in (2, 65)
 
 

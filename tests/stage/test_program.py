@@ -152,7 +152,7 @@ def test_the_action_that_it_names_is_in_the_trace(header):
         (
             "#!/bin/sh\n",
             "pflow.catalog.discovery",
-            {"pflow.grammar", "pflow.catalog.header", "pflow.stage.stage", "signal"},
+            {"pflow.grammar", "pflow.stage.stage", "signal"},
         ),
     ],
 )

@@ -1,9 +1,10 @@
-"""A flow with its keys where pipe syntax puts them: the same steps and values, in the mappings that compiling makes."""
+"""A flow as pipe syntax would have it: the same steps and values, with the mappings that compiling makes."""
 
 from __future__ import annotations
 
 from copy import copy
 
+from pflow.errors import PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import carried_into, is_given
 from pflow.flow.pipe.compile import find_moved, is_liftable, is_textual, one_or_several, whole_reference
@@ -39,7 +40,7 @@ def canonical(flow: Flow) -> Flow:
 def _with_flags(flow: WiredFlow, wired: WiredStep) -> Step:
     """The step with templated flags where compiling has mappings and mappings where it has flags.
 
-    A flag that is stored stands for a template only where no step would read it by its name.
+    A template becomes a flag that is stored only where no step would read that by its name.
     """
     step = copy(wired.step)
     step.inputs, step.input_mappings = dict(step.inputs), dict(step.input_mappings)
@@ -118,7 +119,10 @@ class _Canonical:
         read, carried = wired.interface.pipe_read, self.carried[wired.id]
         is_fed = read is not None and read.name == key and (carried.is_sure or read.required)
         is_carried = is_fed and {write.step for write in writes} == set(carried.writers)
-        if writes and (is_carried or any(write.step in self.moved for write in writes)):
+        is_moved = any(write.step in self.moved for write in writes)
+        if is_moved and len(writes) > 1 and any(write.is_data for write in writes):
+            raise PflowError(f"several flags give '{wired.id}' its {key}, of which the first one counts")
+        if writes and (is_carried or is_moved):
             step.input_mappings[key] = one_or_several(path_text(self._place_of(write)) for write in writes)
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.given import Given, as_written
+from pflow.binding.flag_value import parse_texts
 from pflow.common import COMMON
-from pflow.errors import USAGE, PflowError, shorten
+from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.rewrite import escaped
 from pflow.interface import Interface
-from pflow.paths import parse_path
-from pflow.stage.flags import parse_flags, take_words
-from pflow.templates import TEMPLATE, broken_references, references
+from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
+from pflow.templates import TEMPLATE, references
 from pflow.types import Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.flag_value import FlagValue
     from pflow.catalog.kinds import Catalog
-    from pflow.interface import Item
+    from pflow.paths import Path
     from pflow.stage.flags import Flags, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
@@ -40,10 +40,9 @@ class Draft:
     `is_kept_apart` where `--id` puts it whole under its name. `stream` are its flags that are of no use in a flow.
     """
 
-    def __init__(self, step: Step, interface: Interface, *, is_known: bool) -> None:
+    def __init__(self, step: Step, interface: Interface) -> None:
         self.step = step
         self.interface = interface
-        self.is_known = is_known
         self.is_kept_apart = False
         self.stream: list[str] = []
         self.warnings: list[str] = []
@@ -55,15 +54,29 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     Raises PflowError (2) for the first flag that is wrong. Of a type that is not known every flag is data.
     """
     interface, is_known = interface_of_type(type, catalog)
-    draft = Draft(Step("", type), interface, is_known=is_known)
-    items = _items(draft.interface)
-    texts = take_words(_switched(words) if draft.interface.open else words, items, is_open=draft.interface.open)
-    flags = _take_common(draft, texts)
-    draft.step.id = _named(draft, id, flags)
-    for name, given in texts.items():
-        if name not in COMMON:
-            _take_value(draft, name, items.get(name.replace("-", "_")), given, verbatim=flags.verbatim)
-    _take_mappings(draft, texts)
+    words = _switched(words) if interface.open else words
+    texts = take_words(words, items_of(interface), is_open=interface.open)
+    _refuse_flags_of_a_run(texts)
+    paths = texts.pop("map_in", [])
+    flags = convert_texts(texts, interface)
+    if id is not None and flags.id not in (None, id):
+        raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
+    step = Step(id or flags.id or "", type)
+    for name in ("retries", "wait", "timeout"):
+        if name in texts:
+            setattr(step, name, getattr(flags, name))
+    step.inputs = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.data.items()}
+    if is_known:
+        step.params = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.params.items()}
+    for text in paths:
+        _map_in(step, interface, str(text))
+    step.output_mappings = {
+        key: path for key, _, path in (str(text).partition("=") for text in texts.get("map_out", ()))
+    }
+    draft = Draft(step, interface)
+    draft.is_kept_apart = flags.id is not None
+    draft.stream = [name for name in OF_A_STREAM if name in texts]
+    draft.warnings = flags.warnings
     return draft
 
 
@@ -74,14 +87,6 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
         return (kind.interface, True) if kind else (Interface(), False)
     except PflowError:  # the rules say what is wrong with it
         return Interface(), False
-
-
-def _items(interface: Interface) -> dict[str, Item]:
-    """Every read and param by each name of its flag. A flow's params are called after its steps, which may hold a -."""
-    items: dict[str, Item] = {}
-    for item in [*interface.reads.values(), *interface.params.values()]:
-        items.update({name.replace("-", "_"): item for name in [item.name, *item.flags]})
-    return items
 
 
 def _switched(words: list[str]) -> list[str]:
@@ -96,113 +101,48 @@ def _switched(words: list[str]) -> list[str]:
     return switched
 
 
-def _take_common(draft: Draft, texts: Texts) -> Flags:
-    """The common flags, checked as a stage does; those that are a step's own go to the step."""
+def _refuse_flags_of_a_run(texts: Texts) -> None:
     for name in _OF_A_RUN:
         if name in texts:
-            flag = _spelled(name)
-            raise PflowError(
-                f"cannot take {flag} in a step", hint=f"give it to pflow run: pflow run {flag} …", exit=USAGE
-            )
-    words = []
-    for name, given in texts.items():
-        if name in COMMON and not COMMON[name].repeats:
-            flag = "--" + name.replace("_", "-")
-            words.append(flag if given[0] is True else f"{flag}={given[0]}")
-    flags = parse_flags(words, Interface())
-    for name in ("retries", "wait", "timeout"):
-        if name in texts:
-            setattr(draft.step, name, getattr(flags, name))
-    draft.stream = [name for name in OF_A_STREAM if name in texts]
-    return flags
+            flag = "-v" if name == "verbose" else "--" + name.replace("_", "-")
+            hint = f"give it to pflow run: pflow run {flag} …"
+            raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 
 
-def _spelled(name: str) -> str:
-    return "-v" if name == "verbose" else "--" + name.replace("_", "-")
-
-
-def _named(draft: Draft, id: str | None, flags: Flags) -> str:
-    draft.is_kept_apart = flags.id is not None
-    if id is not None and flags.id not in (None, id):
-        raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
-    return id or flags.id or ""
-
-
-def _take_value(draft: Draft, name: str, item: Item | None, texts: list[str | bool], *, verbatim: bool) -> None:
-    """Put one flag where it belongs: an input of the step, or a param; of an open interface it is both."""
-    type = item.type if item else Type("str")
-    flag = "--" + name.replace("_", "-")
-    is_plain = item is not None and "verbatim" in item.marks
-    value = _ir_value(flag, type, texts, verbatim=verbatim or is_plain, is_plain=is_plain)
-    if not verbatim and not is_plain:
-        broken = [each for text in texts for each in broken_references(str(text))]
-        draft.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken]
-    if item is None or item.kind == "read":
-        draft.step.inputs[name] = value
-    if (item is None and draft.is_known) or (item is not None and item.kind == "param"):
-        draft.step.params[name] = value
-
-
-def _take_mappings(draft: Draft, texts: Texts) -> None:
-    """Put --map-in and --map-out where they belong; one key read from several places takes what was written last."""
-    step, interface = draft.step, draft.interface
-    for text in texts.get("map_in", ()):
-        key, path = _key_and_path("--map-in", str(text), interface.reads, is_open=interface.open)
-        before = step.input_mappings.get(key)
-        step.input_mappings[key] = path if before is None else [*_listed(before), path]
-        if key in step.inputs:
-            flag = "--" + key.replace("_", "-")
-            raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
-    for text in texts.get("map_out", ()):
-        key, path = _key_and_path("--map-out", str(text), interface.writes, is_open=interface.open)
-        if key in step.output_mappings:
-            raise PflowError(f"cannot take --map-out={key}=PATH twice", exit=USAGE)
-        _check_target(key, path)
-        step.output_mappings[key] = path
-
-
-def _listed(source: str | list[str]) -> list[str]:
-    return source if isinstance(source, list) else [source]
-
-
-def _key_and_path(flag: str, text: str, items: dict[str, Item], *, is_open: bool) -> tuple[str, str]:
-    key, equals, path = text.partition("=")
-    if not equals:
-        raise PflowError(f"cannot take {flag}='{shorten(text)}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
-    try:
-        path.encode()
-        parse_path(path)
-    except ValueError as error:
-        raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
+def _map_in(step: Step, interface: Interface, text: str) -> None:
+    """Take --map-in; one key read from several places takes what was written last."""
+    found: dict[str, Path] = {}
+    add_mapping(found, "--map-in", text)
+    check_keys(found, "--map-in", interface.reads, is_open=interface.open)
+    key, _, path = text.partition("=")
     if path.startswith(TEMPLATE):
-        raise PflowError(f"cannot take {flag}={key}=PATH: '{TEMPLATE}' is no path", hint=f"--{key}='…'", exit=USAGE)
-    if key not in items and not is_open:
-        there = ", ".join(items) or "none"
-        raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"there is {there}", exit=USAGE)
-    return key, path
+        raise PflowError(f"cannot take --map-in={key}=PATH: '{TEMPLATE}' is no path", hint=f"--{key}='…'", exit=USAGE)
+    if key in step.inputs:
+        flag = "--" + key.replace("_", "-")
+        raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
+    before = step.input_mappings.get(key, [])
+    several = [*(before if isinstance(before, list) else [before]), path]
+    step.input_mappings[key] = several if len(several) > 1 else path
 
 
-def _check_target(key: str, path: str) -> None:
-    root, *rest = parse_path(path)
-    if root == "stdin" or str(root).startswith("$") or not all(isinstance(step, str) for step in [root, *rest]):
-        hint = "a path of names; stdin and what begins with $ are reserved"
-        raise PflowError(f"cannot take --map-out={key}=PATH: no such place to write", hint=hint, exit=USAGE)
+def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]) -> Any:
+    """The value of a flag as a flow's JSON holds it: as it is written where it is a text or has a reference, else as
+    its type.
 
-
-def _ir_value(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool, is_plain: bool) -> Any:
-    """The value of a flag: as it is written where it is a text or has a reference, else as its type.
-
-    With `verbatim` a `$` in it is a `$`, which a template writes twice; not where `is_plain`, which is no template.
-    Raises PflowError (2) where it does not fit the type.
+    With --verbatim a `$` in it is a `$`, which a template writes twice; not in what is `[verbatim]`, where no template
+    is read.
     """
-    written = as_written(flag, type, texts, verbatim)
-    given = Given(flag, type, written, verbatim=verbatim)
-    if given.references:
+    item = flags.items.get(name.replace("-", "_"))
+    is_plain = item is not None and "verbatim" in item.marks
+    verbatim = flags.verbatim or is_plain
+    type = item.type if item else Type("str")
+    written = parse_texts(value.flag, type, texts, verbatim=verbatim)
+    if value.references:
         return written
-    if isinstance(given.value, str | bytes) and (is_plain or not verbatim):
+    if isinstance(value.value, str | bytes) and (is_plain or not verbatim):
         return _as_json(written)
-    value = _as_json(given.value)
-    return value if is_plain else _escaped(flag, value)
+    typed = _as_json(value.value)
+    return typed if is_plain else _escaped(value.flag, typed)
 
 
 def _as_json(value: Any) -> Any:

@@ -80,10 +80,10 @@ def _as_meant(wired: WiredFlow) -> WiredFlow:
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     """The errors of the flow that a step runs, once for each file."""
-    if step.subplan is None or step.kind is None or step.kind.file in seen:
+    if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     seen.add(step.kind.file)
-    for each in _check(step.subplan, (), seen):
+    for each in _check(step.subflow, (), seen):
         if not each.is_warning:
             yield Finding(each.rule, (*step.step.place, each.place), each.message, each.remedy)
 

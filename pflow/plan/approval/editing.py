@@ -55,20 +55,13 @@ def with_inputs(flow: Flow, before: Flow) -> Flow:
         values = [_literal(changed, id, key) for id, key in readers]
         if readers and values[0] is not None and all(value == values[0] for value in values):
             _declare(changed, declared, readers, values[0])
-    if changed.inputs:
-        _declare_others(changed, flow, before)
+    if changed.inputs:  # with some inputs declared, all have to be
+        wired = wire(flow)
+        for wanted in [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]:
+            name = wanted.name
+            new = Input(name, type=str(wanted.type), description=wanted.doc, required=wanted.required)
+            changed.inputs.setdefault(name, copy(before.inputs.get(name, new)))
     return changed
-
-
-def _declare_others(changed: Flow, flow: Flow, before: Flow) -> None:
-    """Declare what else the flow takes from outside: with some inputs declared, all have to be."""
-    wired = wire(flow)
-    for name in dict.fromkeys(str(each.input) for each in wired.references):
-        if name not in wired.inputs or name in changed.inputs:
-            continue
-        wanted = wired.inputs[name]
-        new = Input(wanted.name, type=str(wanted.type), description=wanted.doc, required=wanted.required)
-        changed.inputs[wanted.name] = copy(before.inputs.get(wanted.name, new))
 
 
 def _readers(flow: Flow, name: str) -> list[tuple[str, str]]:

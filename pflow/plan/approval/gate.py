@@ -106,8 +106,8 @@ def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
     for step in wired.steps.values():
         if step.kind is not None:
             yield step.kind.file
-        if step.subplan is not None:
-            yield from _files_of_steps(step.subplan)
+        if step.subflow is not None:
+            yield from _files_of_steps(step.subflow)
 
 
 def _rewrites(effect: Effect, paths: list[Reached], programs: set[str | None], allowed: Allowed) -> Iterator[Refusal]:

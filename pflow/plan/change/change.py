@@ -9,18 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.words import origins_text
 from pflow.flow.findings import Finding
-from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
 from pflow.plan.change.flow_file import FlowFile
 from pflow.plan.change.masks import masked
 from pflow.process.stdout import write_pieces
@@ -30,7 +27,6 @@ from pflow.terminal.colour import AUTO, Colour, colour_of
 from pflow.terminal.columns import clean, value_text
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
-_OF_STEPS = ("nodes", "edges", "mappings")
 _PAINTS: dict[str, Callable[[Colour, str], str]] = {
     "---": Colour.heading,
     "+++": Colour.heading,
@@ -160,20 +156,13 @@ def _agree(place: FlowFile, options: Options) -> None:
 
 
 def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
-    """The lines of a unified diff, [] where nothing changed; of pipe syntax where both flows have it, else of JSON.
-
-    What pipe syntax does not say (names, inputs, outputs) stands as JSON below it. Secrets are masked, and control
-    characters escaped.
-    """
+    """The lines of a unified diff of their JSON, [] where nothing changed. Secrets are masked, control characters
+    escaped."""
     if flow_to_ir(old.flow) == flow_to_ir(new.flow):
         return []
-    before, after = masked(old), masked(new)
-    pipes = [_pipe(ir, wired.flow.catalog) for ir, wired in ((before, old), (after, new))]
-    found: list[str] = []
-    if pipes[0] is not None and pipes[1] is not None:
-        found = [*_diff(pipes[0], pipes[1], name), *_diff(_rest(before), _rest(after), f"{name} (JSON)")]
-    both = canonical_json(before), canonical_json(after)
-    return found or _diff(*both, name) or [f"  a secret in {name} changed"]
+    before, after = (canonical_json(masked(each)).splitlines() for each in (old, new))
+    lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
+    return [clean(line) for line in lines] or [f"  a secret in {name} changed"]
 
 
 def painted(lines: list[str], colour: Colour) -> str:
@@ -184,27 +173,6 @@ def painted(lines: list[str], colour: Colour) -> str:
 def _paint(line: str, colour: Colour) -> str:
     paint = next((paint for start, paint in _PAINTS.items() if line.startswith(start)), None)
     return paint(colour, line) if paint else line
-
-
-def _diff(before: str, after: str, name: str) -> list[str]:
-    names = clean(name), f"{clean(name)} (changed)"
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")
-    return [clean(line) for line in lines]
-
-
-def _pipe(ir: dict[str, Any], catalog: Catalog) -> str | None:
-    """The flow in pipe syntax; None where it has none."""
-    try:
-        return pipe_of(wire(load_document(ir, "flow", catalog).flow))
-    except PflowError:
-        return None
-
-
-def _rest(ir: dict[str, Any]) -> str:
-    """What pipe syntax leaves out, as JSON: all but the steps, and their descriptions."""
-    described = [{name: node[name] for name in ("id", "description")} for node in ir["nodes"] if "description" in node]
-    rest = {name: value for name, value in ir.items() if name not in _OF_STEPS}
-    return canonical_json({**rest, "nodes": described} if described else rest)
 
 
 def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:

@@ -11,9 +11,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
+from pflow.flow.named import find_file, load_named
 from pflow.flow.pipe import is_pipe
 from pflow.flow.rules import check
-from pflow.flow.take import find_file, take_flow
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -59,7 +59,7 @@ def main(words: Sequence[str], options: Options) -> int:
     of_flow, sentence = split_words(words)
     file = flow_file_of(of_flow)
     options.check(file)
-    loaded = take_flow(of_flow)
+    loaded = load_named(of_flow)
     errors = [each for each in loaded.findings if not each.is_warning]
     if errors:
         say_findings(errors)

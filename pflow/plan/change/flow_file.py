@@ -9,7 +9,7 @@ from pathlib import Path
 from pflow.atomic import replace
 from pflow.errors import DENIED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code
 from pflow.flow.flow import Flow
-from pflow.flow.take import find_file, take_flow
+from pflow.flow.named import find_file, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.library.save import save_flow
 
@@ -69,7 +69,7 @@ def flow_file_of(words: Sequence[str]) -> FlowFile:
     is_file = not word.startswith("flow:") and "\0" not in word and os.path.isfile(word)
     file = find_file(word)
     if file is None:
-        take_flow(words)  # raises for a flow that is not there
+        load_named(words)  # raises for a flow that is not there
     return FlowFile(file, None if is_file or not file else word.removeprefix("flow:"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pflow.explain.origins import Origins
@@ -10,12 +10,9 @@ from pflow.flow.findings import Finding
 from pflow.flow.fits import NO, YES, fits
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
-from pflow.flow.rewrite import rewritten
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.interface import Item
-from pflow.naming import is_near
-from pflow.paths import parse_path, write_path
-from pflow.templates import TEMPLATE
+from pflow.paths import write_path
 from pflow.types import Type
 
 Path = tuple[str | int, ...]
@@ -128,15 +125,7 @@ class Gaps:
             return None
         if key in self.flow.flow.inputs or not item.required or any(_puts(each, key) for each in writers):
             return Gap(wired.id, item, is_idle=True) if self._passes_by(wired.id, item) else None
-        if self._is_shared(key, wired.id):
-            return None
         return Gap(wired.id, item, is_needed=bool(self.flow.flow.inputs))
-
-    def _is_shared(self, key: str, id: str) -> bool:
-        """Whether a step before this one takes the same undeclared input, which the flow then has."""
-        wanted = self.flow.inputs.get(key)
-        readers = {reader for reader, _ in wanted.readers} if wanted is not None and not wanted.declared else set()
-        return bool(readers & set(self.before[id]))
 
     def _passes_by(self, id: str, item: Item) -> bool:
         """Whether a `[pipe]` read does without the only thing that the step before it runs for."""
@@ -150,14 +139,14 @@ class Gaps:
             return False
         return not any(self.origins.readers_of(writer.place_of(key), {writer.id}) for key in interface.writes)
 
-    def _candidates(self, gap: Gap, wanted: Type | None = None) -> Iterator[Candidate]:
-        """What a gap may take (of its own type, or of the one `wanted`): inputs, then writes, latest first.
+    def _candidates(self, gap: Gap) -> Iterator[Candidate]:
+        """What a gap may take: inputs, then writes, latest first.
 
         No write decides where a file is written, and what a command is: such a read takes an input.
         """
         for path, type, writer in self._sources(gap):
             for below, part in _parts(type):
-                fit = fits(part, wanted or gap.item.type)
+                fit = fits(part, gap.item.type)
                 if fit != NO and write_path(path + below) != gap.written:
                     yield Candidate(path + below, part, writer, bool(below), fit == YES)
 
@@ -179,63 +168,32 @@ class Gaps:
 
     def choose(self, gap: Gap) -> Wired | None:
         """The source of a gap where names, the pipe and types leave one answer."""
-        if gap.written is not None:
-            source = self._corrected(gap)
-            if source is not None:
-                return Wired(gap, source, "it is what the wrong path most likely means")
-            if _path_of(gap.written) is None:
-                return None  # it says more than one path could
-        if len(gap.candidates) >= _MOST or self._may_be_of_another(gap):
-            return None
+        if gap.written is not None or len(gap.candidates) >= _MOST:
+            return None  # what somebody wrote meant something
         names = {gap.item.name, *gap.item.flags}
-        ways: list[tuple[str, Callable[[Candidate], bool]]] = [
-            ("it has the read's name", lambda each: not each.is_part and each.name in names),
-            ("a part of it has the read's name", lambda each: each.is_part and each.name in names),
-        ]
-        for why, is_one in ways:
-            found = self._sure(gap, is_one)
-            if found is not None:
-                return Wired(gap, found[0].text, why) if len(found) == 1 else None
+        for is_part, why in ((False, "it has the read's name"), (True, "a part of it has the read's name")):
+            found = [each for each in gap.candidates if each.is_part == is_part and each.name in names]
+            if any(each.is_fitting for each in found):
+                return self._only(gap, found, why)
         if piped := self._piped(gap):
             return Wired(gap, piped[0] if len(piped) == 1 else piped, "it is what the pipe carries there")
-        only = self._sure(gap, lambda each: _is_of_type(each, gap.item)) if gap.is_needed else None
-        if only is None or len(only) > 1 or (gap.is_explicit and self._is_used(only[0])):
-            return None
-        return Wired(gap, only[0].text, "it is the only one of the type")
-
-    def _sure(self, gap: Gap, is_one: Callable[[Candidate], bool]) -> list[Candidate] | None:
-        """The candidates that are such ones, None without any; one alone only where it is there on every way."""
-        meant = _path_of(gap.written)
-        found = [each for each in gap.candidates if each.is_fitting and is_one(each) and self._is_of(meant, each)]
-        return None if not found or (len(found) == 1 and not self._is_sure(gap, found[0])) else found
-
-    def _is_sure(self, gap: Gap, candidate: Candidate) -> bool:
-        """Whether a candidate is there on every way to the gap's step."""
-        if candidate.writer:
-            return is_certain(self.flow, {candidate.writer}, gap.step)
-        batch = self.flow.steps[gap.step].step.batch
-        wanted = self.flow.inputs.get(str(candidate.path[0]))
-        return (batch is not None and candidate.path == (batch.item,)) or (
-            wanted is not None and (wanted.required or wanted.has_default)
+        if gap.is_explicit or not gap.is_needed:
+            return None  # no file is written over because of a type
+        return self._only(
+            gap, [each for each in gap.candidates if _is_of_type(each, gap.item)], "it is the only one of the type"
         )
 
-    def _is_of(self, meant: Path | None, candidate: Candidate) -> bool:
-        """Whether a candidate is of the step or the input that a wrong path names, if it names one."""
-        root = meant[0] if meant else None
-        return root == candidate.path[0] or (root not in self.flow.steps and root not in self.flow.flow.inputs)
+    def _only(self, gap: Gap, found: list[Candidate], why: str) -> Wired | None:
+        """The gap with the only candidate that fits, if it is there on every way to the step."""
+        found = [each for each in found if each.is_fitting]
+        is_sure = len(found) == 1 and self._is_sure(gap, found[0])
+        return Wired(gap, found[0].text, why) if is_sure else None
 
-    def _may_be_of_another(self, gap: Gap) -> bool:
-        """Whether a wrong path names one step, and ends as what another has: either may be the slip."""
-        meant = _path_of(gap.written)
-        ends = [each for each in gap.candidates if meant and each.name == str(meant[-1])]
-        return not all(self._is_of(meant, each) for each in ends)
-
-    def _is_used(self, candidate: Candidate) -> bool:
-        """Whether an input is there for another read: a file's path is not one more read's for being a path."""
-        wanted = None if candidate.writer else self.flow.inputs.get(str(candidate.path[0]))
-        if wanted is None:
-            return not candidate.writer
-        return bool(wanted.readers) or any(each.input == wanted.name for each in self.flow.references)
+    def _is_sure(self, gap: Gap, candidate: Candidate) -> bool:
+        if candidate.writer:
+            return is_certain(self.flow, {candidate.writer}, gap.step)
+        wanted = self.flow.inputs.get(str(candidate.path[0]))
+        return wanted is None or wanted.required or wanted.has_default  # None for the item of a batch
 
     def _piped(self, gap: Gap) -> list[str]:
         """What a pipe would carry into the read: several paths where several ways lead there."""
@@ -244,44 +202,12 @@ class Gaps:
             return []
         writers = [self.flow.steps[id] for id in carried.writers]
         items = [(each, each.interface.pipe_write) for each in writers]
-        meant = _path_of(gap.written)
         found = [
             f"{each.id}.{item.name}"
             for each, item in items
-            if item is not None
-            and "secret" not in item.marks
-            and fits(self._type(each, item), gap.item.type) == YES
-            and (meant is None or meant[0] == each.id or meant[0] not in self.flow.steps)
+            if item and "secret" not in item.marks and fits(self._type(each, item), gap.item.type) == YES
         ]
         return found if len(found) == len(writers) else []
-
-    def _corrected(self, gap: Gap) -> Source | None:
-        """The wrong source with each path that leads nowhere replaced by the one that it most likely means."""
-        here = [each for each in self.flow.references if each.step == gap.step and each.place == gap.place]
-        broken = [each.path for each in here if each.trouble or len(here) == 1]
-        meant = {path: each.path for path in broken if (each := self._meant(gap, path)) is not None}
-        if not broken or len(meant) < len(broken) or gap.written is None:
-            return None
-        if isinstance(gap.written, list):
-            return [write_path(meant.get(parse_path(path), parse_path(path))) for path in gap.written]
-        if gap.written.startswith(TEMPLATE):
-            paths = {**{each.path: each.path for each in here}, **meant}
-            return TEMPLATE + str(rewritten(gap.written.removeprefix(TEMPLATE), paths))
-        return write_path(meant[parse_path(gap.written)])
-
-    def _meant(self, gap: Gap, path: Path) -> Candidate | None:
-        """What is written nearly as a path, else what ends as it does, else what ends nearly so."""
-        is_template = isinstance(gap.written, str) and gap.written.startswith(TEMPLATE)
-        there = list(self._candidates(gap, Type("any") if is_template else None))
-        there = [each for each in there if each.is_fitting and self._is_of(path, each)] if len(there) < _MOST else []
-        written, last = write_path(path), str(path[-1])
-        tests: tuple[Callable[[Candidate], bool], ...] = (
-            lambda each: is_near(each.text, written),
-            lambda each: each.name == last,
-            lambda each: is_near(each.name, last),
-        )
-        found = next((found for test in tests if (found := [each for each in there if test(each)])), [])
-        return found[0] if len(found) == 1 and self._is_sure(gap, found[0]) else None
 
 
 def _puts(step: WiredStep, key: str) -> bool:
@@ -296,16 +222,6 @@ def _is_of_type(candidate: Candidate, item: Item) -> bool:
     if "any" in (there, wanted):
         return candidate.is_fitting and not candidate.is_part
     return candidate.is_fitting and (there == wanted or {there, wanted} == {"int", "float"})
-
-
-def _path_of(written: Source | None) -> Path | None:
-    """A source that is one path; None for any other."""
-    if not isinstance(written, str) or written.startswith(TEMPLATE):
-        return None
-    try:
-        return parse_path(written)
-    except ValueError:
-        return None
 
 
 def _parts(type: Type, path: Path = ()) -> Iterator[tuple[Path, Type]]:

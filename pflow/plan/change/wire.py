@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import OK, PflowError
 from pflow.flow.findings import Finding
-from pflow.flow.take import take_flow
+from pflow.flow.named import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.choose import NoCapableModel, choose_capable
@@ -37,7 +37,7 @@ class Wiring:
         while True:
             gaps = Gaps(self.flow, self.errors)
             there = gaps.find()
-            chosen = _undoubted([each for gap in there if gap.place not in tried and (each := gaps.choose(gap))])
+            chosen = [each for gap in there if gap.place not in tried and (each := gaps.choose(gap))]
             self.left = [gap for gap in there if gap.is_question and not any(each.gap is gap for each in chosen)]
             if not chosen:
                 return
@@ -79,13 +79,6 @@ def mapped(flow: WiredFlow, chosen: Iterable[Wired]) -> WiredFlow:
     return wire(new)
 
 
-def _undoubted(chosen: list[Wired]) -> list[Wired]:
-    """Those that do not let two [explicit] reads, such as two files' paths, share a source for its type alone."""
-    sources = [each.source for each in chosen]
-    return [each for each in chosen if not (each.gap.is_explicit and sources.count(each.source) > 1
-                                            and str(each.source) != each.gap.item.name)]  # fmt: skip
-
-
 def main(words: Sequence[str], options: Options) -> int:
     """Wire the flow that the words name; the exit code.
 
@@ -94,7 +87,7 @@ def main(words: Sequence[str], options: Options) -> int:
     """
     file = flow_file_of(words)
     options.check(file)
-    loaded = take_flow(words)
+    loaded = load_named(words)
     errors = [each for each in loaded.findings if not each.is_warning]
     if errors:
         raise _cannot(file, errors)

@@ -88,39 +88,30 @@ class WireJudge:
             why = "it is longer than mappings can be" if said.is_too_long else 'it is no JSON object with "mappings"'
             return None, [Finding(PL00, PLACE, why, _REMEDY)]
         mappings = documents[0]["mappings"]
-        findings = [*self._others(documents[0]), *self._misplaced(mappings)]
-        found = list(self._found(mappings))
+        findings = list(self._beside(documents[0]))
+        found = [] if findings else list(self._found(mappings))
         findings += [finding for each in found for finding in self._of_source(each)]
         return found, findings or errors_of(self.mapped(self.flow, found))
 
-    def _others(self, document: dict[str, Any]) -> Iterator[Finding]:
-        """A finding for each member besides the mappings that differs from the flow's."""
+    def _beside(self, document: dict[str, Any]) -> Iterator[Finding]:
+        """A finding for each part of an answer that was not asked for and differs from the flow's."""
         for name, value in document.items():
             if name != "mappings" and value != self.ir.get(name):
-                remedy = "leave it out: only mappings are asked for"
-                yield Finding(PL09, (name,), f"the answer changes the flow's {name}", remedy)
-
-    def _misplaced(self, mappings: Any) -> Iterator[Finding]:
-        """A finding for each mapping that was not asked for, and is not there already."""
-        if not isinstance(mappings, dict):
-            yield Finding(PL00, ("mappings",), "it is no object", _REMEDY)
+                yield Finding(PL09, (name,), f"the answer changes the flow's {name}", "leave it out")
+        steps = document["mappings"]
+        if not isinstance(steps, dict) or not all(_is_mapping(parts) for parts in steps.values()):
+            yield Finding(PL00, ("mappings",), "it is no object of objects", _REMEDY)
             return
         there = self.ir.get("mappings", {})
-        for id, parts in mappings.items():
-            for part, keys in parts.items() if isinstance(parts, dict) else [(id, parts)]:
-                if not isinstance(keys, dict):
-                    yield Finding(PL00, ("mappings", id), "it is no object", _REMEDY)
-                    continue
-                for key, source in keys.items():
-                    is_asked = part == "input_mappings" and (id, key) in self.left
-                    if not is_asked and there.get(id, {}).get(part, {}).get(key) != source:
-                        yield Finding(PL09, ("mappings", id, part, key), "it was not asked for", "leave it out")
+        for id, part, key in [(a, b, c) for a in steps for b in steps[a] for c in steps[a][b]]:
+            is_asked = part == "input_mappings" and (id, key) in self.left
+            if not is_asked and there.get(id, {}).get(part, {}).get(key) != steps[id][part][key]:
+                yield Finding(PL09, ("mappings", id, part, key), "it was not asked for", "leave it out")
 
-    def _found(self, mappings: Any) -> Iterator[Wired]:
+    def _found(self, mappings: dict[str, Any]) -> Iterator[Wired]:
         for (id, key), gap in self.left.items():
-            parts = mappings.get(id) if isinstance(mappings, dict) else None
-            keys = parts.get("input_mappings") if isinstance(parts, dict) else None
-            if isinstance(keys, dict) and key in keys:
+            keys = mappings.get(id, {}).get("input_mappings", {})
+            if key in keys:
                 yield Wired(gap, keys[key], "the model says so")
 
     def _of_source(self, wired: Wired) -> Iterator[Finding]:
@@ -146,6 +137,10 @@ class WireJudge:
             return inputs
         places = [step.place_of(key)[0] for step in self.flow.steps.values() for key in step.interface.writes]
         return inputs | set(self.flow.steps) | {str(place) for place in places}
+
+
+def _is_mapping(parts: Any) -> bool:
+    return isinstance(parts, dict) and all(isinstance(keys, dict) for keys in parts.values())
 
 
 def roots_of(source: Any) -> list[str] | None:

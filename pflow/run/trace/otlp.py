@@ -83,8 +83,7 @@ def _visit_span(visit: Visit, trace: Trace) -> Span:
         **{f"pflow.{name}": more[name] for name in ("action", "exit", "tries", "cost") if name in more},
         "gen_ai.response.model": more.get("model"),
     }
-    if isinstance(more.get("tokens"), dict):
-        about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in more["tokens"].items()}
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in more.get("tokens", {}).items()}
     error = _NO_END if visit.state == CUT else str(more.get("message", "")) if more.get("exit") else None
     ended = trace.last if visit.ms is None else visit.begun + visit.ms / 1000
     return {"name": visit.step, **_course(visit.begun, ended, about, error)}

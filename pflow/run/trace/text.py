@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pflow.jsontext import encode
-from pflow.run.runs import DONE, FAILED, RUNNING, is_int
+from pflow.run.runs import DONE, FAILED, RUNNING
 from pflow.run.trace.trace import CUT, Trace, Visit
 from pflow.terminal.colour import PLAIN, Colour
 from pflow.terminal.columns import clean, duration
@@ -57,30 +57,19 @@ def _facts(visit: Visit, now: float) -> list[str]:
     return [took, number, lane, *(text(visit.more[name]) for name, text in _MORE.items() if name in visit.more)]
 
 
-def _items(items: Any) -> str:
-    done, failed = (items.get("done"), items.get("failed")) if isinstance(items, dict) else (None, None)
-    if not is_int(done):
-        return ""
-    if is_int(failed) and failed:
+def _items(items: dict[str, int]) -> str:
+    done, failed = items.get("done", 0), items.get("failed", 0)
+    if failed:
         return f"{done} of {done + failed} items"
     return "1 item" if done == 1 else f"{done} items"
-
-
-def _tokens(tokens: Any) -> str:
-    return " + ".join([f"{count} tokens {side}" for side, count in tokens.items()]) if isinstance(tokens, dict) else ""
-
-
-def _cost(cost: Any) -> str:
-    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
-    return "$" + f"{cost:.6f}".rstrip("0").rstrip(".") if is_number else ""
 
 
 _MORE: dict[str, Callable[[Any], str]] = {
     "tries": lambda tries: f"{tries} tries",
     "items": _items,
-    "tokens": _tokens,
+    "tokens": lambda tokens: " + ".join(f"{count} tokens {side}" for side, count in tokens.items()),
     "model": str,
-    "cost": _cost,
+    "cost": lambda cost: "$" + f"{float(cost):.6f}".rstrip("0").rstrip("."),
     "dry": lambda dry: "dry" if dry else "",
     "action": lambda action: f"action {action}",
     "exit": lambda exit: f"exit {exit}",
@@ -99,14 +88,15 @@ def _store(store: dict[str, Any] | None) -> str:
     """A line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
     if store is None:
         return "the store is known when the run has ended\n"
-    lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items() if isinstance(shape, dict)]
+    lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items()]
     return "".join(clean(line) + "\n" for line in ["the store" if lines else "the store is empty", *lines])
 
 
 def _shape(shape: dict[str, Any]) -> str:
-    type, size = str(shape.get("type", "?")), shape.get("size")
-    unit = _UNITS.get(type, "")
-    text = f"{type}, {size:,} {unit.removesuffix('s') if size == 1 else unit}" if isinstance(size, int) else type
+    text, size = str(shape["type"]), shape.get("size")
+    if size is not None:
+        unit = _UNITS[text]
+        text += f", {size:,} {unit.removesuffix('s') if size == 1 else unit}"
     if "value" not in shape:
         return text
     value = str(encode(shape["value"]), "utf-8")

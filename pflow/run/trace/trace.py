@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.run.log import describe
-from pflow.run.runs import RUNNING, Event, Run, is_int, milliseconds, time_of
+from pflow.run.runs import RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 
 DONE, FAILED, CUT = "done", "failed", "cut"
@@ -58,10 +58,10 @@ class Visit:
 
     def end(self, fields: Event) -> None:
         """Take what an end event, or an entry of a document's header, says."""
-        self.version = text_in(fields, "version")
-        self.ms = milliseconds(fields)
-        self.reads = {key: _places(value) for key, value in object_in(fields, "reads").items()}
-        self.writes = {key: _places(value) for key, value in object_in(fields, "writes").items()}
+        self.version = fields.get("version", "")
+        self.ms = fields.get("ms")
+        self.reads = {key: _places(value) for key, value in fields.get("reads", {}).items()}
+        self.writes = {key: _places(value) for key, value in fields.get("writes", {}).items()}
         self.more = {name: fields[name] for name in _MORE if name in fields}
         self.state = FAILED if fields.get("exit") else DONE
         self.origins = {key: " and ".join(places) for key, places in self.reads.items()}
@@ -102,11 +102,11 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
     for event in events:
         trace.last = max(trace.last, event["time"])
         if event["event"] == "run":
-            trace.flow_hash, trace.traceparent = text_in(event, "flow_hash"), text_in(event, "traceparent")
-            trace.parent = text_in(event, "parent")
+            trace.flow_hash, trace.traceparent = event.get("flow_hash", ""), event.get("traceparent", "")
+            trace.parent = event.get("parent", "")
         elif event["event"] == "finish":
-            trace.error, trace.store = object_in(event, "error"), object_in(event, "store")
-        elif event["event"] in ("start", "end") and isinstance(event.get("step"), str):
+            trace.error, trace.store = event.get("error", {}), event.get("store", {})
+        elif event["event"] in ("start", "end"):
             (visits.start if event["event"] == "start" else visits.end)(event)
     for visit in trace.visits:
         if visit.state == RUNNING and run.status != RUNNING:
@@ -128,14 +128,13 @@ class _Visits:
 
     def end(self, event: Event) -> None:
         """End the oldest open visit of this key; an end without a start is a visit of its own."""
-        ms = milliseconds(event) or 0.0
         same = self.open.get(_key(event))
-        visit = same.pop(0) if same else self._begin(event, event["time"] - ms / 1000)
-        visit.end({**event, "ms": ms})
+        visit = same.pop(0) if same else self._begin(event, event["time"] - event["ms"] / 1000)
+        visit.end(event)
 
     def _begin(self, event: Event, begun: float) -> Visit:
         step, number, lane = _key(event)
-        visit = Visit(len(self.visits) + 1, step, text_in(event, "node"), visit=number, lane=lane, begun=begun)
+        visit = Visit(len(self.visits) + 1, step, event["node"], visit=number, lane=lane, begun=begun)
         outer, slash, _ = step.rpartition("/")
         visit.outer = self.latest.get(outer) if slash else None
         self.latest[step] = visit
@@ -144,27 +143,34 @@ class _Visits:
 
 
 def _key(event: Event) -> tuple[str, int, str]:
-    return event["step"], event["visit"] if is_int(event.get("visit")) else 1, text_in(event, "lane")
+    return event["step"], event["visit"], event.get("lane", "")
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     """The trace of the stages that a store has passed, which says how long each took, and not when."""
     header = document.header
-    run = text_in(header, "run")
-    trace = Trace(run, traceparent=text_in(header, "traceparent"), error=object_in(header, "error"))
+    run = str(header.get("run", ""))
+    trace = Trace(run, traceparent=header.get("traceparent", ""), error=header.get("error", {}))
     trace.exit = trace.error.get("exit", 0)
     trace.begun = trace.last = time_of(run)
-    trace.events = [step for step in header.get("steps", []) if isinstance(step, dict)]
+    trace.events = list(filter(_is_sound, header.get("steps", [])))
     for number, step in enumerate(trace.events, 1):
         visit = Visit(number, str(step.get("id")), str(step.get("node")), begun=trace.last)
         visit.end(step)
-        visit.reads = {key: _places_in_words(origin) for key, origin in object_in(step, "reads").items()}
+        visit.reads = {key: _places_in_words(origin) for key, origin in step.get("reads", {}).items()}
         trace.last += (visit.ms or 0.0) / 1000
         trace.visits.append(visit)
     trace.ms = (trace.last - trace.begun) * 1000
     if with_store:
         trace.store = {key: {**describe(value), "value": value} for key, value in document.decoded().items()}
     return trace
+
+
+def _is_sound(step: Any) -> bool:
+    """Whether an entry of a header has the shape of ours: any JSON tool may have written it."""
+    if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
+        return False
+    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items"))
 
 
 def _places_in_words(origin: Any) -> list[str]:
@@ -180,13 +186,3 @@ def _places_in_words(origin: Any) -> list[str]:
 
 def _places(value: Any) -> list[str]:
     return [str(place) for place in value] if isinstance(value, list) else [str(value)]
-
-
-def text_in(fields: Event, name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def object_in(fields: Event, name: str) -> dict[str, Any]:
-    value = fields.get(name)
-    return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The engine: a plan as a pocketflow Flow, walked from step to step."""
+"""The engine: a flow as a pocketflow Flow, walked from step to step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
-from pflow.run.failure import StepFailed, failure_of
-from pflow.run.step import PlainStep, StepNode, is_direct
+from pflow.run.engine.failure import StepFailed, failure_of
+from pflow.run.engine.step import PlainStep, StepNode, is_direct
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.run.context import Context
+    from pflow.run.engine.context import Context
 
-    Given = Mapping[str, Mapping[str, Any]] | None
+    Overrides = Mapping[str, Mapping[str, Any]] | None
     """Values that go over those of the flow, by step and name."""
 
 
 class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
-    """A plan made ready to run: `Engine(plan, context).run(shared)` works on a dict and returns the last action.
+    """A flow made ready to run: `Engine(flow, context).run(shared)` works on a dict and returns the last action.
 
     Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
     it wrote.
     """
 
-    def __init__(self, plan: WiredFlow, context: Context, params: Given = None, data: Given = None) -> None:
+    def __init__(self, flow: WiredFlow, context: Context, params: Overrides = None, data: Overrides = None) -> None:
         super().__init__()
-        self.plan = plan
+        self.flow = flow
         self.context = context
-        self.alternatives = _alternatives(plan)
+        self.alternatives = _alternatives(flow)
         if self.alternatives:
             context.keep_order()
-        self.has_forks = bool(plan.graph.forks())
+        self.has_forks = bool(flow.graph.forks())
         self.nodes = {
             id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
-            for id, wired in plan.steps.items()
+            for id, wired in flow.steps.items()
         }
-        self.limits = {id: wired.step.max_visits or plan.flow.max_visits for id, wired in plan.steps.items()}
+        self.limits = {id: wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
         self._connect()
-        self.start_node = self.nodes.get(plan.graph.first or "")
+        self.start_node = self.nodes.get(flow.graph.first or "")
 
     def _make(self, wired: WiredStep, binding: Binding) -> Any:
         if wired.kind is None:
@@ -58,11 +58,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self._is_plain(wired, binding) and is_direct(wired, node):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
-            from pflow.run.batch import BatchStep
+            from pflow.run.engine.batch import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:
-            from pflow.run.forks import IsolatedStep
+            from pflow.run.engine.forks import IsolatedStep
 
             return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
@@ -75,14 +75,14 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _connect(self) -> None:
         """Give each node its successors; where several edges have one action, a fork stands between."""
-        forks = {(fork.source, fork.action): fork for fork in self.plan.graph.forks()}
-        for id, actions in self.plan.graph.next.items():
+        forks = {(fork.source, fork.action): fork for fork in self.flow.graph.forks()}
+        for id, actions in self.flow.graph.next.items():
             for action, targets in actions.items():
                 fork = forks.get((id, action))
                 if fork is None:
                     self.nodes[id].next(self.nodes[targets[0]], action)
                 else:
-                    from pflow.run.forks import ForkNode
+                    from pflow.run.engine.forks import ForkNode
 
                     node = ForkNode(fork, self)
                     self.nodes[id].next(node, action)
@@ -90,7 +90,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                         node.next(self.nodes[fork.meet])
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
-        for source in self.alternatives:  # each run of a plan has its own order
+        for source in self.alternatives:  # each run of a flow has its own order
             source.written_at = self.context.written_at
         return self.walk(shared, self.start_node)
 
@@ -172,9 +172,9 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     kind = wired.kind
     assert kind is not None
     if kind.origin == FLOW:
-        from pflow.run.subflow import SubflowNode
+        from pflow.run.engine.subflow import SubflowNode
 
-        return SubflowNode(wired, context)
+        return SubflowNode(wired, context, Engine)
     if kind.origin == PROGRAM:
         from pflow.stage.program import program_class
 
@@ -182,8 +182,8 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     return kind.node_class()()
 
 
-def _alternatives(plan: WiredFlow) -> list[AlternativeSource]:
-    """Every source of several places in a plan, those inside templates too."""
-    found = list(plan.sources())
+def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
+    """Every source of several places in a flow, those inside templates too."""
+    found = list(flow.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]

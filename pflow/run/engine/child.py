@@ -12,7 +12,7 @@ import sys
 from pflow.atomic import write_all
 from pflow.errors import FAILED, PflowError, bug_error
 from pflow.process.signals import Interrupted
-from pflow.run.deadlines import forget_deadlines
+from pflow.run.engine.deadlines import forget_deadlines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

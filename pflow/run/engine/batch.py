@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
-from pflow.run.context import storable
-from pflow.run.failure import StepFailed, in_words
-from pflow.run.record import Recorder
-from pflow.run.step import StepNode, Work
-from pflow.run.workers import Died, drop, run_all
+from pflow.run.engine.context import storable
+from pflow.run.engine.failure import StepFailed, in_words
+from pflow.run.engine.record import Recorder
+from pflow.run.engine.step import StepNode, Work
+from pflow.run.engine.workers import Died, drop, run_all
 from pflow.terminal.columns import encodable
 
 TYPE_CHECKING = False
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
     from pflow.binding.resolve import Binding
     from pflow.flow.wired import WiredStep
-    from pflow.run.child import Take
-    from pflow.run.context import Context
+    from pflow.run.engine.child import Take
+    from pflow.run.engine.context import Context
 
     Done = tuple[dict[str, Any], str, tuple[int, str] | None]
     """What one item gave: its writes, where its reads came from (as JSON), and why it failed."""
@@ -95,7 +97,7 @@ class BatchStep(StepNode):
         """Run the node on a view of the store in which the item has its name."""
         work = Work()
         try:
-            changes, _ = self.run_once({**shared, self.batch.item: item}, work)
+            changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
             return written, work.reads, None
         except (Interrupted, ClosedPipe):

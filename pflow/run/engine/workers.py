@@ -11,14 +11,14 @@ import time
 from pflow.errors import FAILED, PflowError
 from pflow.process.children import GRACE
 from pflow.process.signals import HeldSignals
-from pflow.run.child import LINE, RESULT, read_message, work
+from pflow.run.engine.child import LINE, RESULT, read_message, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pflow.run.child import Serve, Take
+    from pflow.run.engine.child import Serve, Take
 
     Rescue = Callable[[int, PflowError], Any]
 

@@ -6,10 +6,10 @@ from pflow.errors import PflowError
 from pflow.node import pocketflow
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
-from pflow.run.failure import StepFailed, in_words
-from pflow.run.record import Recorder
-from pflow.run.step import StepNode
-from pflow.run.workers import Died, drop, run_all
+from pflow.run.engine.failure import StepFailed, in_words
+from pflow.run.engine.record import Recorder
+from pflow.run.engine.step import StepNode
+from pflow.run.engine.workers import Died, drop, run_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
     from pflow.flow.graph import Fork
     from pflow.paths import Path
-    from pflow.run.child import Take
-    from pflow.run.engine import Engine
-    from pflow.run.step import Work
+    from pflow.run.engine.child import Take
+    from pflow.run.engine.step import Work
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     """Stands between a step and the branches that its action leads to. The first failure ends the other branches."""
 
-    def __init__(self, fork: Fork, engine: Engine) -> None:
+    def __init__(self, fork: Fork, engine: Any) -> None:
         super().__init__()
         self.id = ""
         self.fork = fork

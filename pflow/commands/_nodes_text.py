@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.described import is_known
 from pflow.catalog.discovery import own_places
+from pflow.catalog.entries import is_known
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.terminal.colour import PLAIN, Colour
 from pflow.terminal.columns import cells, clean, pad, table, value_text, wrap

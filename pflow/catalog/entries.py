@@ -8,27 +8,48 @@ from pflow.catalog.discovery import BUNDLED, find_node, node_at
 from pflow.catalog.kinds import FLOW, Catalog, Kind, interpreter_fault_of, no_such_kind
 from pflow.catalog.lines import cannot_read
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.jsontext import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.catalog.lines import Line
+    from pflow.interface import Interface, Item
 
 
-class _Stated:
-    """What a node's class states beside its interface."""
+def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) -> dict[str, Any]:
+    """What --describe prints of a node: its interface, for other programs."""
+    return {
+        "name": name,
+        "version": version,
+        "summary": interface.summary,
+        "description": interface.description,
+        "reads": {key: _described(item) for key, item in interface.reads.items()},
+        "writes": {key: _described(item) for key, item in interface.writes.items()},
+        "params": {key: _described(item) for key, item in interface.params.items()},
+        "actions": list(interface.actions),
+        "effects": list(interface.effects),
+        "flow_safe": flow_safe,
+        "open": interface.open,
+    }
 
-    def __init__(self, version: str, flow_safe: bool) -> None:
-        self.version = version
-        self.flow_safe = flow_safe
+
+def _described(item: Item) -> dict[str, Any]:
+    about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
+    if item.kind != "write":
+        about["required"] = item.required
+        if "secret" not in item.marks:
+            about["flag"] = item.flag
+    if not item.required:
+        about["default"] = item.default
+    more = {"marks": sorted(item.marks), "flags": item.flags, "env": item.env}
+    return {**about, **{name: value for name, value in more.items() if value}}
 
 
 def find(name: str, catalog: Catalog) -> Kind:
     """The node whose file a path is, else the node of this name, else the saved flow.
 
-    Raises PflowError (127) where there is none.
+    Raises PflowError (127) for an unknown name.
     """
     kind = _at_path(name) or catalog.find(name) or catalog.find(f"flow:{name}")
     if kind is not None:
@@ -50,13 +71,13 @@ def _at_path(path: str) -> Kind | None:
 
 
 def entry(kind: Kind) -> dict[str, Any]:
-    """A kind's interface as `--describe` gives it, with its `origin` and `file`; with `fault`, what is wrong with it.
+    """A kind's interface as `describe` gives it, with its `origin` and `file`; with `fault`, what is wrong with it.
 
     Where the file cannot be read, the fault stands in place of the interface.
     """
     where = {"origin": kind.origin, "file": kind.file}
     try:
-        about = _described(kind)
+        about = _entry_of_kind(kind)
     except PflowError as error:
         return {"name": kind.name, **where, "fault": error.message}
     except (OSError, ValueError, RecursionError, MemoryError) as error:
@@ -65,21 +86,13 @@ def entry(kind: Kind) -> dict[str, Any]:
     return {**about, **where, "fault": fault} if fault else {**about, **where}
 
 
-def _described(kind: Kind) -> dict[str, Any]:
-    from pflow.stage.describe import describe
-
+def _entry_of_kind(kind: Kind) -> dict[str, Any]:
     if not os.path.isfile(kind.file):
         raise ValueError("it is no file")
-    interface = kind.interface
-    flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
-    about = decode(describe(kind.name, _Stated(kind.version, flow_safe), interface).encode())
-    assert isinstance(about, dict)
-    return about if kind.origin != FLOW else _with_flags_of_flow(about, kind)
-
-
-def _with_flags_of_flow(about: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """A flow gives an input another flag than a node would, where a second one has that."""
-    for name, flag in kind.flags().items():
+    is_bundled = kind.origin == BUNDLED
+    flow_safe = getattr(kind.node_class(), "flow_safe", False) if is_bundled else kind.interface.flow_safe
+    about = describe(kind.name, kind.interface, version=kind.version, flow_safe=bool(flow_safe))
+    for name, flag in kind.flags().items() if kind.origin == FLOW else ():
         if "flag" in about["reads"][name]:
             about["reads"][name]["flag"] = flag
     return about
@@ -91,7 +104,7 @@ def is_known(entry: dict[str, Any]) -> bool:
 
 
 def entries(listed: list[Line], catalog: Catalog) -> list[dict[str, Any]]:
-    """The entry of each line; of one that another is before, `shadowed_by`, and of that other what it `shadows`."""
+    """The entry of each line: a shadowed one has `shadowed_by`, the one before it the files that it `shadows`."""
     hidden: dict[str, list[str]] = {}
     for line in listed:
         if line.behind:

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.paths import Path
-    from pflow.run.record import Recorder
+    from pflow.run.engine.record import Recorder
 
 
 class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
-    process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far, `touched`
-    are the top-level keys that were changed. `journal`, where it is kept, holds the last change of each place, in
+    process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far.
+    `journal`, where it is kept, holds the last change of each place, in
     order, for another process. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
@@ -35,7 +35,6 @@ class Context:
         self.isolate = isolate
         self.warn = warn
         self.carried: Path | None = None
-        self.touched: set[str | int] = set()
         self.visits: dict[str, int] = {}
         self.journal: dict[Path, Any] | None = None
         self.emit: Callable[[Any], None] | None = None
@@ -66,7 +65,8 @@ class Context:
             shared[path[0]] = value
         else:
             assign(shared, path, value)
-        self.touched.add(path[0])
+        if len(path) > 1:
+            shared[path[0]] = shared[path[0]]  # so that a NodeStore counts it as changed
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock

@@ -1,4 +1,4 @@
-"""The flow that a command's words name: a file, a saved flow, pipe syntax, or what comes on stdin."""
+"""Loading the flow that a command's words name: a file, a saved flow, pipe syntax, or stdin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def take_flow(words: Sequence[str]) -> Loaded:
+def load_named(words: Sequence[str]) -> Loaded:
     """Find and load it: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
 
-    Raises PflowError: 66 where there is none, 65 where it does not parse, 2 for no words and for wrong pipe syntax.
+    Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
     """
     from pflow.flow.pipe import is_pipe, parse_pipe
 

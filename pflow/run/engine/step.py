@@ -13,8 +13,8 @@ from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
 from pflow.process.signals import Interrupted
 from pflow.process.stdout import ClosedPipe
-from pflow.run.deadlines import TimedOut, set_deadline, take_away
-from pflow.run.failure import StepFailed, failure_of
+from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
+from pflow.run.engine.failure import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding
     from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
-    from pflow.run.context import Context
+    from pflow.run.engine.context import Context
 
 
 class Work:

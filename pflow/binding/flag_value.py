@@ -1,0 +1,121 @@
+"""A flag's value as a person wrote it, and what becomes of it once its templates are replaced."""
+
+from __future__ import annotations
+
+from pflow.binding.sources import Constant, TemplateSource
+from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
+from pflow.jsontext import decode, text_of
+from pflow.templates import expand, is_reference, references
+from pflow.types import Type, fit, from_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.binding.sources import Source
+    from pflow.paths import Path
+
+_ANY = Type("any")
+NoneType = type(None)
+
+
+class FlagValue:
+    """The value of a flag: as written where it has a reference, else converted to its type."""
+
+    __slots__ = ("flag", "references", "value")
+
+    def __init__(self, flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> None:
+        self.flag = flag
+        self.references: list[Path] = []
+        written = parse_texts(flag, type, texts, verbatim=verbatim)
+        if not verbatim:
+            try:
+                self.references = list(references(written))
+            except ValueError as error:
+                raise PflowError(f"cannot take {flag}: {error}", exit=USAGE) from None
+            if not self.references:
+                written = expand(written, _look_up_nothing)
+        self.value = written if self.references else flag_value(flag, type, written)
+
+    def source(self) -> Source:
+        """Where the value comes from: what its references lead to, or the flag itself."""
+        if self.references:
+            return TemplateSource(self.value, flag=self.flag)
+        return Constant(self.value, self.flag)
+
+
+def _look_up_nothing(path: Path) -> Any:
+    raise AssertionError(path)
+
+
+def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
+    """What was written as a value of its type. Raises PflowError (2, or `exit`)."""
+    try:
+        return converted(type, written)
+    except ValueError as error:
+        shown = shorten(_as_json(written) if exit == BAD_DATA else _as_texts(written))
+        raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=f"it wants {type}", exit=exit) from None
+
+
+def _as_texts(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(map(str, value))
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return text_of(value)
+    except PflowError:
+        return str(value)
+
+
+def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
+    """A template's `value`, its references replaced, as its type; text is read as a flag's. None for a null alone.
+
+    Raises PflowError (65) when it does not fit the type.
+    """
+    if type.name == "list" and isinstance(written, str) and not isinstance(value, list | NoneType):
+        value = [value]
+    return None if value is None else flag_value(flag, type, value, BAD_DATA)
+
+
+def converted(type: Type, value: Any) -> Any:
+    """Text as its type reads it, anything else as it fits; in a list, each item. Raises ValueError in words."""
+    if type.name == "list" and isinstance(value, list):
+        return [converted(type.items or _ANY, item) for item in value]
+    if isinstance(value, str):
+        return from_text(type, value)
+    _check_texts(value)
+    return fit(type, value)
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse what a template may bring into the texts of a list or an object: bytes that are not UTF-8."""
+    if isinstance(value, str):
+        from_text(_ANY, value)
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_texts(item)
+
+
+def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> Any:
+    """What stands after a flag: JSON taken apart for lists and objects, so that templates work inside."""
+    text = texts[0]
+    if isinstance(text, bool):
+        return "true" if text else "false"
+    if type.name == "dict" and text.lstrip().startswith("{"):
+        return _parse_json(flag, text)
+    if type.name != "list":
+        return text
+    if len(texts) == 1 and not verbatim and is_reference(text):
+        return text
+    items: list[Any] = []
+    for each in map(str, texts):
+        items += _parse_json(flag, each) if each.lstrip().startswith("[") else [each]
+    return items
+
+
+def _parse_json(flag: str, text: str) -> Any:
+    try:
+        return decode(text.encode())
+    except ValueError as error:
+        raise PflowError(f"cannot take {flag}='{shorten(text)}': it is not JSON: {error}", exit=USAGE) from None

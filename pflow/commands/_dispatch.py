@@ -1,0 +1,236 @@
+"""What the words of `pflow` ask for: a command, a node, a tool, a saved flow, pipe syntax or a sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow.catalog.registry import names_in
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, USAGE, PflowError, bug_error
+from pflow.process.signals import die_of_closed_pipe
+from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
+from pflow.terminal.messages import say_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def run(words: list[str]) -> int:
+    """What the words ask for, and the exit code."""
+    closed = secure_standard_files()
+    try:
+        if words[0:1] == ["help"] and len(words) == 2:
+            words = [words[1], "--help"]
+        own_words = {"--help", "-h", "help", *names_in("commands")} - {"run"}
+        if 1 in closed and words and words[0] in own_words:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        if not words or words[0] in ("--help", "-h", "help"):
+            from pflow.commands._driver import driver_help
+
+            write_pieces(1 if words else 2, [driver_help().encode()])
+            return 0 if words else USAGE
+        return _run_words(words, closed)
+    except ClosedPipe:
+        die_of_closed_pipe()
+    except PflowError as error:
+        say_error("pflow", error)
+        _say_in_json(words, error)
+        return error.exit
+    except Exception as error:
+        bug = bug_error(error)
+        say_error("pflow", bug, debug="--debug" in words)
+        _say_in_json(words, bug)
+        return bug.exit
+
+
+def _say_in_json(words: list[str], error: PflowError) -> None:
+    if "--json" in words:
+        from pflow.commands._print import say_in_json
+
+        say_in_json(words, error)
+
+
+def _run_words(words: list[str], closed: list[int]) -> int:
+    """Pipe syntax, a command, a node, a saved flow or a sentence, whichever the words are first.
+
+    A flow or node gets `closed`.
+    """
+    word, rest = words[0], words[1:]
+    if _may_be_pipe(words):
+        from pflow.flow.pipe import is_pipe
+
+        if is_pipe(words) and not (word in _OF_FLOWS and not _is_separator(rest[0])):
+            return _run_flow(words, closed)
+    if word == "run":
+        _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
+        return _run_flow(rest, closed)
+    if word in names_in("commands"):
+        return _run_command(word, rest)
+    program = _find_program(word)
+    _check_redirection(words, is_node=program is not None)
+    if program is None:
+        return _run_saved_flow_or_sentence(words, closed)
+    _close_again(closed)
+    return _run_program(program, word, rest)
+
+
+_OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
+"""The commands whose words may be pipe syntax."""
+
+
+def _may_be_pipe(words: list[str]) -> bool:
+    """What can be told without the modules that know pipe syntax."""
+    return any(map(_is_separator, words)) or " " in words[0] or "\n" in words[0]
+
+
+def _is_separator(word: str) -> bool:
+    return word in ("::", "=>", ">>", "|", ";") or (word[:1] == "=" and word[-2:] == "=>")
+
+
+def _check_redirection(words: list[str], *, is_node: bool) -> None:
+    """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
+    has_rest = any(word[:1] == word[-1:] == "=" for word in words)
+    if has_rest or (is_node and _is_file(1)):
+        from pflow.flow.pipe import taken_for_redirection
+
+        error = taken_for_redirection(words)
+        if error is not None:
+            raise error
+
+
+def _is_written_down(word: str) -> bool:
+    """Whether a word is a whole flow: then a > after it was meant."""
+    return " " in word or "/" in word or word.endswith(".json") or os.path.isfile(word)
+
+
+def _is_file(fd: int) -> bool:
+    try:
+        return os.fstat(fd).st_mode & 0o170000 == 0o100000
+    except OSError:
+        return False
+
+
+def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
+    from pflow.catalog.flows import saved_flow
+
+    for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
+        if saved_flow(name) is not None:
+            return _run_flow([name, *words[1:]], closed)
+    if len(words[0].split()) > 1:
+        from pflow.commands._sentence import is_sentence
+
+        if is_sentence(words[0]):
+            from pflow.commands._run_sentence import main
+
+            return main(words, closed)
+    raise _not_found(words)
+
+
+def _not_found(words: list[str]) -> PflowError:
+    """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
+    import difflib
+
+    from pflow.catalog.discovery import fault_of
+    from pflow.catalog.flows import saved_flows
+    from pflow.catalog.kinds import list_kinds
+    from pflow.catalog.registry import tool_names
+    from pflow.commands._sentence import step_hint
+
+    word = words[0]
+    if fault := fault_of(word):
+        return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
+    shown = word if len(word) <= 60 else word[:59] + "…"
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
+    near = difflib.get_close_matches(word, names, 2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    if len(word.split()) > 1:
+        hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
+    elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
+        hint = "a sentence is one argument: put quotes around it"
+    return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
+
+
+def _run_flow(words: list[str], closed: list[int]) -> int:
+    from pflow.commands.run import main
+
+    _close_again(closed)
+    return main(words)
+
+
+def _close_again(closed: list[int]) -> None:
+    """Let who comes next see for itself what was closed."""
+    for fd in closed:
+        os.close(fd)
+
+
+def _run_program(program: str, word: str, words: list[str]) -> int:
+    """A class or a program with an interface as a stage; any other program takes the place of this process."""
+    if program.endswith(".py") or _has_interface(program):
+        from pflow.catalog.discovery import is_node_name
+        from pflow.stage.main import main_of_file
+
+        if not is_node_name(_name_of(program)):
+            hint = "a node's name has letters, digits, - and _ only"
+            raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
+        main_of_file(program, _name_of(program), words)
+    from pflow.process.start import pass_guard, start_program
+
+    pass_guard(program, _name_of(program))
+    return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
+
+
+def _has_interface(program: str) -> bool:
+    """Whether it has one, be it a broken one: the stage says what is wrong with that."""
+    from pflow.process.start import mentions_interface
+
+    if not mentions_interface(program):
+        return False
+    from pflow.catalog.interfaces import program_interface
+
+    try:
+        return not program_interface(program)[0].open
+    except PflowError:
+        return True
+    except OSError:
+        return False
+
+
+def _name_of(program: str) -> str:
+    """The name of the node that a file is."""
+    name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
+    return name.replace("_", "-") if program.endswith(".py") else name
+
+
+def _run_command(word: str, words: list[str]) -> int:
+    """A command's own main, or its click function with its errors in our words and codes."""
+    module = f"pflow.commands.{word.replace('-', '_')}"
+    __import__(module)
+    main: Callable[[list[str]], int] | None = getattr(sys.modules[module], "main", None)
+    if main is not None:
+        return main(words)
+    from pflow.commands._click import run_click
+
+    return run_click(sys.modules[module].command, word, words)
+
+
+def _find_program(word: str) -> str | None:
+    """The executable or the file of the node or tool that a word means."""
+    if "/" in word:
+        return word if _is_node_file(word) else None
+    word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
+    if not word or word.startswith("-"):
+        return None
+    from pflow.catalog.discovery import BUNDLED, TOOL, find_node, launcher
+
+    found = find_node(word)
+    if found is None:
+        return None
+    started_by = launcher(f"pflow-{found.name}") if found.origin in (BUNDLED, TOOL) else None
+    return started_by or (found.file if found.origin != TOOL else None)
+
+
+def _is_node_file(file: str) -> bool:
+    """Whether a file is meant as a node: by its name or by its interface."""
+    name = os.path.basename(file)
+    return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))

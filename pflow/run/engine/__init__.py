@@ -1,0 +1,1 @@
+"""The steps of a flow in motion: edges, loops, forks, batches and subflows, in one process or in several."""
