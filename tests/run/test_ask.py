@@ -58,13 +58,6 @@ def test_what_is_for_one_step_alone_the_store_never_gives():
     assert missing(plan_of(FLOW), given=["issue_number"], there=[("file",)]) == ["file"]
 
 
-def test_an_input_with_a_default_is_not_missing():
-    ir = {"inputs": {"value": {"type": "str", "default": "x"}}, "nodes": [{"id": "e", "type": "echo"}]}
-    assert missing(plan_of(ir)) == []
-    ir["inputs"]["value"] = {"type": "str", "required": False}
-    assert missing(plan_of(ir)) == []
-
-
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     monkeypatch.setattr(ask, "_open_terminal", lambda: None)
     plan = plan_of(FLOW)
@@ -131,18 +124,6 @@ def test_the_end_of_the_file_is_no_answer(monkeypatch):
     assert terminal.said().endswith(": int? \n")
 
 
-def test_what_several_nodes_need_the_flow_needs(monkeypatch):
-    ir = {"name": "both", "nodes": [{"id": "a", "type": "text"}, {"id": "b", "type": "echo"}]}
-    ir["mappings"] = {
-        "a": {"input_mappings": {"text": "topic"}},
-        "b": {"input_mappings": {"value": "topic"}, "output_mappings": {"echoed": "b.echoed"}},
-    }
-    terminal = Terminal(monkeypatch, b"bees\n")
-    plan = plan_of(ir)
-    assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"topic": "bees"}
-    assert terminal.said().startswith("both needs --text (a text): ")
-
-
 def asked(monkeypatch, type, *lines, **more):
     """The value of an input of this type that a person gives with these lines, and what stood on the terminal."""
     ir = {
@@ -159,17 +140,12 @@ def asked(monkeypatch, type, *lines, **more):
 @pytest.mark.parametrize(
     ("type", "lines", "value", "end"),
     [
-        ("str", ["a b"], "a b", ": "),
         ("path", ["a b"], "a b", ": path? "),
-        ("float", ["x", "1.5"], 1.5, ": float? "),
         ("bool", ["maybe", "Y"], True, ": y|n? "),
-        ("bool", ["no"], False, ": y|n? "),
         ("warm|cold", ["hot", "cold"], "cold", ": warm|cold? "),
         ("dict", ["[1]", '{"a": 1}'], {"a": 1}, ": JSON object? "),
-        ("any", ["12"], "12", ": "),
         ("list[int]", ["1", "two", "2", ""], [1, 2], ": list[int]? "),
         ("list[int]", ["[1", "[1, 2]"], [1, 2], ": list[int]? "),
-        ("list[int]", ['[1, "x"]', '[1, "2"]'], [1, 2], ": list[int]? "),
     ],
 )
 def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
@@ -190,23 +166,6 @@ def test_what_a_flow_says_of_itself_gives_a_terminal_no_orders(monkeypatch):
     _, said = asked(monkeypatch, "int", "1\x9b2", "1", description="a\x1b[2Jb\nc\u202e")
     assert "(a\\x1b[2Jb c\\u202e): int? " in said
     assert "cannot take '1\\x9b2': it is not an int" in said
-
-
-def test_bytes_that_are_no_text_are_refused(monkeypatch):
-    plan = plan_of({"inputs": {"it": {"type": "str"}}, "nodes": [{"type": "wait_for", "inputs": {"file": "$it"}}]})
-    terminal = Terminal(monkeypatch, b"\xff\n", b"ok\n")
-    assert ask_for(plan, [plan.inputs["it"]]) == {"it": "ok"}
-    assert "its bytes are not UTF-8" in terminal.said()
-
-
-def test_a_terminal_that_is_gone_gives_no_answer(monkeypatch):
-    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
-    ours, theirs = pty.openpty()
-    os.close(ours)
-    monkeypatch.setattr(ask, "_open_terminal", lambda: questions.Terminal(theirs))
-    with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
-    assert caught.value.exit == 66
 
 
 @pytest.mark.parametrize(
@@ -234,11 +193,3 @@ def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     error = ask.nothing_gives(plan, missing_inputs(plan, {}, lambda path: False))
     assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]
-
-
-def test_beside_a_secret_the_other_flags_are_told(monkeypatch):
-    monkeypatch.setattr(ask, "_open_terminal", lambda: pytest.fail("it asks"))
-    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "s", "type": "secret"}]})
-    with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
-    assert caught.value.hint == "--issue=INT; a secret is never a flag; it comes from the store"
