@@ -122,19 +122,28 @@ class NodeStore(_MutableDict):
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
         """What the node set and deleted (REMOVED), and what it changed in place where `is_watched`, in order."""
         for key, (value, before) in (self._copies or {}).items():
-            if key not in self._changed and is_watched(key) and not _is_same(value, before):
+            if key not in self._changed and is_watched(key) and not is_same(value, before):
                 self._changed[key] = None
         return {key: dict.get(self, key, REMOVED) for key in self._changed}
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are one in JSON: 1 is not true, and not 1.0; the order of members counts."""
-    if one.__class__ is not other.__class__:
+def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
+    """Whether two values are one in JSON: 1 is 1.0, as some tools write it, and not true; members have an order.
+
+    With `is_rounded` large integers are too that some tools (jq 1.6) round.
+    """
+    kinds = {one.__class__, other.__class__}
+    if kinds <= {int, float}:
+        return bool(float(one) == float(other) if is_rounded else one == other)
+    if len(kinds) > 1:
         return False
     if isinstance(one, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(
+            is_same(a, b, is_rounded=is_rounded) for a, b in zip(one, other, strict=True)
+        )
     if isinstance(one, dict):
-        return list(one) == list(other) and all(map(_is_same, one.values(), other.values()))
+        pairs = zip(one.values(), other.values(), strict=False)
+        return list(one) == list(other) and all(is_same(a, b, is_rounded=is_rounded) for a, b in pairs)
     return bool(one == other)
 
 

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from pflow.process.children import running_groups, signal_session
+from pflow.process.signals import HeldSignals
 
 ALL, GONE, EARLY = "all", "gone", "early"
 """Who reads stdout: somebody to its end, nobody, or somebody who goes away after the first byte."""
@@ -83,11 +84,14 @@ def run_in(parent: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
 
 def _run(place: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
     home = str(place / "home")
+    held = HeldSignals()  # an exception before the process is known would leave it running
     try:
         process = _start(place, argv, sent)
     except (OSError, ValueError) as error:
+        held.release()
         return Ended(_CANNOT_START, b"", f"cannot start it: {getattr(error, 'strerror', error)}".encode())
     try:
+        held.release()
         threading.Thread(target=_feed, args=(process.stdin, sent.stdin), daemon=True).start()
         process.wait(timeout)
         left_running = sent.grace is not None and not _ends_soon(process.pid, home, sent.grace)

@@ -85,7 +85,7 @@ def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
 
 
 def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
-    """The origins of a value in a subflow, those of its inputs replaced by what it is given for them."""
+    """The origins of a value in a subflow, those of its inputs traced to where the outer flow takes them from."""
     traced = []
     for origin in origins:
         name = origin.get("input")

@@ -1,4 +1,4 @@
-"""The pipe form of a flow for people: the values of its inputs stand in its steps, for pipe syntax declares none."""
+"""The pipe form of a flow for people: its inputs become literals, since pipe syntax declares none."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pflow.templates import TEMPLATE, expand, parse_template
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked: bool = False) -> str:
-    """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, stand in a comment.
+    """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
 
-    With `is_masked` a mask stands for each secret. Raises PflowError (65) that says why there is none.
+    With `is_masked` each secret is masked. Raises PflowError (65) that says why there is none.
     """
     flow = with_literals(wired, values or {})
     if is_masked:

@@ -121,7 +121,7 @@ class _Place:
 def store_layout(flow: WiredFlow, origins: Origins) -> list[Account]:
     """A row a place: its `path`, `type`, who it is `written_by`, and the steps (or outputs) that it is `read_by`.
 
-    A flag writes too; one that may be left out stands in brackets.
+    A flag writes too; an optional one is in brackets.
     """
     places: dict[Path, _Place] = {}
     for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:

@@ -43,7 +43,7 @@ def _holds_more(flow: WiredFlow, step: str, key: str) -> bool:
 
 
 def _of_a_step(flow: WiredFlow, input: FlowInput) -> str | None:
-    """`ID.READ`, of a read that is given this input and no other."""
+    """`ID.READ`, of a read that takes this input and no other."""
     others = {reader for other in flow.inputs.values() if other is not input for reader in other.readers}
     return next((".".join(reader) for reader in readers_of(flow, input) if reader not in others), None)
 

@@ -69,7 +69,7 @@ def is_stored(wired: WiredStep, key: str) -> bool:
 
 
 def data_of(wired: WiredStep) -> Iterator[Write]:
-    """The data flags that a step puts into the store."""
+    """The data flags that a step stores."""
     for key in wired.step.inputs:
         item = wired.interface.reads.get(key)
         if item is not None and is_stored(wired, key):
@@ -93,7 +93,7 @@ def writes_of(wired: WiredStep) -> list[Write]:
 
 
 def _writes_by_name(wired: WiredStep) -> list[tuple[Path, Write]]:
-    """What a step puts into the store, each by every name that it is found by."""
+    """What a step stores, under every name by which it is found."""
     made = [(write.target, write) for write in data_of(wired)]
     for write in writes_of(wired):
         made.append((write.target, write))

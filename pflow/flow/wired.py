@@ -27,7 +27,7 @@ END = ""
 
 
 class Write:
-    """What a step puts into the store: its key, the place it goes to, its declaration where there is one.
+    """What a step writes to the store: its key, the place it goes to, its declaration where there is one.
 
     `is_data` for a data flag (`inputs`), which is stored only where nothing is yet.
     """
@@ -208,7 +208,7 @@ class WiredFlow:
 
     @property
     def carried(self) -> Path | None:
-        """The place that a pipe carries on: the only output, else where the last step with a `[pipe]` write puts it.
+        """The place that a pipe carries on: the only output, else the place of the last `[pipe]` write.
 
         Of several outputs it is the one that is made of that place, if one is.
         """

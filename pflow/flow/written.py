@@ -1,4 +1,4 @@
-"""What a step has written down: every mapping, input, param and batch of it, with the paths that stand in it."""
+"""What a step has written down: every mapping, input, param and batch of it, with the paths in it."""
 
 from __future__ import annotations
 

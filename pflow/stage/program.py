@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
@@ -116,7 +117,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         for key in keys:
             value = self._value_of(answer, key)
             may_be_rounded = key not in self.interface.writes and not self.interface.open
-            if key not in sent or not _is_same(sent[key], value, float if may_be_rounded else _itself):
+            if key not in sent or not is_same(sent[key], value, is_rounded=may_be_rounded):
                 shared[key] = value
         last = (answer.header.get("steps") or [None])[-1]
         action = answer.header.get("action", last.get("action") if isinstance(last, dict) else None)
@@ -190,26 +191,4 @@ def load_program(file: str, name: str) -> type[ProgramNode]:
 
 
 def _is_default(item: Item, value: Any) -> bool:
-    return not item.required and _is_same(item.default, value, _itself)
-
-
-def _itself(number: Any) -> Any:
-    return number
-
-
-def _is_same(one: Any, other: Any, number: Any) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, as some tools write them; 1 and true, unlike in Python, not.
-
-    With `float` as `number`, large integers are too that some tools (jq 1.6) round.
-    """
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(_is_same(each, other[n], number) for n, each in enumerate(one))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key], number) for key in one)
-    if isinstance(one, bool) or isinstance(other, bool) or not _are_numbers(one, other):
-        return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-    return bool(number(one) == number(other))
-
-
-def _are_numbers(one: Any, other: Any) -> bool:
-    return isinstance(one, int | float) and isinstance(other, int | float)
+    return not item.required and is_same(item.default, value)

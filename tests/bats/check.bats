@@ -86,12 +86,6 @@ flow.json: mappings.save.input_mappings.content: PF14: no 'tokens' in ask.usage;
     [ ! -e ran ]
 }
 
-@test "--schema prints the JSON schema of a flow" {
-    need jq
-    run --separate-stderr sh -c 'pflow check --schema | jq -c ".properties | [has(\"nodes\"), has(\"mappings\")]"'
-    expect 0 '[true,true]'
-}
-
 @test "a flow that is not there is 66, and none at all is 2" {
     run --separate-stderr pflow check none.json
     expect 66 '' "cannot find the flow 'none.json'"

@@ -95,14 +95,6 @@ coloured() { [[ $output == *$'\x1b['* ]]; }
     run -1 coloured
 }
 
-@test "another --color is 2 and names the choices" {
-    for words in "explain --color=blue '$flow'" "check --color=blue '$flow'" 'runs --color=blue' 'trace --color='; do
-        in_shells "pflow $words </dev/null"
-        expect 2 '' 'auto'
-        [[ $stderr == *always*never* ]]
-    done
-}
-
 @test "stages and flows have no --color of their own: the name is theirs to give" {
     in_shells "pflow-read-file -n --color=always --path=a -q; echo \$?; pflow run -n --color=always '$flow' -q"
     expect 2 2 "--color"
@@ -137,13 +129,6 @@ coloured() { [[ $output == *$'\x1b['* ]]; }
     run --separate-stderr env CLICOLOR_FORCE=1 pflow run -n "$flow" -r
     expect 0 2
     [ -z "$stderr" ]
-}
-
-@test "a stage says that it waits only on a terminal's stderr" {
-    in_terminal bash --norc -i
-    type_line 'mkfifo f; exec 9<>f; pflow-shell --command=cat <f 2>err & pflow-shell --command=cat <f'
-    shows 'waiting for stdin (-n if this step takes none)'
-    [ -e err ] && [ ! -s err ]
 }
 
 @test "a question is asked only where stdin and stderr are terminals" {

@@ -4,8 +4,7 @@
 
 load helper
 
-setup_file() { start_server; }
-teardown_file() { stop_server; }
+setup() { quick_llm; }
 
 @test "a dry stage says what it would read and do, touches nothing, and ends with 0" {
     in_shells 'echo old >o; echo new | pflow-write-file --path=o --dry-run >doc; echo $?; cat o; ls'

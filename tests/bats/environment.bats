@@ -29,11 +29,6 @@ bare() { # a script with nothing but PATH
     expect 0 ä
 }
 
-@test "nothing is made in the directory where there is no home" {
-    bare 'pflow-llm -n --model=nope --prompt=hi -q; ls -A'
-    expect 0 ''
-}
-
 @test "nothing is left where home is unusable and a signal ends llm" {
     mkdir t && mkfifo f
     exec 9<>f
@@ -95,11 +90,6 @@ bare() { # a script with nothing but PATH
         echo hi | pflow-shell --command=cat -r; pflow-llm -n --model=nope --prompt=hi -q; echo $?'
     expect 0 $'hi\n78' "cannot find the model 'nope'"
     [ -z "$(ls -A home)" ]
-}
-
-@test "a directory for temporary files that is not there" {
-    in_shells 'export TMPDIR=/nope; echo hi | pflow-write-file --path=o | pflow-shell --command=cat -r; cat o'
-    expect 0 $'hi\nhi'
 }
 
 @test "few open files and a stack of descriptors" {

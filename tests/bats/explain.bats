@@ -33,15 +33,6 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
     [[ $output == *'[2] write-fil (write-fil)'*'! not known'* && $stderr == *PF11* ]]
 }
 
-@test "what is no flow says why" {
-    in_shells 'pflow explain nope.json'
-    expect 66 '' "cannot find the flow 'nope.json'"
-    in_shells 'echo "{" >torn.json; pflow explain torn.json'
-    expect 65 '' torn.json
-    in_shells 'pflow explain'
-    expect 2 '' 'cannot tell which flow'
-}
-
 @test "--graph draws the flow, in ASCII where the locale has no more" {
     in_shells 'LC_ALL=C.UTF-8 pflow explain --graph "shell:check --command=true =error=> llm:fix --prompt=x => check; check => write-file --path=o"'
     expect 0 "1 check (shell) ◀──╮
@@ -82,9 +73,4 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
     FLOW=$flow in_shells 'pflow explain "$FLOW" | head -n 1; mkfifo f; exec 3<>f 4>f 3>&-; pflow explain "$FLOW" >&4; echo $?'
     expect 0 $'As a pipe\n141'
     [ -z "$stderr" ]
-}
-
-@test "its help has an example" {
-    in_shells 'pflow explain --help | grep -c "pflow explain "'
-    expect 0 3
 }

@@ -118,6 +118,15 @@ start_server() {
 
 stop_server() { kill "$PEER_PID"; }
 
+# Put a pflow-llm first on PATH that is quick, in ./bin: its answers are like the server's, and it asks nobody.
+quick_llm() {
+    mkdir -p bin
+    { echo "#!$PYTHON" && cat "$BATS_TEST_DIRNAME/../peers/quick_llm.py"; } >bin/pflow-llm
+    chmod +x bin/pflow-llm
+    export PATH=$PWD/bin:$PATH PEER=${PEER-$HOME} PFLOW_MODEL=echo
+    : >>"$PEER/requests.jsonl"
+}
+
 # How many requests the server saw that hold this text.
 requests_with() { grep -c -F -e "$1" "$PEER/requests.jsonl" || true; }
 

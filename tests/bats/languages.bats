@@ -92,7 +92,7 @@ Hi you
     in_shells 'printf "%s\n" "#!/bin/sh" "# Wait." "#" "# Interface:" "# - Reads: shared[\"a\"]: str [pipe]" "# - Writes: shared[\"b\"]: str [pipe]" "" \
             "[ \"\${PFLOW_NODE-}\" = wait ] || exec pflow \"\$0\" \"\$@\"" "sleep 300 & echo \$! >pid; wait" >pflow-wait; chmod +x pflow-wait
         echo x | ./pflow-wait --timeout=0.3 -q 2>/dev/null; echo $?
-        ps -o stat= -p "$(cat pid)" | grep -v Z; rm pid
+        [ ! -s pid ] || ps -o stat= -p "$(cat pid)" | grep -v Z; rm -f pid
         echo x >in; ./pflow-wait <in >out 2>/dev/null & until [ -s pid ]; do sleep 0.02; done
         kill $!; wait $!; echo $?; grep -c "\"exit\":143" out
         ps -o stat= -p "$(cat pid)" | grep -v Z || true'
@@ -120,9 +120,12 @@ Hi you
     expect 0 $'127\n1\n127\n1\n127\n1\n127\n1\n127\n1'
 }
 
-@test "each passes pflow test-node" {
+@test "each passes pflow test-node: what hangs on its language, and one in all" {
     for name in $ALL; do
-        run pflow test-node "$FOLDER/pflow-$name"
+        checks='-k interface -k runs -k text -k numbers -k writes -k same -k error'
+        [ "$name" != measure ] || checks=
+        # shellcheck disable=SC2086
+        run pflow test-node $checks "$FOLDER/pflow-$name"
         [ "$status" -eq 0 ] || { echo "$output" && return 1; }
     done
 }

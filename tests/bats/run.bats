@@ -162,28 +162,12 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
     [ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
-@test "pflow-catch goes on after a failed flow as after a failed stage" {
-    for stage in 'pflow-shell --command="exit 4"' 'pflow run "shell --command=\"exit 4\""'; do
-        in_shells "echo in | $stage | pflow-catch --set stdout=else | pflow-shell --command=cat -r"
-        expect 0 else
-    done
-}
-
 @test "-r, -j and -q choose what goes out" {
     in_shells '
         echo hi | pflow run say -r; echo hi | pflow run say -j | head -c 9; echo; echo hi | pflow run say -q
         echo hi | pflow run say -rj; echo $?; echo hi | pflow run "say :: say:b" --raw
         pflow run -n "shell --command=\"exit 3\"" -r; echo $?; pflow run -n "shell --command=\"exit 3\"" -q; echo $?'
     expect 0 $'hi\n{"$pflow"\n2\nhi\n3\n3' 'cannot print in two ways: --raw and --json'
-}
-
-@test "a flag is taken by its type, and what does not fit stops before anything runs" {
-    in_shells '
-        for x in 007 1.10 1e5 true "" "[1]" "\$x"; do pflow run -n say --text="$x" -r; echo; done
-        pflow run -n github-get-issue --issue=007 --limit 3 -r; echo; pflow run -n --issue 7 github-get-issue -r'
-    expect 0 $'007\n1.10\n1e5\ntrue\n\n[1]\n$x\nint 7 of 3\nint 7 of 10'
-    in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue" --issue=abc -r; echo $?; ls'
-    expect 0 2 "cannot take --issue='abc': it is not an int; it wants int"
 }
 
 @test "flags that fit none, several or what a step writes are 2 and say which would do" {
@@ -318,51 +302,6 @@ pflow run: say writes said to said'
     expect 2 '' "into the file 'shell'"
     in_shells 'pflow run -n "say --text=meant" -r >shell; cat shell; pflow run -n say --text=meant -r >out; cat out'
     expect 0 meantmeant
-}
-
-@test "on a terminal it asks for what is missing, until the answer fits" {
-    for shell in 'dash -i' 'bash --norc -i' 'zsh -f -i' 'fish -N -i'; do
-        need "${shell%% *}"
-        # shellcheck disable=SC2086
-        in_terminal $shell
-        type_line 'pflow run github-get-issue'
-        shows 'github-get-issue needs --issue (issue number):'
-        type_line twelve
-        shows "cannot take 'twelve': it is not an int"
-        type_line 12
-        shows 'int 12 of 10'
-        shows '[1] github-get-issue'
-        "${tmux[@]}" kill-server
-    done
-}
-
-@test "^D at the question is no answer, ^C ends the run" {
-    in_terminal bash --norc -i
-    type_line 'pflow run github-get-issue; echo "<$?>"'
-    shows 'needs --issue'
-    "${tmux[@]}" send-keys C-d
-    shows "cannot find 'issue_number' (issue number) for github-get-issue: nothing gives it (PF03); --issue=INT"
-    shows '<66>'
-    "${tmux[@]}" kill-server
-    in_terminal bash --norc -i
-    type_line 'pflow run github-get-issue'
-    shows 'needs --issue'
-    "${tmux[@]}" send-keys C-c
-    shows 'pflow run: cannot finish: it was ended by SIGINT'
-    type_line 'echo "<$?>"'
-    shows '<130>'
-    screen | grep -qF '(issue number): int? ^C'
-}
-
-@test "it asks neither beside a pipe nor where stderr is no terminal" {
-    in_terminal bash --norc -i
-    type_line 'echo hi | pflow run "say => github-get-issue" | pflow-get said title; echo "<$?>"'
-    shows '(issue number) for github-get-issue: nothing gives it (PF03); --issue=INT'
-    shows '<66>'
-    type_line clear
-    type_line 'pflow run github-get-issue 2>err; echo "<$?>"'
-    shows '<66>'
-    grep -q PF03 err
 }
 
 @test "progress is for a terminal's stderr, none in a pipe, with -q or in a file" {

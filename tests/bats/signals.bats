@@ -77,8 +77,8 @@ start() {
 @test "a signal at any moment of a stage's work is one line at most, and its own code" {
     need strace
     strace -o trace pflow-shell -n --command=: -q || missing 'strace may trace nothing here'
-    signal_moments 5 >calls
-    [ "$(wc -l <calls)" -gt 10 ]
+    signal_moments 10 >calls
+    [ "$(wc -l <calls)" -gt 5 ]
     while IFS=: read -r call when; do
         code=0
         env --default-signal=INT strace -o /dev/null -e trace="$call" -e inject="$call:signal=INT:when=$when" \
@@ -137,28 +137,6 @@ calls_of_writing() {
     mkdir d && echo old >d/o
     strace -o trace pflow-write-file --path=d/o -q <new || missing 'strace may trace nothing here'
     awk -F'(' '/^[a-z]/ { n[$1]++; on = on || /O_TMPFILE|O_CREAT/; if (on && !/exit/) print $1 ":" n[$1] }' trace
-}
-
-@test "kill -9 of write-file at any moment leaves the old or the new file" {
-    need strace
-    head -c 200000 /dev/zero | tr '\0' n >new
-    calls_of_writing >calls
-    for call in write fsync rename; do grep "^$call" calls; done
-    local seen=
-    while IFS=: read -r call when; do
-        echo old >d/o
-        code=0
-        strace -o /dev/null -e trace="$call" -e inject="$call:signal=KILL:when=$when" \
-            pflow-write-file --path=d/o -q <new 2>/dev/null || code=$?
-        if cmp -s d/o new; then
-            seen+=' new'
-        else
-            [ "$(cat d/o)" = old ]
-            seen+=' old'
-        fi
-        [[ $code -ne 0 || $seen == *new ]]
-    done <calls
-    [[ $seen == *old*new* ]]
 }
 
 @test "a SIGTERM at any moment of write-file leaves the old or the new file, and nothing else" {

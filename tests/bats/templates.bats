@@ -4,8 +4,7 @@
 
 load helper
 
-setup_file() { start_server; }
-teardown_file() { stop_server; }
+setup() { quick_llm; }
 
 @test "a value with a shell's signs in it runs nothing, wherever it is given" {
     export EVIL='$(touch x); `touch y`; "; touch z; '\'' ; touch w #'

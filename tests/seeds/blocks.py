@@ -27,6 +27,7 @@ def execute(paper: str, number: int, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def pipe_in(text: str) -> str:
-    """The flow in a command line: what stands behind its `pflow`."""
-    return text.partition("pflow ")[2]
+def line(paper: str, number: int) -> str:
+    """The flow in a block that is a command line: what stands behind its `pflow`, without comments."""
+    words = re.sub(r"^#.*\n", "", block(paper, number), flags=re.MULTILINE)
+    return words.partition("pflow ")[2]

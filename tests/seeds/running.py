@@ -6,28 +6,25 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.seeds.blocks import HERE
 
 
+@dataclass
 class Ran:
-    """What a command printed and its exit code; `store` is the store that it printed, `header` the member before."""
+    """What a command printed, and its exit code."""
 
-    def __init__(self, ran: subprocess.CompletedProcess[str]) -> None:
-        self.code = ran.returncode
-        self.out = ran.stdout
-        self.err = ran.stderr
+    code: int
+    out: str
+    err: str
 
     @property
     def store(self) -> dict[str, Any]:
         assert self.code == 0, self.err
         return {key: value for key, value in json.loads(self.out).items() if key != "$pflow"}
-
-    @property
-    def header(self) -> dict[str, Any]:
-        return json.loads(self.out)["$pflow"]
 
 
 class Place:
@@ -36,7 +33,6 @@ class Place:
     def __init__(self, directory: Path, llm_user_path: Path) -> None:
         self.directory = directory / "here"
         self.directory.mkdir()
-        self.home = directory
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("PFLOW_", "XDG_"))},
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -59,29 +55,22 @@ class Place:
     def read(self, name: str) -> str:
         return (self.directory / name).read_text()
 
-    def pflow(self, *words: str, stdin: str | None = None) -> Ran:
+    def pflow(self, *words: str, stdin: str = "") -> Ran:
+        """Run pflow; without a text its stdin is /dev/null."""
         return self._run(["pflow", *words], stdin)
 
-    def run(self, flow: Any, *flags: str, stdin: str | None = None) -> Ran:
+    def run(self, flow: Any, *flags: str, stdin: str = "") -> Ran:
         """Run a flow that is IR."""
         return self.pflow("run", self.write("flow.pflow.json", flow), *flags, stdin=stdin)
 
     def sh(self, script: str) -> Ran:
-        return self._run(["sh", "-c", script], None)
+        return self._run(["sh", "-c", script], "")
 
-    def _run(self, words: list[str], stdin: str | None) -> Ran:
-        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        ran = subprocess.run(
-            words,
-            cwd=self.directory,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            **given,
-        )
-        return Ran(ran)
+    def _run(self, words: list[str], stdin: str) -> Ran:
+        source: dict[str, Any] = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
+        options: dict[str, Any] = {"cwd": self.directory, "env": self.environment, "check": False, **source}
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=60, **options)
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def trace(self) -> dict[str, Any]:
         """The last run, as `pflow trace --json` prints it."""
@@ -96,4 +85,4 @@ class Place:
     def trace_lines(self) -> list[str]:
         """The last run's trace as it is printed, without what it took."""
         lines = self.pflow("trace", "last").out.split("\n")
-        return [line.partition("  ")[0] if line.startswith("[") else line for line in lines]
+        return [each.partition("  ")[0] if each.startswith("[") else each for each in lines]

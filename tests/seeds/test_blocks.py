@@ -9,11 +9,11 @@ import pytest
 from tests.seeds.blocks import HERE, PAPERS, block, blocks
 
 NOTES = {
-    ("001", 4): "a story in comments; test_seed_001_lines has its fix-issue",
-    ("002", 2): "the way of one flag; test_seed_002_lines: test_provide_a_video_url",
+    ("001", 4): "a story in comments; tests/bats/missing_inputs.bats asks for an issue",
+    ("002", 2): "the way of one flag, in the walk of section 13",
     ("002", 8): "comments",
     ("002", 9): "comments",
-    ("003", 4): "the way of one flag; test_seed_003_lines: test_a_mapped_read_has_its_flag_where_the_mapping_says",
+    ("003", 4): "the way of one flag; test_a_mapped_read_has_its_flag_where_the_mapping_says",
     ("003", 5): "the same with a mapping, in the same test",
     ("003", 7): "a sentence, which planning takes (DESIGN.md, section 8)",
     ("003", 14): "comments",
@@ -48,7 +48,7 @@ PRINTED = {
 def taken():
     """The blocks that tests name."""
     sources = [file.read_text() for file in Path(__file__).parent.glob("test_seed_*.py")]
-    found = re.findall(r'(?:block|execute)\("(\d+)", (\d+)', "\n".join(sources))
+    found = re.findall(r'(?:block|execute|line)\("(\d+)", (\d+)', "\n".join(sources))
     return {(paper, int(number)) for paper, number in found}
 
 

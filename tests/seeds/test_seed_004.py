@@ -3,8 +3,6 @@
 import json
 import re
 
-import pytest
-
 import pflow
 from tests.seeds.blocks import block, execute
 from tests.seeds.github_server import BODY, LABELS, TITLE
@@ -12,56 +10,35 @@ from tests.seeds.github_server import BODY, LABELS, TITLE
 ISSUE = {"title": TITLE, "body": BODY, "labels": LABELS}
 
 
-def test_a_write_goes_where_the_mapping_says():
+def test_the_proxy_maps_as_the_fragments_say():
     shared = {}
     execute("004", 1, {"shared": pflow.NodeAwareSharedStore(shared, {}, {"prompt": "analyzer.input"})})
     assert shared == {"analyzer": {"input": "Analyze this"}}
-
-
-def test_a_read_comes_from_where_the_mapping_says():
-    mappings = json.loads("{" + block("004", 2) + "}")
-    proxy = pflow.NodeAwareSharedStore({"fetcher": {"issue_data": ISSUE}}, **mappings)
+    proxy = pflow.NodeAwareSharedStore({"fetcher": {"issue_data": ISSUE}}, **json.loads("{" + block("004", 2) + "}"))
     assert proxy["prompt"] == BODY
-
-
-def test_a_write_that_would_collide_goes_under_its_steps_name():
     shared = {"response": "another's"}
     pflow.NodeAwareSharedStore(shared, **json.loads("{" + block("004", 3) + "}"))["response"] = "mine"
     assert shared == {"response": "another's", "analyzer": {"response": "mine"}}
-
-
-def test_paths_reach_into_what_was_fetched():
     mappings = json.loads("{" + block("004", 4).strip().replace("\n", ",\n") + "}")
     proxy = pflow.NodeAwareSharedStore({"github_response": {"data": ISSUE}}, mappings)
     assert (proxy["issue_title"], proxy["first_label"]) == (TITLE, "bug")
 
 
-@pytest.mark.parametrize(("number", "column"), [(2, 17), (3, 18)])
-def test_a_part_of_a_flow_is_no_flow(place, number, column):
-    ran = place.pflow("check", place.write("flow.pflow.json", block("004", number)))
-    assert (ran.code, f"line 1, column {column}" in ran.err) == (65, True)
+def test_a_part_of_a_flow_is_no_flow(place):
+    ran = place.pflow("check", place.write("flow.pflow.json", block("004", 2)))
+    assert (ran.code, "line 1, column 17" in ran.err) == (65, True)
 
 
-@pytest.fixture
-def fixed(place, github):
-    """The GitHub example as it is printed, after its run."""
-    ran = place.use("stand_ins").run(block("004", 7), "--issue=1234")
-    issue = {"number": 1234, **ISSUE}
+def test_the_github_example_runs_and_shows_its_trace_and_its_store(place, github):
+    place.use("stand_ins").write("flow.pflow.json", block("004", 7))
+    assert place.pflow("check", "--strict", "flow.pflow.json").code == 0
+    ran = place.run(block("004", 7), "--issue=1234")
     assert github.asked == ["/repos/owner/repo/issues/1234"]
-    assert ran.store["fetch"] == {"issue_data": issue}
+    assert ran.store["fetch"] == {"issue_data": {"number": 1234, **ISSUE}}
     assert ran.store["analysis"] == BODY
     assert ran.store["code_report"] == f"done: Fix this issue:\n{TITLE}\n\nAnalysis:\n{BODY}"
     assert "response" not in ran.store
-    return place
-
-
-def test_the_github_example_breaks_no_rule(place):
-    place.use("stand_ins").write("flow.pflow.json", block("004", 7))
-    assert place.pflow("check", "--strict", "flow.pflow.json").code == 0
-
-
-def test_the_trace_of_the_github_example_and_its_store(fixed):
-    assert fixed.trace_lines()[:10] == [
+    assert place.trace_lines()[:10] == [
         "[1] fetch (github-get-issue)",
         "    ← reads: repo given, issue_number from issue_number",
         "    → writes: fetch.issue_data, issue, issue_title",
@@ -73,7 +50,7 @@ def test_the_trace_of_the_github_example_and_its_store(fixed):
         "[3] fix (claude-code)",
         "    ← reads: prompt from fetch.issue_data.title and analysis",
     ]
-    shown = fixed.pflow("trace", "last", "--store").out.partition("\nthe store\n")[2]
+    shown = place.pflow("trace", "last", "--store").out.partition("\nthe store\n")[2]
     assert [line.split(":")[0].strip() for line in shown.splitlines()] == [
         "issue_number", "fetch", "issue", "issue_title", "analysis", "usage", "code_report",
     ]  # fmt: skip
@@ -114,5 +91,6 @@ def test_the_execution_trace_has_the_printed_lines(place, github):
 def test_the_llm_steps_of_the_paper_keep_apart(place):
     """Its IR, with what it maps: the second asks with what the first answered."""
     ran = place.run(block("004", 5), "--analyzer.prompt=Go")
-    assert (ran.store["analyzer"], ran.store["summarizer"]) == ({"response": "Go"}, {"response": "Go"})
+    assert ran.store["analyzer"] == ran.store["summarizer"] == {"response": "Go"}
+    assert ran.store["usage"]["model"] == "echo"
     assert "response" not in ran.store

@@ -1,4 +1,4 @@
-"""A flow with its keys where pipe syntax puts them: the same steps and values, in the mappings that compiling makes."""
+"""A flow as pipe syntax would have it: the same steps and values, with the mappings that compiling makes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def canonical(flow: Flow) -> Flow:
 def _with_flags(flow: WiredFlow, wired: WiredStep) -> Step:
     """The step with templated flags where compiling has mappings and mappings where it has flags.
 
-    A flag that is stored stands for a template only where no step would read it by its name.
+    A template becomes a flag that is stored only where no step would read that by its name.
     """
     step = copy(wired.step)
     step.inputs, step.input_mappings = dict(step.inputs), dict(step.input_mappings)

@@ -58,7 +58,7 @@ def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[s
 
 
 def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
-    """These steps, and all that follow until a step has written something else; one that fails has not."""
+    """These steps, and all that follow until a step writes something else; a step that fails writes nothing."""
     seen, todo = set(starts), list(starts)
     for id in todo:
         is_passed = flow.steps[id].interface.pipe_write is None
@@ -94,7 +94,7 @@ def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:
 
 
 def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
-    """Whether every way from the first step to this one passes one of the writers, and it has not failed."""
+    """Whether every path from the first step to this one passes a writer that succeeded."""
     first = flow.graph.first
     if first is None or id == first:
         return False

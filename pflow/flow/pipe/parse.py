@@ -86,7 +86,7 @@ def _check_separator(text: str, token: Token, *, has_step: bool) -> None:
     if not has_step and token.text == "|" and text[token.at - 1 : token.at] == "|":
         raise fault(text, token.at, "'||' is a shell's own", "step =error=> other goes on where a step fails")
     if not has_step:
-        raise fault(text, token.at, f"nothing stands before '{token.text}'", "a step, or leave it out")
+        raise fault(text, token.at, f"there is nothing before '{token.text}'", "a step, or leave it out")
     if len(token.text) > 3 and not is_action(token.text[1:-2]):
         raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
 

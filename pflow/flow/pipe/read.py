@@ -43,8 +43,8 @@ class _Reader:
         self.catalog = catalog
         self.drafts: list[Draft] = []
         self.warnings: list[str] = []
-        self.meant: dict[Mention, Draft] = {}
-        """The step that each mention means."""
+        self.draft_of: dict[Mention, Draft] = {}
+        """The step of each mention."""
         self.first_at: dict[Draft, Mention] = {}
         self.named: dict[str, Draft] = {}
         """The steps that can be referred back to."""
@@ -66,15 +66,15 @@ class _Reader:
     def _take(self, mention: Mention, ids: set[str]) -> None:
         name = mention.name.text
         if self._refers(mention, set(self.named)):
-            self.meant[mention] = self.named[name]
+            self.draft_of[mention] = self.named[name]
             return
         if name in ids and find_kind(name) is None:
-            why = "flags stand where a step gets its name" if name in self.named else "it is named only further on"
+            why = "flags belong where a step gets its name" if name in self.named else "it is named only further on"
             raise fault(self.text, mention.name.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
         type, id = self._type_and_id(mention)
         draft = self._draft(mention, type, id)
         self.drafts.append(draft)
-        self.meant[mention] = draft
+        self.draft_of[mention] = draft
         self.first_at[draft] = mention
         if id:
             self.named[id] = draft
@@ -116,7 +116,7 @@ class _Reader:
         found: dict[tuple[str, str, str], Edge] = {}
         for chain in chains:
             for before, mention in pairwise(chain):
-                edge = Edge(self.meant[before].step.id, self.meant[mention].step.id, mention.action)
+                edge = Edge(self.draft_of[before].step.id, self.draft_of[mention].step.id, mention.action)
                 found.setdefault((edge.source, edge.target, edge.action), edge)
         place = {draft.step.id: at for at, draft in enumerate(self.drafts)}
         return sorted(found.values(), key=lambda edge: place[edge.source])

@@ -161,7 +161,7 @@ class _Scanner:
         return parts
 
     def _closing(self, quote: str) -> int:
-        """Where the quote ends that stands here."""
+        """Where the quote that begins here ends."""
         at = self.at + 1
         while (end := self.text.find(quote, at)) >= 0:
             slash = self.text.find("\\", at, end) if quote == '"' else -1

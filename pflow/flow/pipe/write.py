@@ -129,7 +129,7 @@ class _Chains:
         while (edges := self.ahead[chain[-1][0]]) and self._is_next(edges[-1]):
             edge = edges.pop()
             chain.append((edge.target, edge.action))
-            if edge.target not in self.unmet:  # a way back, or to where ways meet
+            if edge.target not in self.unmet:  # a loop, or a step where branches meet
                 break
             self._meet(edge.target)
         return chain

@@ -174,7 +174,7 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     if kind.origin == FLOW:
         from pflow.run.engine.subflow import SubflowNode
 
-        return SubflowNode(wired, context)
+        return SubflowNode(wired, context, Engine)
     if kind.origin == PROGRAM:
         from pflow.stage.program import program_class
 

@@ -1,0 +1,145 @@
+"""Seed 001: nodes with natural keys, alone, in pocketflow's flows and behind the proxy; templates and the IR."""
+
+import json
+
+import pocketflow
+import pytest
+
+import pflow
+from pflow.catalog.registry import load_file
+from tests.seeds.blocks import HERE, block, execute
+from tests.seeds.github_server import BODY, TITLE
+
+LLM_NODE = load_file(str(HERE / "nodes" / "printed" / "llm_node.py"), "llm-node")
+FLOWS = pytest.mark.parametrize("flow", [pocketflow.Flow, pflow.Flow])
+
+
+class Visited(pocketflow.Node):
+    """Notes that it ran, and returns its actions, one a visit."""
+
+    def __init__(self, name, *actions):
+        super().__init__()
+        self.name, self.actions = name, list(actions)
+
+    def post(self, shared, prepared, result):
+        shared.setdefault("ran", []).append(self.name)
+        return self.actions.pop(0) if self.actions else None
+
+
+def visited(*names):
+    return {"Node": pocketflow.Node, **{name: Visited(name) for name in names}}
+
+
+def test_the_store_comes_first_then_the_params():
+    names = execute("001", 1, {})
+    node = type("Either", (pflow.Node,), {"prep": names["prep"]})()
+    node.set_params({"key": "param"})
+    assert (node.prep({"key": "stored"}), node.prep({})) == ("stored", "param")
+    node.set_params({})
+    with pytest.raises(ValueError, match="key must be in shared store or params"):
+        node.prep({})
+
+
+@FLOWS
+def test_the_flow_chooses_by_action_and_a_node_that_looks_at_it_fails(flow):
+    names = execute("001", 5, {**visited("error_handler", "processor"), "validator": Visited("validator", "failed")})
+    shared = {}
+    flow(start=names["validator"]).run(shared)
+    assert shared["ran"] == ["validator", "error_handler"]
+    with pytest.raises(NameError, match="shared"):
+        names["BadNode"]().run({"previous_node_failed": True})
+
+
+@FLOWS
+def test_a_loop_is_an_edge_back(flow):
+    names = visited("node_a", "processor", "finalizer")
+    names["validator"] = Visited("validator", "retry_needed", "complete")
+    execute("001", 6, names)
+    shared = {}
+    flow(start=names["node_a"]).run(shared)
+    assert shared["ran"] == ["node_a", "validator", "processor", "validator", "finalizer"]
+
+
+@pytest.mark.parametrize("base", [pocketflow.Node, pflow.Node])
+def test_the_printed_test_passes(base):
+    names = {"Node": base, "call_llm": lambda **asked: f"{asked['model']}: {asked['prompt']}"}
+    execute("001", 8, execute("001", 7, names))["test_llm_node"]()
+
+
+@pytest.mark.parametrize(("flow", "temperature"), [(pflow.Flow, 0.3), (pocketflow.Flow, 0.7)])
+def test_a_flow_keeps_its_nodes_params(flow, temperature):
+    """pocketflow's own erases them (DESIGN.md, section 6): there the node falls back on its default."""
+    names = execute("001", 11, {"LLMNode": LLM_NODE, "Flow": flow})
+    shared = {"prompt": "Input content"}
+    names["flow"].run(shared)
+    assert shared["response"] == f"gpt-4 at {temperature}, None: Input content"
+
+
+def test_the_levels_of_mapping():
+    """None, keys, and paths. Nothing that is printed builds `formatted_prompt`: here a param takes its place."""
+    shared = execute("001", 9, {"LLMNode": LLM_NODE, "Flow": pflow.Flow})["shared"]
+    assert shared["response"] == "gpt-4 at 0.7, None: Summarize this content: Input content"
+    named = type("LLMNode", (LLM_NODE,), {"id": "llm"})
+    names = {"ir": {"mappings": {"llm": {}}}, "NodeAwareSharedStore": pflow.NodeAwareSharedStore}
+    node = named()
+    node.set_params({"prompt": "a param"})
+    shared = execute("001", 10, {**names, "llm_node": node})["shared"]
+    assert shared == {"raw_transcript": "Input content", "summary": "gpt-4 at 0.7, None: a param"}
+    shared = execute("001", 12, {**names, "LLMNode": named, "shared": {"formatted_prompt": "Go"}})["shared"]
+    assert shared == {"formatted_prompt": "Go", "output": {"video_summary": "claude-3-opus at 0.8, None: Go"}}
+
+
+def test_a_path_is_a_place_in_the_store():
+    shared = {}
+    proxy = pflow.NodeAwareSharedStore(shared, {"again": "raw_texts/doc1.txt"}, {"text": "raw_texts/doc1.txt"})
+    proxy["text"] = "Some input content"
+    assert shared == execute("001", 13, {})["shared"]
+    assert proxy["again"] == "Some input content"
+
+
+def test_the_printed_node_runs_in_a_flow(place):
+    """Its interface is prose, so any key and any param pass."""
+    flow = {"nodes": [{"type": "LLMNode", "params": {"model": "gpt-4", "temperature": 0.5}}]}
+    assert place.use("printed").run(flow, "--prompt=Go").store["response"] == "gpt-4 at 0.5, None: Go"
+    ran = place.run(flow)
+    assert (ran.code, "prompt must be in shared store or params" in ran.err) == (1, True)
+
+
+def test_the_chain_of_templates_runs_as_it_is_printed(place, github):
+    """Nothing writes `$commit_message`: it is what the step before it hands on, and that is said."""
+    ran = place.use("stand_ins").pflow(block("001", 3))
+    report = f"done: ...This is the issue: {BODY}"
+    message = f"Write commit message for: {report}"
+    found = {name: ran.store[name] for name in ("issue", "issue_title", "issue_number", "code_report", "response")}
+    assert found == {
+        "issue": BODY, "issue_title": TITLE, "issue_number": 1234, "code_report": report, "response": message,
+    }  # fmt: skip
+    assert "nothing writes '$commit_message'" in ran.err
+    assert place.read("commits") == message + "\n"
+    assert github.asked == ["/repos/owner/repo/issues/1234"]
+    reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}
+    assert (reads["llm"], reads["git-commit"]) == ({"prompt": ["code_report"]}, {"message": ["response"]})
+
+
+def test_a_template_of_several_lines_is_filled_from_the_store(place):
+    """In single quotes; in double quotes the shell has taken `$issue` before pflow sees it (DESIGN.md, section 4)."""
+    command = block("001", 2).split("\n\n")[0].split("\n", 1)[1]
+    for quote, issue in (("'", BODY), ('"', "")):
+        flow = command.replace('"', quote)
+        ran = place.use("stand_ins").sh(f"pflow-set -n issue='{BODY}' | pflow {flow} | pflow-get code_report")
+        assert ran.out.startswith("done: <instructions>\n                        1. Understand")
+        assert ran.out.rstrip("\n").endswith("This is the issue: " + issue)
+
+
+def test_the_ir_runs_but_for_a_param_that_write_file_has_not(place):
+    """pflow's own write-file writes exactly what comes, and has no `format` (PF13)."""
+    place.write("flow.pflow.json", block("001", 14))
+    ran = place.pflow("check", "flow.pflow.json")
+    assert ran.code == 65
+    assert [line.split(": ")[1:3] for line in ran.out.splitlines()] == [["nodes[1].params.format", "PF13"]]
+    flow = json.loads(block("001", 14))
+    del flow["nodes"][1]["params"]
+    ran = place.run(flow, "--prompt=Say this", "--model=echo", "--path=out.md")
+    assert (ran.store["formatted_prompt"], ran.store["content"]) == ("Say this", "Say this")
+    assert place.read("out.md") == "Say this"
+    assert place.snapshot()["config_overrides"] == {"llm": {"model": "echo"}}

@@ -1,0 +1,207 @@
+"""Seed 003: its pipe lines, its nodes, the flows that its text generates, and the proxy."""
+
+import json
+
+import pocketflow
+import pytest
+
+import pflow
+from pflow.catalog.registry import load_file
+from tests.seeds.blocks import HERE, block, execute, line
+
+NODES = HERE / "nodes"
+URL = "https://youtu.be/abc123"
+YT = load_file(str(NODES / "printed" / "yt_transcript.py"), "yt-transcript")
+SUMMARISE = load_file(str(NODES / "stand_ins" / "summarise_text.py"), "summarise-text")
+END = execute("003", 38, {})["shared"]
+"""The store that section 14 ends with."""
+TRANSCRIPT = f"Video transcript content of {URL} in en"
+"""What the stand-in fetches; the printed node fetches what is in END."""
+
+
+@pytest.fixture(autouse=True)
+def _with_stand_ins(place, monkeypatch):
+    place.use("stand_ins")
+    monkeypatch.chdir(place.directory)
+    for name in ("data.csv", "new_data.csv"):
+        place.write(name, "name,age\nAda,36\nBob,\n,\n")
+    place.write("data.txt", "some data")
+
+
+EDUCATIONAL = block("003", 26).splitlines()
+POINTS = "Extract key points\n\nVideo transcript content of VIDEO in en"
+
+
+@pytest.mark.parametrize(
+    ("flow", "file", "content"),
+    [
+        (line("003", 19), "summary.md", "Summarize this data\n\nsome data"),
+        (line("003", 22), "outline.md", f"Create presentation outline\n\n{POINTS}"),
+        (EDUCATIONAL[2].partition("Generated: ")[2], "results.txt", "rows: 2\n"),
+        (EDUCATIONAL[3].partition("can edit: ")[2], "results.json", '{"rows": 1, "names": ["Ada"]}'),
+        (EDUCATIONAL[6].partition("pflow ")[2], "dashboard.html", "<dt>rows<dd>3\n"),
+    ],
+)
+def test_a_line_writes_its_file(place, flow, file, content):
+    """In section 10.2 one llm step writes over the other's response: here they move under their ids (section 6)."""
+    store = place.pflow(flow).store
+    assert place.read(file) == content
+    assert not {"llm-2", "response"} <= store.keys()
+    assert execute("003", 23, {})["shared"].keys() == {"url", "transcript", "response"}
+
+
+def test_fetch_and_summarize(place):
+    """Section 9.4 has `prompt` in the store too: llm's is its own, and the text comes through the pipe."""
+    store = place.pflow(line("003", 8)).store
+    printed = execute("003", 16, {})["shared"]
+    assert printed.keys() - store.keys() == {"prompt"}
+    assert (store["url"], store["transcript"]) == (URL, TRANSCRIPT)
+    assert store["response"] == f"Summarize this transcript\n\n{TRANSCRIPT}"
+
+
+def test_comment_on_an_issue(place, github):
+    store = place.pflow(line("003", 25)).store
+    issue = "/repos/owner/repo/issues/123"
+    assert github.asked == [issue, f"{issue}/comments"]
+    assert github.comments == [store["response"]]
+    assert store["response"].startswith("Analyze this issue and suggest a fix\n\n")
+
+
+def test_the_walk_through(place):
+    """Its node reads `text`, and the one before writes `transcript`: a pipe fits the two together.
+
+    Without `[pipe]`, as in the interface that is printed, nothing is carried on: then a mapping says what goes where.
+    """
+    assert place.pflow(line("003", 28)).store == {**END, "transcript": TRANSCRIPT}
+    place.use("printed", "stand_ins")
+    ran = place.pflow(line("003", 28))
+    assert (ran.code, "'text'" in ran.err) == (66, True)
+    ran = place.pflow(line("003", 28).replace("--temperature", "--map-in text=transcript --temperature"))
+    assert ran.store == END
+
+
+def test_a_mapped_read_has_its_flag_where_the_mapping_says(place):
+    """Section 5.1; and a store lives for one run (section 4.2)."""
+    flow = {"nodes": [{"type": "yt-transcript"}]}
+    assert place.run(flow, f"--url={URL}").store["url"] == URL
+    assert place.run(flow).code == 66
+    flow["mappings"] = {"yt-transcript": {"input_mappings": {"url": "video_source"}}}
+    assert place.run(flow, f"--url={URL}").store == {"video_source": URL, "transcript": TRANSCRIPT}
+
+
+def test_the_printed_node_runs_direct_and_behind_the_proxy():
+    names = {"Node": pocketflow.Node, "fetch_transcript": lambda url, language: f"{url} in {language}"}
+    names = execute("003", 3, {**names, "NodeAwareSharedStore": pflow.NodeAwareSharedStore})
+    run, node = names["run_node_with_mapping"], names["YTTranscript"]()
+    direct, mapped = {"url": URL}, {"video_source": URL}
+    run(node, direct)
+    assert direct == {"url": URL, "transcript": f"{URL} in en"}
+    run(node, mapped, {"input_mappings": "any"})
+    assert mapped == {"video_source": URL, "raw_transcript": f"{URL} in en"}
+
+
+def test_keys_with_a_slash_are_places_in_objects():
+    """The paper's later form has them as keys of one flat object; here they are paths (DESIGN.md, section 1)."""
+    flat, paths = execute("003", 1, {})["shared"], execute("003", 2, {})["shared"]
+    shared = {}
+    proxy = pflow.NodeAwareSharedStore(shared, {}, dict(zip(flat, paths, strict=True)))
+    proxy["url"], proxy["transcript"] = paths.values()
+    assert shared == {"inputs": {"video_url": URL}, "outputs": {"transcript": "Video content..."}}
+
+
+def generated():
+    """What the generated code of section 9 stands on. Nothing prints the node that makes the prompt of section 9.4."""
+    names = {"Node": pocketflow.Node, "fetch_transcript": lambda url, language: "Video transcript content..."}
+    fetch = execute("003", 3, names)["YTTranscript"]
+    llm = execute("001", 7, {"Node": pocketflow.Node, "call_llm": lambda **asked: "Generated summary..."})["LLMNode"]
+
+    class LLMNode(llm):
+        def prep(self, shared):
+            shared["prompt"] = f"Summarize this transcript: {shared['transcript']}"
+            return super().prep(shared)
+
+    return {"YTTranscriptNode": fetch, "LLMNode": LLMNode, "Flow": pflow.Flow}
+
+
+def test_the_simple_generated_flow_ends_in_the_printed_store():
+    names = execute("003", 10, generated())
+    shared = execute("003", 9, {})["shared"]
+    names["create_flow"]().run(shared)
+    assert shared == execute("003", 16, {})["shared"]
+    names["run_with_cli"]()
+
+
+def test_the_complex_generated_flow_is_a_sketch():
+    """A Flow has no `nodes`, nor a node an `id`; every node would get the first one's mappings. The IR says it all."""
+    names = execute("003", 13, {**generated(), "ir": {}})
+    with pytest.raises(AttributeError, match="nodes"):
+        names["run_with_cli"]()
+    shared = execute("003", 12, {})["shared"]
+    proxy = pflow.NodeAwareSharedStore(shared, {"url": "video_source"}, {"transcript": "raw_transcript"})
+    names["create_flow"]().start_node._run(proxy)
+    printed = execute("003", 17, {})["shared"]
+    assert shared == {key: printed[key] for key in ("video_source", "raw_transcript")}
+
+
+def file_node(act):
+    """A node of section 10, whose `path` is a param; pflow's own take it from the store, and in flows from a param."""
+    return type("FileNode", (pocketflow.Node,), {"post": lambda self, shared, *_: act(shared, self.params)})
+
+
+def test_the_sequential_generated_flow_runs(place):
+    names = {
+        "ReadFileNode": file_node(lambda shared, params: shared.update(content=place.read(params["path"]))),
+        "LLMNode": file_node(lambda shared, params: shared.update(content=f"{params['model']}: {shared['content']}")),
+        "WriteFileNode": file_node(lambda shared, params: place.write(params["path"], shared["content"]) and None),
+        "Flow": pflow.Flow,
+    }
+    execute("003", 20, names)["create_simple_flow"]().run({})
+    assert place.read("summary.md") == "claude-sonnet-4-20250514: some data"
+
+
+def test_section_14_step_by_step():
+    names = execute("003", 30, {"YTTranscript": YT})
+    shared = execute("003", 29, {})["shared"]
+    names["yt_node"].run(shared)
+    names |= execute("003", 34, {"SummariseText": SUMMARISE})
+    with pytest.raises(KeyError, match="text"):
+        names["summarise_node"].run(shared)
+    proxied = block("003", 37).partition("# Generated code creates proxy:\n")[2]
+    exec(proxied, {**names, "shared": shared, "NodeAwareSharedStore": pflow.NodeAwareSharedStore})
+    assert shared == END
+
+
+def test_the_simple_ir_lacks_a_text_and_with_a_mapping_ends_in_the_printed_store(place):
+    """The paper says so itself: a mapping, or one name for both."""
+    place.use("printed", "stand_ins")
+    ran = place.run(json.loads(block("003", 6)), f"--url={URL}")
+    assert (ran.code, "'text'" in ran.err, "--text" in ran.err) == (66, True, True)
+    mapping = json.loads("{" + block("003", 37).split("\n", 1)[1].partition("\n\n")[0] + "}")
+    mapped = {**json.loads(block("003", 6)), **mapping}
+    assert place.run(mapped, f"--url={URL}", "--temperature=0.9").store == END
+    assert place.snapshot() == {
+        "config_overrides": {"summarise-text": {"temperature": 0.9}},
+        "cli_injections": {"url": URL},
+    }
+
+
+def test_the_complex_ir_runs_once_its_quote_and_its_step_are_there(place):
+    """Nothing builds `formatted_prompt`: it is an input of the flow."""
+    ran = place.pflow("check", place.write("flow.pflow.json", block("003", 11)))
+    assert (ran.code, "line 11, column 36" in ran.err) == (65, True)
+    flow = json.loads(block("003", 11).replace('0.7"', "0.7"))
+    ran = place.pflow("check", place.write("flow.pflow.json", flow))
+    assert [found.split(": ")[1:3] for found in ran.out.splitlines()] == [
+        ["edges[0].to", "PF12"],
+        ["mappings.llm", "PF12"],
+    ]
+    flow["nodes"][1] |= {"id": "llm", "version": "1.0.0"}
+    printed = execute("003", 17, {})["shared"]
+    prompt = printed["formatted_prompt"]
+    ran = place.use("printed").run(flow, f"--url={URL}", f"--prompt={prompt}")
+    assert {key: ran.store[key] for key in printed} == {
+        "video_source": URL,
+        "raw_transcript": END["transcript"],
+        "formatted_prompt": prompt,
+        "article_summary": prompt,
+    }
