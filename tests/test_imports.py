@@ -174,7 +174,7 @@ def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdi
 
 def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
     (tmp_path / "a.txt").write_text("text")
-    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands.main import run")
+    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands._dispatch import run")
     report = report.replace("Stage({name!r}).run({words!r})", "run({words!r})")
     flow = "read-file --path=a.txt => write-file --path=b.txt --content='${content}!'"
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_STATE_HOME": str(tmp_path)}
@@ -184,7 +184,18 @@ def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
     loaded = set(done.stderr.decode().split())
     assert (tmp_path / "b.txt").read_text() == "text!"
     assert loaded & set(HEAVY) == set()
-    assert "pflow.run.engine" in loaded
+    assert "pflow.run.engine.engine" in loaded
+
+
+@pytest.mark.parametrize("line", ["pflow ", "pflow-llm --", "pflow trace ", "pflow 'read-file => llm --model="])
+def test_tab_loads_nothing_that_takes_long(tmp_path, line):
+    report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.completion.shells import main")
+    report = report.replace("Stage({name!r}).run({words!r})", "main({words!r})")
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", report.format(words=["fish", line])]
+    for _ in range(2):  # the first reads the files of the nodes, which the second finds in the cache
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+    assert set(done.stderr.split()) & set(HEAVY) == set()
 
 
 def test_orjson_comes_with_large_values_only(tmp_path):
