@@ -60,13 +60,13 @@ def with_signals(work: Callable[[], int]) -> int:
 def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> Planned:
     """Plan; where no try passes, show the best one and its findings on stderr before the error is raised."""
     try:
-        return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, tell=_tell)
+        return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, report=_report)
     except Unplannable as error:
         show(draft_text(error.ir, error.findings))
         raise
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     """Tell a person at a terminal what is going on."""
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")

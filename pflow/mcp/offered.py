@@ -96,7 +96,7 @@ def tool_name(label: str, taken: Container[str]) -> str:
 
 
 def _wired(kind: Kind) -> WiredFlow:
-    flow: WiredFlow = kind.plan  # type: ignore[attr-defined]
+    flow: WiredFlow = kind.flow  # type: ignore[attr-defined]
     return flow
 
 

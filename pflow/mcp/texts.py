@@ -43,7 +43,7 @@ def plan(text: str) -> dict[str, Any]:
     if is_pipe([text]):
         wired, findings = _load(text)
         return {**forms_of(wired), "findings": [each.as_json() for each in findings]}
-    planned = plan_sentence(text, tell=lambda line: say("pflow plan", line))
+    planned = plan_sentence(text, report=lambda line: say("pflow plan", line))
     findings = planned.findings
     return {**forms_of(wire(planned.flow)), "findings": [each.as_json() for each in findings], "model": planned.model}
 

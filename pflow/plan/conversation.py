@@ -22,7 +22,7 @@ from pflow.terminal.columns import shorten
 if TYPE_CHECKING:
     from llm import Model
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 Judge = Callable[[Said], tuple[Any, list[Finding]]]
 """What an answer amounts to (None for nothing), and why it will not do (an empty list where it will)."""
 
@@ -57,18 +57,18 @@ class Outcome:
         return self.result is not None and not self.findings
 
 
-def converse(model: Model, request: Request, judge: Judge, tell: Tell, timeout: float | None = None) -> Outcome:
+def converse(model: Model, request: Request, judge: Judge, report: Report, timeout: float | None = None) -> Outcome:
     """Ask until an answer passes. `timeout` (seconds) is for all tries.
 
     Raises PflowError: 2 for a secret in the task, 124 where the time runs out, and what asking a model raises.
     """
     seconds = TIMEOUT if timeout is None else timeout
     with Diverted(), time_limit(seconds, f"ask '{model.model_id}'"):  # stdout is for the result, not for libraries
-        return converse_until(time.monotonic() + seconds, model, request, judge, tell)
+        return converse_until(time.monotonic() + seconds, model, request, judge, report)
 
 
 def converse_until(
-    ends_at: float, model: Model, request: Request, judge: Judge, tell: Tell, tries: int = TRIES
+    ends_at: float, model: Model, request: Request, judge: Judge, report: Report, tries: int = TRIES
 ) -> Outcome:
     """The same until a time of the monotonic clock. Raises OutOfTime."""
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
@@ -77,13 +77,13 @@ def converse_until(
     best, text = Outcome(), request.task
     while best.tries < tries and not best.is_right:
         best.tries += 1
-        tell(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
+        report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
         said = _say(talk, text, request.schema)
         result, findings = judge(said)
         if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
             best.result, best.findings = result, findings
         if findings:
-            tell(count_findings(findings))
+            report(count_findings(findings))
             if refusal(said):
                 break
         text = request.findings_text(findings)

@@ -17,7 +17,7 @@ from pflow.plan.secrets import is_secret_name, is_secret_value
 from pflow.plan.sentence_values import NUMBER, PATH, QUOTED, URL, Value, values_in
 
 _NAMES = {PATH: "path", URL: "url", NUMBER: "number", QUOTED: "text"}
-"""What an input is called whose value stands in a list, where it has no name of its own."""
+"""Names for inputs whose values are members of lists, which have no names there."""
 
 
 @dataclass

@@ -98,7 +98,7 @@ def check_limits(wired: WiredFlow) -> list[Finding]:
 
 
 def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
-    """What stands for an input of the flow that is not declared."""
+    """References to inputs that the flow does not declare, and reads that nothing gives."""
     named = set()
     for reference in wired.references:
         name = reference.input

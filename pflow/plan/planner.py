@@ -20,7 +20,7 @@ from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import Blocks, add_nearest, building_blocks, room_for
 from pflow.plan.cache import CachedPlan
-from pflow.plan.conversation import TIMEOUT, TRIES, Request, Tell, converse_until, count_findings, time_limit
+from pflow.plan.conversation import TIMEOUT, TRIES, Report, Request, converse_until, count_findings, time_limit
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import check_document, check_limits, drop_choices
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
@@ -79,9 +79,9 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    tell: Tell = lambda line: None, tries: int = TRIES,
+    report: Report = lambda line: None, tries: int = TRIES,
 ) -> Planned:  # fmt: skip
-    """Plan. `tell` gets short lines on the progress. `timeout` (seconds) is for all but choosing the model.
+    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all but choosing the model.
 
     Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
     runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
@@ -96,9 +96,9 @@ def plan_sentence(
         blocks = building_blocks(sentence, room_for(chosen))
         cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION)
         if not fresh and (remembered := _remembered(cached, sentence, chosen.model_id)):
-            tell("planned before: no model is asked")
+            report("planned before: no model is asked")
             return remembered
-        planned = _ask(sentence, chosen, blocks, ends_at, tell, tries)
+        planned = _ask(sentence, chosen, blocks, ends_at, report, tries)
         cached.write(flow_to_ir(planned.flow))
         return planned
 
@@ -133,7 +133,7 @@ def _remembered(cached: CachedPlan, sentence: str, model: str) -> Planned | None
     return Planned(flow, findings, model, is_remembered=True) if flow is not None else None
 
 
-def _ask(sentence: str, model: Model, blocks: Blocks, ends_at: float, tell: Tell, tries: int) -> Planned:
+def _ask(sentence: str, model: Model, blocks: Blocks, ends_at: float, report: Report, tries: int) -> Planned:
     """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
 
     def judge_answer(said: Said) -> tuple[_Try | None, list[Finding]]:
@@ -149,7 +149,7 @@ def _ask(sentence: str, model: Model, blocks: Blocks, ends_at: float, tell: Tell
         lambda findings: findings_text(sentence, findings),
         lambda: plan_schema(blocks.types),
     )
-    outcome = converse_until(ends_at, model, request, judge_answer, tell, tries)
+    outcome = converse_until(ends_at, model, request, judge_answer, report, tries)
     best: _Try | None = outcome.result
     if best is None or best.flow is None:
         raise Unplannable(

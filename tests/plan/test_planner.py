@@ -246,7 +246,7 @@ class TestConversation:
     def test_who_listens_hears_what_goes_on(self, server):
         heard = []
 
-        plan("plan-third", tell=heard.append)
+        plan("plan-third", report=heard.append)
 
         assert heard[0] == "asking plan-third"
         assert heard[1].startswith("1 fault, the first: nodes[0].type: PF11: ")

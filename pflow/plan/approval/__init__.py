@@ -1,1 +1,1 @@
-"""A flow before it runs: shown to a person, who decides, or held against what a script allows."""
+"""A flow before it runs: shown to a person, who decides, or compared with what a script allows."""

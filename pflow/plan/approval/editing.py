@@ -70,7 +70,7 @@ def _readers(flow: Flow, name: str) -> list[tuple[str, str]]:
 
 
 def _literal(flow: Flow, id: str, key: str) -> Any:
-    """What stands for a read in a step; None where nothing does, and for a template."""
+    """The literal of a read in a step; None without one, and for a template."""
     step = next((step for step in flow.steps if step.id == id), None)
     value = step.inputs.get(key) if step is not None else None
     return None if isinstance(value, str) and "$" in value else value

@@ -1,4 +1,4 @@
-"""What --yes may run: each effect of a flow, held against what is allowed. A value that is not known is refused."""
+"""What --yes may run: each effect of a flow, compared with what is allowed. An unknown value is refused."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ class Proposal:
         self.words = words
         wired = wire(flow)
         self.flags, targets = parse(wired, words)
-        given = RunInputs(wired, targets)
-        self.wired = wire(_with_given(flow, wired, given)) if targets else wired
+        inputs = RunInputs(wired, targets)
+        self.wired = wire(_with_flags(flow, wired, inputs)) if targets else wired
         self.findings: list[Finding] = check(self.wired)
         self.values: dict[str, Any] = {
-            name: given.values.get(name, each.default)
+            name: inputs.values.get(name, each.default)
             for name, each in wired.inputs.items()
-            if name in given.values or (each.has_default and not each.pipe)
+            if name in inputs.values or (each.has_default and not each.pipe)
         }
 
     def edited(self, flow: Flow) -> Proposal:
@@ -44,12 +44,12 @@ class Proposal:
         return Proposal(flow, _words_of_run(self.flags))
 
 
-def _with_given(flow: Flow, wired: WiredFlow, given: RunInputs) -> Flow:
+def _with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    changed.steps = [_step_with_given(wired.steps[step.id], given) for step in flow.steps]
-    for name, value in given.values.items():
+    changed.steps = [_step_with_flags(wired.steps[step.id], inputs) for step in flow.steps]
+    for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
             declared.default, declared.has_default, declared.required = value, True, False
@@ -62,9 +62,9 @@ def _with_given(flow: Flow, wired: WiredFlow, given: RunInputs) -> Flow:
     return changed
 
 
-def _step_with_given(wired: WiredStep, given: RunInputs) -> Step:
+def _step_with_flags(wired: WiredStep, inputs: RunInputs) -> Step:
     changed = copy(wired.step)
-    data, params = given.data.get(wired.id, {}), given.params.get(wired.id, {})
+    data, params = inputs.data.get(wired.id, {}), inputs.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}
     changed.params = {**changed.params, **{key: _as_written(wired, key, value) for key, value in params.items()}}
     return changed

@@ -121,7 +121,7 @@ def _value(values: dict[str, Any], need: Account) -> str:
 
 
 def _touches(account: Account, values: dict[str, Any]) -> Iterable[tuple[str, ...]]:
-    """Each effect, worst first, and all of what it touches: nobody runs what is cut."""
+    """Each effect, worst first, and all of what it touches: what is cut would run unseen."""
     before = ""
     for touch in account["touches"]:
         effect = touch["effect"] if touch["effect"] != before else ""

@@ -106,7 +106,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], str]:
 class _Judge:
     """What a model's answers amount to. `ir` is the last flow as it came, its secrets masked.
 
-    A fault of the limits that the flow had before is none: a person may write what a model may not.
+    What the limits found in the old flow does not count: a person may write what a model may not.
     """
 
     def __init__(self, old: WiredFlow, sentence: str) -> None:
@@ -134,7 +134,7 @@ class _Judge:
         return (None, findings) if ir is None else self.of_document(ir)
 
     def of_document(self, ir: dict[str, Any]) -> tuple[WiredFlow | None, list[Finding]]:
-        """The flow of an answer, None where it is none, and what is wrong with it."""
+        """The flow of an answer, and what is wrong with it; None for an answer that cannot be loaded."""
         self.ir = ir
         try:
             return self._of_document(ir)

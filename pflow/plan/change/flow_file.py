@@ -15,7 +15,7 @@ from pflow.library.save import save_flow
 
 
 class FlowFile:
-    """Where a flow stands: its `file`, and the `name` that it is saved under; None where it has none.
+    """The place of a flow: its `file`, and the `name` that it is saved under; each None where there is none.
 
     `content` is what the file held when it was read.
     """

@@ -196,7 +196,7 @@ class Gaps:
         return wanted is None or wanted.required or wanted.has_default  # None for the item of a batch
 
     def _piped(self, gap: Gap) -> list[str]:
-        """What a pipe would carry into the read: several paths where several ways lead there."""
+        """What a pipe would carry into the read: several paths where several branches lead there."""
         carried = self.carried[gap.step]
         if "pipe" not in gap.item.marks or not carried.is_sure or STDIN in carried.writers:
             return []
