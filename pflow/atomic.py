@@ -22,18 +22,14 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     """
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        os.makedirs(folder)
-    old = _existing(target, overwrite)
-    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
+    missing = _missing_folders(folder)
     try:
-        _write(draft, data, mode, target, old)
-        if overwrite:
-            os.rename(draft, target)
-        else:
-            _take_name(draft, target)
-    finally:
-        _remove(draft)
+        if missing:
+            os.makedirs(folder)
+        _put(target, data, mode, overwrite)
+    except BaseException:
+        _remove_folders(missing)
+        raise
     _sync_folder(folder)
 
 
@@ -60,6 +56,36 @@ def write_all(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
+
+
+def _missing_folders(folder: str) -> list[str]:
+    """A folder and those above it that are still to be made, the innermost first."""
+    missing = []
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing
+
+
+def _remove_folders(folders: list[str]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            continue  # it was never made, or it is in use
+
+
+def _put(target: str, data: str | bytes, mode: int, overwrite: bool) -> None:
+    old = _existing(target, overwrite)
+    draft = os.path.join(os.path.dirname(target), f".pflow-{os.urandom(8).hex()}.tmp")
+    try:
+        _write(draft, data, mode, target, old)
+        if overwrite:
+            os.rename(draft, target)
+        else:
+            _take_name(draft, target)
+    finally:
+        _remove(draft)
 
 
 def _existing(target: str, overwrite: bool) -> os.stat_result | None:

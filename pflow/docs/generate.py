@@ -12,10 +12,12 @@ from pflow.catalog.interfaces import read_interface
 from pflow.commands._usages import typed, usages
 from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
-from pflow.help import man
+from pflow.flow.rules import RULES
+from pflow.help import man, mdoc
 from pflow.terminal.messages import say_error
 
 ROOT = Path(__file__).parent.parent.parent
+RULES_PAGE = "pflow-flow.5"
 
 # Every line costs each stage its time: what a launcher imports is all that it does.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
@@ -69,9 +71,20 @@ def loaders(root: Path) -> dict[str, str]:
     return {name: LOADER.format(name=name) for name in launchers(root) if name != "pflow"}
 
 
+def rules_page(root: Path) -> dict[str, str]:
+    """pflow-flow(5), whose table of rules follows from them."""
+    file = root / "man" / "man5" / RULES_PAGE
+    page = file.read_text() if file.is_file() else ""
+    before, first, rest = page.partition(".It Sy \\&PF01\n")
+    rows = [[f".It Sy \\&{rule.id}", *mdoc.lines(f"{rule.title} ({rule.otherwise})")] for rule in RULES.values()]
+    text = "".join(f"{line}\n" for row in rows for line in row)
+    return {RULES_PAGE: "".join([before, text, ".El\n", rest.partition("\n.El\n")[2]])} if first else {}
+
+
 GENERATORS = (
     Generator("bin", "*", launchers, mode=0o755),
     Generator("man/man1", "*", man_pages),
+    Generator("man/man5", RULES_PAGE, rules_page),
     Generator("pflow/completion", TABLE, table),
     Generator("completions/bash", "pflow-*", loaders),
 )

@@ -116,9 +116,9 @@ def in_stages(flow, store, nodes, *, has_ids=False):
     return {key: value for key, value in json.loads(document).items() if key != "$pflow"}
 
 
-def in_the_engine(flow, store, *, is_traced):
+def in_the_engine(flow, store, *, is_traced=False, isolate=False):
     store = copy.deepcopy(store)
-    context = Context(recorder=Recorder(lambda line: None) if is_traced else None)
+    context = Context(recorder=Recorder(lambda line: None) if is_traced else None, isolate=isolate)
     Engine(plan_of(ir_of(flow)), context).run(store)
     return store
 
@@ -128,7 +128,8 @@ def in_the_engine(flow, store, *, is_traced):
 def test_a_flow_leaves_the_store_of_plain_pocketflow_as_stages_and_as_steps(nodes, flow, store):
     wanted = in_pocketflow(flow, store)
     assert in_the_engine(flow, store, is_traced=True) == wanted
-    assert in_the_engine(flow, store, is_traced=False) == wanted
+    assert in_the_engine(flow, store) == wanted
+    assert in_the_engine(flow, store, isolate=True) == wanted
     assert in_stages(flow, store, nodes) == wanted
 
 

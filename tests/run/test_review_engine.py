@@ -234,19 +234,6 @@ def test_a_default_that_was_taken_comes_from_no_place():
     assert run(ir).ends("reads")[0] == {"n": []}
 
 
-def test_a_number_that_was_fitted_comes_from_its_place_at_every_visit(nodes):
-    lines = ['Reads: shared["f"]: float = 0.5  # x', 'Writes: shared["g"]: float  # x']
-    write_node(nodes, "take", lines, "shared['g'] = shared['f']")
-    ir = {
-        "nodes": [{"id": "r", "type": "take"}, {"id": "c", "type": "count", "params": {"enough": 1}}],
-        "edges": [edge("r", "c"), edge("c", "r", "done")],
-        "mappings": {"c": {"output_mappings": {"n": "f"}}},
-        "max_visits": 2,
-    }
-    taken = [reads for step, reads in run(ir).ends("step", "reads") if step == "r"]
-    assert taken == [{"f": []}, {"f": ["f"]}]
-
-
 def test_an_isolated_step_that_fails_says_what_it_read():
     ran = run({"nodes": [{"id": "f", "type": "fail"}]}, {"unless": "bad"}, isolate=True)
     assert ran.ends("reads") == [{"unless": ["unless"]}]
@@ -281,14 +268,6 @@ def test_a_templates_text_never_becomes_what_is_verbatim(nodes):
     }
     ran = run(ir, {"x": "; rm"})
     assert (ran.error.exit, ran.store.get("ran")) == (65, None)
-
-
-def test_an_engine_is_made_anew_for_a_param_that_only_compares_equal(tmp_path, nodes):
-    lines = ["Params: k: any = null  # x", 'Writes: shared["seen"]: any  # x']
-    write_node(nodes, "show", lines, "shared['seen'] = repr(self.params['k'])")
-    type = write_flow(tmp_path, "inner", {"nodes": [{"id": "x", "type": "show"}]})
-    ir = {"nodes": [{"id": "s", "type": type, "params": {"x.k": "${v}"}, "batch": {"over": "xs", "as": "v"}}]}
-    assert run(ir, {"xs": [1, True]}, str(tmp_path)).store["seen"] == ["1", "True"]
 
 
 def test_a_signal_while_a_process_starts_leaves_no_child_and_no_file(tmp_path, monkeypatch):

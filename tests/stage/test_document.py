@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.places import find, has
+from pflow.binding.places import has
 from pflow.errors import PflowError
 from pflow.stage.document import WRITER, Document, new_run_id, read_document, read_members
 
@@ -244,10 +244,6 @@ def test_a_header_without_a_version_is_refused():
         read('{"$pflow":{}}')
 
 
-def test_an_integral_version_is_a_version_however_it_is_written():
-    assert values(read('{"$pflow":{"v":1.0},\n"a":1\n}\n')) == {"a": 1}
-
-
 @pytest.mark.parametrize(
     "member",
     [
@@ -374,13 +370,6 @@ def damaged():
             yield SAMPLE[:at] + bytes([byte]) + SAMPLE[at + 1 :]
 
 
-def test_a_document_with_any_byte_changed_is_never_raw_while_its_header_says_store():
-    for data in damaged():
-        if data.startswith(b'{"$pflow"'):
-            assert outcome([data]) is not None, data
-    assert {type(outcome([data])) for data in damaged()} == {Document, int, type(None)}
-
-
 def test_a_document_with_any_byte_changed_is_an_error_or_passes_on_with_the_same_members():
     for data in damaged():
         document = outcome([data])
@@ -410,34 +399,12 @@ def test_a_document_with_any_byte_changed_that_is_still_json_has_the_members_tha
     assert wrong == []
 
 
-def test_a_document_with_any_byte_changed_to_white_space_that_is_still_a_store_is_read():
-    header = json.loads(SAMPLE)["$pflow"]
-    for data in damaged():
-        expected = members_by_json(data)
-        if expected is not None and expected["$pflow"] == header and set(expected) == set(json.loads(SAMPLE)):
-            assert outcome([data]) != 65, data
-
-
-def test_a_document_with_any_byte_changed_decodes_or_is_refused():
-    for data in damaged():
-        document = outcome([data])
-        if isinstance(document, Document):
-            assert {decoded(document, key) for key in document.keys()} <= {"a value", 65}  # noqa: SIM118
-
-
 REFORMATTED = {
     "a member on the header's line": '{"$pflow":{"v":1}, "a":{},\n"b":1\n}\n',
     "two texts on a line": '{"$pflow":{"v":1,"members":3},\n"a":"x", "b":"y",\n"c":1\n}\n',
     "two objects on a line": '{"$pflow":{"v":1,"members":3},\n"a":{}, "b":{},\n"c":1\n}\n',
     "an object over lines": '{"$pflow":{"v":1,"members":2},\n"a":{"x":{},\n"y":{},\n"z":{}},\n"c":1\n}\n',
 }
-
-
-@pytest.mark.parametrize("name", REFORMATTED)
-def test_line_breaks_that_another_tool_moved_change_nothing(name):
-    expected = json.loads(REFORMATTED[name])
-    expected.pop("$pflow")
-    assert values(read(REFORMATTED[name])) == expected
 
 
 @pytest.mark.parametrize("layout", ["ours", *LAYOUTS])
@@ -449,23 +416,6 @@ def test_where_the_chunks_part_makes_no_difference(layout):
         assert document is not None
         assert output(document) == output(whole), data[:at]
         assert values(document) == values(whole), data[:at]
-
-
-@settings(max_examples=300)
-@given(st.integers(9, 60), st.integers(9, 60))
-def test_how_large_the_chunks_are_makes_no_difference(first, others):
-    chunks = [SAMPLE[:first], *(SAMPLE[at : at + others] for at in range(first, len(SAMPLE), others))]
-    document = read_document(chunks)
-    assert document is not None
-    assert output(document) == output(read(SAMPLE))
-    assert values(document) == values(read(SAMPLE))
-
-
-def test_where_the_chunks_part_makes_no_difference_to_what_is_raw_or_broken():
-    broken = [text.encode() for text, why in BROKEN if len(text) < 500 and why != "surrogate"]
-    for text in [*RAW, *broken]:
-        for at in range(1, len(text)):
-            assert told([text[:at], text[at:]]) == told([text])
 
 
 @given(st.binary(max_size=40))
@@ -518,17 +468,6 @@ def test_a_json_text_is_set_as_it_is_written():
     assert document["n"] == 1.1
 
 
-def test_a_path_leads_through_members_and_a_missing_one_says_what_there_is():
-    document = read('{"$pflow":{"v":1},\n"fetch":{"stdout":"x"}\n}\n')
-    assert find(document, ("fetch", "stdout")) == "x"
-    assert has(document, ("fetch",))
-    assert not has(document, ("fetch", "x"))
-    assert not has(document, ("x",))
-    with pytest.raises(PflowError, match=r"no 'fetsh' in the store; it has fetch \(did you mean fetch\?\)") as caught:
-        find(document, ("fetsh", "stdout"))
-    assert caught.value.exit == 66
-
-
 def test_to_ask_whether_a_broken_member_has_a_place_is_an_error():
     with pytest.raises(PflowError) as caught:
         has(read('{"$pflow":{"v":1},\n"a":[nonsense]\n}\n'), ("a", 0))
@@ -540,16 +479,6 @@ def test_a_value_is_put_below_objects_that_are_made_on_the_way():
     document.put(("draft", "text"), 1)
     document.put(("draft", "deep", "x"), 2)
     assert values(read(output(document))) == {"draft": {"text": 1, "deep": {"x": 2}}}
-
-
-@pytest.mark.parametrize("value", [None, 1, "text", [], '{"json":1}'])
-def test_a_value_is_never_put_below_what_is_no_object(value):
-    document = Document()
-    document.set("draft", value)
-    with pytest.raises(PflowError, match=r"cannot write 'draft\.text'") as caught:
-        document.put(("draft", "text"), 1)
-    assert caught.value.exit == 65
-    assert values(document) == {"draft": value}
 
 
 def test_the_first_stage_makes_a_run_and_later_ones_keep_it():

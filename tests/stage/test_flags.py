@@ -242,16 +242,6 @@ def test_the_hint_says_what_to_write_instead(word, hint):
     assert caught.value.hint == hint
 
 
-def test_a_long_value_is_shortened_in_the_message():
-    with pytest.raises(PflowError) as caught:
-        parse("--issue=" + "9" * 1000 + "x")
-    assert len(caught.value.message) < 150
-
-
-def test_two_dashes_at_the_end_mean_nothing():
-    assert values_of("--text=a", "--") == {"text": "a"}
-
-
 # Common flags.
 
 
@@ -350,11 +340,6 @@ def test_without_an_interface_only_mapped_writes_are_known_to_meet():
     assert parse("--x=1", "--map-out=a=x.y", node=Interface()).map_out == {"a": ("x", "y")}
     with pytest.raises(PflowError, match="'b' goes to that place"):
         parse("--map-out=a=x.y", "--map-out=b=x", node=Interface())
-
-
-def test_zero_more_tries_are_something_else_than_no_word_about_tries():
-    assert "retries" in parse("--retries=0").given
-    assert "retries" not in parse().given
 
 
 # Templates in flags.
