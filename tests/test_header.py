@@ -15,23 +15,6 @@ def put(file, text):
     return str(file)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"#!/bin/sh\n# Do.\n#\n# Interface:\n# - Reads: {ITEM}\necho\n",
-        f"#!/bin/sh\r\n# Do.\r\n#\r\n# Interface:\r\n# - Reads: {ITEM}\r\necho\r\n",
-        f"\ufeff#!/usr/bin/env node\n// Do.\n//\n// Interface:\n// - Reads: {ITEM}\nx()\n",
-        f"/*\n * Do.\n *\n * Interface:\n * - Reads: {ITEM}\n */\nint main\n",
-        f"-- Do.\n--\n-- Interface:\n-- - Reads: {ITEM}\nprint()\n",
-        f"//! Do.\n//!\n//! Interface:\n//! - Reads: {ITEM}\nfn main\n",
-        f"/*******\n * Do.\n *\n * Interface:\n * - Reads: {ITEM}\n *******/\nint main\n",
-    ],
-)
-def test_an_interface_stands_in_the_leading_comments(tmp_path, text):
-    interface, _ = program_interface(put(tmp_path / "pflow-x", text))
-    assert (interface.summary, list(interface.reads), interface.open) == ("Do.", ["text"], False)
-
-
 def test_what_ends_a_comment_in_another_language_is_text(tmp_path):
     text = '# Do.\n#\n# Interface:\n# - Reads: shared["a"]: str  # as in src/*/\n'
     assert program_interface(put(tmp_path / "pflow-x", text))[0].reads["a"].doc == "as in src/*/"
@@ -51,13 +34,6 @@ def test_a_program_that_says_nothing_is_open(tmp_path, text):
     assert program_interface(put(tmp_path / "pflow-x", text))[0].open
 
 
-def test_only_the_first_4_kib_are_read(tmp_path):
-    text = f"# Do.\n{'#' * 4096}\n# Interface:\n# - Reads: {ITEM}\n"
-    file = put(tmp_path / "pflow-x", text)
-    assert len(read_header(file)[0]) <= 4096
-    assert program_interface(file)[0].open
-
-
 def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
     items = "".join(f"# - Params: p{n}: int  # one\n" for n in range(200))
     with pytest.raises(PflowError, match="past the first 4 KiB"):
@@ -65,12 +41,6 @@ def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
     body = "echo\n" * 2000
     interface, _ = program_interface(put(tmp_path / "pflow-x", f"# Do.\n# Interface:\n# - Reads: {ITEM}\n{body}"))
     assert list(interface.reads) == ["text"]
-
-
-def test_a_line_that_does_not_parse_is_named(tmp_path):
-    file = put(tmp_path / "pflow-x", "#!/bin/sh\n# Do.\n# Interface:\n# - Reads: text\n")
-    with pytest.raises(PflowError, match=f"{file}:4"):
-        program_interface(file)
 
 
 @pytest.mark.parametrize("put_it", [os.mkdir, os.mkfifo, lambda file: os.symlink("/dev/zero", file)])

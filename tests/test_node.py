@@ -5,7 +5,7 @@ import pytest
 
 import pflow
 from pflow import Node, PflowError, flow_safe
-from pflow.node import interface_of, version_of
+from pflow.node import interface_of
 
 
 class CountWords(Node):
@@ -35,10 +35,6 @@ def test_a_node_runs_under_plain_pocketflow_with_a_plain_dict():
     assert shared == {"text": "a bb ccc", "words": 3}
 
 
-def test_params_start_from_the_defaults_of_the_docstring():
-    assert CountWords().params == {"minimum": 1, "names": []}
-
-
 def test_params_that_are_set_lie_over_the_defaults():
     node = CountWords()
     node.set_params({"minimum": 2})
@@ -65,11 +61,6 @@ def test_an_emitted_part_goes_nowhere_under_plain_pocketflow_and_to_whoever_list
     node.emit("a")
     node.emit(b"b")
     assert heard == ["a", b"b"]
-
-
-def test_retries_and_wait_are_pocketflows():
-    node = CountWords(max_retries=3, wait=1.5)
-    assert (node.max_retries, node.wait) == (3, 1.5)
 
 
 def test_an_interface_is_the_classes_own():
@@ -116,16 +107,6 @@ def test_in_a_node_that_comes_with_pflow_prose_is_an_error():
     with pytest.raises(PflowError, match="prose") as caught:
         interface_of(Bundled)
     assert caught.value.exit == 65
-
-
-def test_a_class_without_a_version_has_the_first():
-    assert version_of(pocketflow.Node) == "1.0.0"
-    assert version_of(type("New", (Node,), {"version": "2.1.0"})) == "2.1.0"
-
-
-def test_flow_safe_marks_a_class():
-    assert flow_safe(type("Pure", (Node,), {"__doc__": "Pure."})).flow_safe
-    assert not CountWords.flow_safe
 
 
 def test_flow_safe_contradicts_effects():

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pflow.catalog import registry
-from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories, tool_names
+from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories
 from pflow.errors import PflowError
 from pflow.node import interface_of
 from pflow.source import read_interface
@@ -51,11 +51,6 @@ def test_the_only_node_class_is_the_node_whatever_it_is_called(tmp_path):
     assert load_file(file, "count-words").__name__ == "Zap"
 
 
-def test_an_imported_class_is_not_the_files_own(tmp_path):
-    file = write(tmp_path / "zap.py", "from pocketflow import BatchNode, AsyncNode\n" + NODE.format("Zap"))
-    assert load_file(file, "zap").__name__ == "Zap"
-
-
 @pytest.mark.parametrize("base", ["Node", "BatchNode", "AsyncNode", "AsyncBatchNode", "AsyncParallelBatchNode"])
 def test_every_kind_of_pocketflow_node_is_a_node(tmp_path, base):
     file = write(tmp_path / "zap.py", f"import pocketflow\nclass Zap(pocketflow.{base}): pass\n")
@@ -88,12 +83,6 @@ def test_a_file_that_gives_no_node_says_why(tmp_path, source, exit, why):
     assert caught.value.exit == exit
 
 
-def test_a_node_whose_docstring_is_prose_runs_with_an_open_interface(tmp_path):
-    prose = '"""Do.\n\n    Interface:\n    - Reads: shared["a"] - prose\n    """'
-    source = NODE.format("Zap").replace("'''Do.'''", prose)
-    assert interface_of(load_file(write(tmp_path / "zap.py", source), "zap")).open
-
-
 def test_an_interface_is_read_without_running_the_file(tmp_path):
     source = "raise SystemExit\n" + NODE.format("Zap").replace("Do.", "Do.\n\n    Interface:\n    - Params: a: int\n")
     assert list(read_interface(write(tmp_path / "zap.py", source)).params) == ["a"]
@@ -124,8 +113,3 @@ def test_own_nodes_are_where_the_environment_says(monkeypatch, environment, dire
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert own_directories() == directories
-
-
-def test_nodes_and_tools_are_what_has_a_file():
-    assert "write-file" in bundled_names()
-    assert tool_names() == ["catch", "get", "set"]

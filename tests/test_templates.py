@@ -41,21 +41,13 @@ def expanded(written):
     ("written", "value"),
     [
         ("", ""),
-        ("no dollar", "no dollar"),
         ("$name", "Ann"),
-        ("${name}", "Ann"),
-        ("Hi $name!", "Hi Ann!"),
         ("$name$name", "AnnAnn"),
-        ("${name}${n}", "Ann7"),
         ("$name.x", "Ann.x"),
         ("$_", "underscore"),
-        ("$x1", "digit"),
         ("$name's", "Ann's"),
-        ("${name}x", "Annx"),
         ("${list[1]}", "two"),
-        ("${list[-1]} ", "true "),
         ("${ll[0][1]}", 11),
-        ("${object.x[0]}", 1),
         ('${object["odd key"]}', "odd"),
         ('${["name"]}', "Ann"),
         ("${object.to-there}", "hyphen"),
@@ -80,15 +72,10 @@ def test_one_whole_reference_keeps_its_type(name):
     [
         ("x${n}", "x7"),
         ("x${t}", "xtrue"),
-        ("x${no}", "xfalse"),
         ("x${f}", "x1.0"),
         ("x${null}", "x"),
-        ("x${e}", "xé"),
         ("x${list}", 'x[1,"two",null,true]'),
-        ("x${object.x}", "x[1]"),
-        ("x${zero}", "x007"),
         ("${null}${null}", ""),
-        (" ${n}", " 7"),
     ],
 )
 def test_inside_text_what_is_not_text_is_json_and_null_is_empty(written, text):
@@ -99,29 +86,18 @@ def test_inside_text_what_is_not_text_is_json_and_null_is_empty(written, text):
     ("written", "text"),
     [
         ("$$", "$"),
-        ("$$$$", "$$"),
         ("$$name", "$name"),
         ("$$$name", "$Ann"),
         ("$${a} ${a}", "${a} ${b}"),
         ("$", "$"),
-        ("a$", "a$"),
-        ("$ 5", "$ 5"),
         ("$5", "$5"),
-        ("5$, 6$.", "5$, 6$."),
         ("$(name)", "$(name)"),
-        ("$-", "$-"),
         ("${", "${"),
-        ("${a", "${a"),
         ("${}", "${}"),
-        ("${1x}", "${1x}"),
-        ("${a b}", "${a b}"),
         ("${a:-b}", "${a:-b}"),
-        ("${#a}", "${#a}"),
         ("${a..b}", "${a..b}"),
-        ("${a[}", "${a[}"),
         ("${a[0}", "${a[0}"),
         ("$${", "${"),
-        ("{name}", "{name}"),
     ],
 )
 def test_any_other_dollar_is_a_dollar(written, text):
@@ -161,11 +137,6 @@ def test_a_missing_name_says_what_there_is():
     assert caught.value.exit == 66
 
 
-def test_an_index_past_the_end_names_the_index_and_the_length():
-    with pytest.raises(PflowError, match="no '9' in l; it has 1 element"):
-        expanded("${l[9]}")
-
-
 @pytest.mark.parametrize(
     ("written", "broken"),
     [
@@ -199,8 +170,3 @@ def test_a_template_has_as_many_parts_as_it_can_and_reads_back_the_same(text):
     assert all(literals)
     assert not any(isinstance(a, str) and isinstance(b, str) for a, b in pairwise(parts))
     assert list(references(text)) == [part for part in parts if not isinstance(part, str)]
-
-
-@given(st.text(max_size=30))
-def test_a_value_stands_between_its_surroundings_exactly(value):
-    assert expand("<${v}>", lambda path: {("v",): value}[path]) == f"<{value}>"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.types import Type, parse_type
+from pflow.types import parse_type
 
 PLAIN = ["str", "int", "float", "bool", "path", "bytes", "list", "dict", "any"]
 SHAPES = [
@@ -25,15 +25,6 @@ def test_a_type_is_written_back_as_it_was_read(text):
     assert end == len(text)
 
 
-@pytest.mark.parametrize("text", SHAPES)
-def test_what_follows_a_type_is_left(text):
-    assert parse_type(text + " = 1  # note")[1] == len(text)
-
-
-def test_white_space_in_a_shape_does_not_matter():
-    assert str(parse_type("dict{a:str,  b:   int}")[0]) == "dict{a: str, b: int}"
-
-
 def test_a_shape_knows_its_parts():
     shape = parse_type("dict{title: str, labels: list[str]}")[0]
     assert shape.name == "dict"
@@ -47,20 +38,12 @@ def test_a_shape_knows_its_parts():
     [
         ("", "missing"),
         ("string", "'string' is none of str"),
-        ("Str", "'Str' is none of"),
-        ("List[str]", "'List' is none of"),
-        ("list[", "missing"),
-        ("list[]", "missing"),
         ("list[str", "']' is missing"),
         ("list[strs]", "'strs'"),
-        ("dict{}", "missing"),
         ("dict{a}", "':' is missing"),
         ("dict{a: str", "'}' is missing"),
         ("dict{a: str,}", "missing"),
-        ("dict{a: str b: int}", "'}' is missing"),
         ("a|", "missing"),
-        ("|b", "missing"),
-        ("a||b", "missing"),
         ("# note", "missing"),
     ],
 )
@@ -93,7 +76,3 @@ def test_a_type_takes_exactly_its_own_values(type, taken):
         return [(value, value.__class__) for value in values]
 
     assert keyed(value for value in VALUES if parse_type(type)[0].takes(value)) == keyed(taken)
-
-
-def test_a_type_made_by_hand_needs_only_a_name():
-    assert str(Type("int")) == "int"

@@ -358,8 +358,31 @@ def test_a_node_that_is_not_there_is_open_and_has_no_kind(tmp_path):
     assert "broken.py" in found.steps["y"].fault
 
 
-def test_a_secret_of_a_read_is_a_secret_of_the_input_that_gives_it(tmp_path):
-    put_node(tmp_path, "login", '\n    - Reads: shared["key"]: str [secret]  # the key')
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        (Step("login", "login"), "key"),
+        (Step("login", "login", input_mappings={"key": "pass"}), "pass"),
+        (Step("login", "login", input_mappings={"key": "pass.word"}), "pass"),
+        (Step("login", "login", input_mappings={"key": "template:${pass}!"}), "pass"),
+        (Step("login", "login", inputs={"key": "x"}, params={"token": "$pass"}), "pass"),
+        (Step("login", "login", inputs={"key": "x"}, params={"token": "Bearer $pass"}), "pass"),
+    ],
+)
+def test_an_input_that_gives_a_secret_is_a_secret(tmp_path, step, name):
+    items = """
+    - Reads: shared["key"]: str [secret]  # the key
+    - Reads: shared["user"]: str = "me"  # who
+    - Params: token: str = null [secret] [env LOGIN_TOKEN]  # who asks"""
+    put_node(tmp_path, "login", items)
+    inputs = plan(step).inputs
+    assert [each for each, input in inputs.items() if input.secret] == [name]
+    declared = plan(step, inputs={name: Input(name), "user": Input("user")}).inputs
+    assert [each for each, input in declared.items() if input.secret] == [name]
+
+
+def test_an_input_of_an_explicit_secret_is_a_secret(tmp_path):
+    put_node(tmp_path, "login", '\n    - Reads: shared["key"]: str [secret] [explicit]  # the key')
     assert plan(Step("login", "login")).inputs["key"].secret
 
 
