@@ -5,10 +5,10 @@ import os
 import pytest
 
 from pflow.catalog import registry
-from pflow.catalog.interfaces import read_interface
 from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories
 from pflow.errors import PflowError
 from pflow.node import interface_of
+from pflow.source import read_interface
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
 
