@@ -83,11 +83,6 @@ def test_a_file_that_gives_no_node_says_why(tmp_path, source, exit, why):
     assert caught.value.exit == exit
 
 
-def test_an_interface_is_read_without_running_the_file(tmp_path):
-    source = "raise SystemExit\n" + NODE.format("Zap").replace("Do.", "Do.\n\n    Interface:\n    - Params: a: int\n")
-    assert list(read_interface(write(tmp_path / "zap.py", source)).params) == ["a"]
-
-
 def test_flow_safe_and_effects_contradict_each_other_where_they_are_read_too(tmp_path):
     source = "@flow_safe\n" + NODE.format("Zap").split("\n", 1)[1].replace(
         "Do.", "Do.\n\n    Interface:\n    - Effects: network\n"
