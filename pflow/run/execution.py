@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pflow.binding.places import assign, has
+from pflow.binding.sources import assign, has
 from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.places import assign, has, remove
+from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import encode, plain
