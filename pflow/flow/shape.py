@@ -54,7 +54,8 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding], *, 
 def _meant(value: Any, schema: Schema) -> Any:
     """What a value of a wrong shape goes on as: a number as its text, a text as what has it for its type."""
     if schema["type"] == "string" and isinstance(value, int | float):
-        return text_of(value)
+        text = text_of(value)
+        return text if _fits(text, schema) else _LEFT_OUT
     return {"type": value} if isinstance(value, str) and "type" in schema.get("properties", ()) else _LEFT_OUT
 
 
