@@ -46,7 +46,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff check --quiet --output-format=concise .; \
 	try ruff format --check --quiet .; \
 	try mypy; \
-	try python -m pflow.docs.generate --check; \
+	try python -m pflow.generate --check; \
 	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
@@ -65,7 +65,7 @@ mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of 
 	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
-	@$(VENV)/bin/python -m pflow.docs.generate
+	@$(VENV)/bin/python -m pflow.generate
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) $(WHEEL_VENV) build dist out.md .mypy_cache .pytest_cache .ruff_cache .hypothesis

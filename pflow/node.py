@@ -62,7 +62,7 @@ def interface_of(node: type) -> Interface:
 def _parse_docstring(node: type) -> Interface:
     file = getattr(sys.modules.get(node.__module__), "__file__", None)
     if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
-        from pflow.catalog.interfaces import read_interface
+        from pflow.source import read_interface
 
         return read_interface(file)
     try:

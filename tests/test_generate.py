@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pflow.docs.generate import ROOT, check, differences, generate
 from pflow.errors import PflowError
+from pflow.generate import ROOT, check, differences, generate
 
 NODE = '''from pflow.node import Node
 
@@ -74,7 +74,7 @@ def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
     (tmp_path / "nodes" / "count_vowels.py").write_text(NODE.format(name="CountVowels"))
 
     run = subprocess.run(
-        [sys.executable, "-m", "pflow.docs.generate"], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pflow.generate"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
 
     after = _contents(tmp_path)

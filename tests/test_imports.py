@@ -12,11 +12,14 @@ import pytest
 import pflow
 
 PACKAGE = Path(pflow.__file__).parent
-PLANNING = ("pflow.library", "pflow.plan", "pflow.mcp")
-FLOWS = ("pflow.flow", "pflow.run", "pflow.export", *PLANNING)
-AROUND = ("pflow.completion", "pflow.help.man", "pflow.help.mdoc", "pflow.setup", "pflow.conformance")
-"""What only commands and `make generate` need."""
-DRIVER = ("pflow.commands", "pflow.plumbing", "pflow.docs.generate", *AROUND, *FLOWS)
+LAYERS = [
+    *("terminal", "process", "binding", "catalog", "help", "stage", "flow", "run", "explain", "export", "models"),
+    *("library", "plan", "mcp", "conformance", "completion", "setup", "plumbing", "commands", "generate"),
+]
+"""What ARCHITECTURE.md draws below `pflow/*.py`: each imports from itself and from those before it."""
+
+LEAN = ("pflow.stage", "pflow.binding", "pflow.process", "pflow.terminal", "pflow.catalog", "pflow.help", "pflow.nodes")
+"""What a stage may load, beside the modules of pflow itself."""
 
 
 def sources() -> dict[str, Path]:
@@ -33,65 +36,74 @@ def _module_name(file: Path) -> str:
 SOURCES = sources()
 
 
-def imports_of(body: list[ast.stmt], *, inside_functions: bool) -> Iterator[str]:
-    """The modules that statements import when they run: not what only a type checker sees."""
-    for node in body:
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """The modules that a file imports: at its top, in functions, and for types alone."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             yield from (_module_of(node.module or "", alias.name) for alias in node.names)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "__import__":
-            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        if is_function and not inside_functions:
-            continue
-        children = node.orelse if _is_for_type_checkers(node) else ast.iter_child_nodes(node)
-        yield from imports_of(list(children), inside_functions=inside_functions)
-
-
-def _is_for_type_checkers(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
 
 
 def _module_of(module: str, name: str) -> str:
     return f"{module}.{name}" if f"{module}.{name}" in SOURCES else module
 
 
-def arrows(*, inside_functions: bool = True) -> dict[str, set[str]]:
-    return {
-        name: set(imports_of(ast.parse(file.read_text(encoding="utf-8")).body, inside_functions=inside_functions))
-        for name, file in SOURCES.items()
-    }
-
-
-ARROWS = arrows()
+ARROWS = {name: set(imports_of(ast.parse(file.read_text(encoding="utf-8")))) for name, file in SOURCES.items()}
 
 
 def importers_of(package: str) -> set[str]:
     return {name for name, imported in ARROWS.items() if any(_is_in(each, package) for each in imported)}
 
 
-def _is_in(module: str, package: str) -> bool:
-    return module == package or module.startswith(package + ".")
-
-
 def modules_in(package: str) -> set[str]:
     return {name for name in SOURCES if _is_in(name, package)}
 
 
+def _is_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def layer_of(module: str) -> int:
+    """The place of a module's package in LAYERS; -1 for what everything stands on."""
+    part = module.split(".")[1] if "." in module else ""
+    return LAYERS.index(part) if part in LAYERS else -1
+
+
 def test_the_arrows_are_read():
     assert "pflow.errors" in ARROWS["pflow.stage.stage"]
-    assert "asyncio" in ARROWS["pflow.stage.tries"]
-    assert "pflow.node" in ARROWS["pflow.nodes.read_file"]
-    assert "pflow.stage.flags" in ARROWS["pflow.stage.stage"]
-    assert "collections.abc" not in ARROWS["pflow.stage.tries"]
+    assert "asyncio" in ARROWS["pflow.stage.tries"]  # in a function
+    assert "collections.abc" in ARROWS["pflow.stage.tries"]  # for types
+
+
+def test_every_package_is_a_layer():
+    packages = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert packages - {"nodes"} == {*LAYERS} - {"generate"}
+
+
+@pytest.mark.parametrize("layer", ["", *LAYERS])
+def test_a_layer_imports_from_those_before_it(layer):
+    place = LAYERS.index(layer) if layer else -1
+    own = [name for name in SOURCES if layer_of(name) == place and not _is_in(name, "pflow.nodes")]
+    wrong = {(name, each) for name in own for each in ARROWS[name] if each in SOURCES and layer_of(each) > place}
+    assert own
+    assert not wrong
 
 
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
-    above = ("pflow.stage", "pflow.catalog.registry", "pflow.nodes", *DRIVER)
-    assert not [each for each in ARROWS[node] for package in above if _is_in(each, package) and each != node]
+    known = [each for each in ARROWS[node] if each in SOURCES and layer_of(each) >= 0]
+    assert not [each for each in known if not _is_in(each, "pflow.models") and not _is_in(each, "pflow.process")]
+    assert not [each for each in ARROWS[node] if _is_in(each, "pflow.nodes") and each != node]
+
+
+def test_no_import_goes_round_in_a_circle():
+    own = {name: {each for each in ARROWS[name] if each in SOURCES and each != name} for name in SOURCES}
+    resolved: set[str] = set()
+    while ready := {name for name, imported in own.items() if name not in resolved and imported <= resolved}:
+        resolved |= ready
+    assert {name: imported - resolved for name, imported in own.items() if name not in resolved} == {}
 
 
 def test_only_the_commands_import_click():
@@ -99,54 +111,14 @@ def test_only_the_commands_import_click():
     assert importers_of("click")
 
 
-def test_only_three_modules_and_nodes_import_pocketflow():
+def test_few_modules_and_nodes_import_pocketflow():
     allowed = {"pflow.node", "pflow.catalog.registry", "pflow.stage.tries"}
     assert importers_of("pocketflow") - modules_in("pflow.nodes") == allowed
 
 
-def test_only_the_models_import_llm_and_pydantic():
+def test_only_the_models_import_llm():
     assert importers_of("llm") <= modules_in("pflow.models")
-    assert importers_of("pydantic") <= modules_in("pflow.models")
-
-
-def test_a_stage_imports_nothing_of_the_driver():
-    for name in modules_in("pflow.stage"):
-        assert not [each for each in ARROWS[name] for package in DRIVER if _is_in(each, package)], name
-
-
-@pytest.mark.parametrize(
-    ("below", "above"),
-    [
-        ("pflow.flow", ("pflow.run", "pflow.export", *PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.run", ("pflow.export", *PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.export", (*PLANNING, "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.library", ("pflow.run", "pflow.export", "pflow.plan", "pflow.mcp", "pflow.commands", *AROUND)),
-        ("pflow.plan", ("pflow.mcp", "pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.mcp", ("pflow.commands", "pflow.plumbing", *AROUND)),
-        ("pflow.help.usage", ("pflow.stage", "pflow.commands", "pflow.plumbing", *AROUND, *FLOWS)),
-    ],
-)
-def test_a_flow_as_data_knows_nothing_of_its_runs(below, above):
-    for name in modules_in(below):
-        assert not [each for each in ARROWS[name] for package in above if _is_in(each, package)], name
-
-
-def test_what_everybody_stands_on_stands_on_nothing():
-    above = ("pflow.stage", "pflow.models", "pflow.nodes", "pflow.commands", "pflow.plumbing")
-    for name in SOURCES:
-        if SOURCES[name].parent == PACKAGE and name not in DRIVER:
-            assert not [each for each in ARROWS[name] for package in above if _is_in(each, package)], name
-
-
-def test_no_import_turns_back():
-    own = {
-        name: {each for each in imported if each in SOURCES and each != name}
-        for name, imported in arrows(inside_functions=False).items()
-    }
-    settled: set[str] = set()
-    while ready := {name for name, imported in own.items() if name not in settled and imported <= settled}:
-        settled |= ready
-    assert {name: imported - settled for name, imported in own.items() if name not in settled} == {}
+    assert importers_of("llm")
 
 
 HEAVY = [
@@ -197,7 +169,7 @@ def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdi
     loaded = loaded_by(name, words, stdin, tmp_path)
     assert loaded & set(HEAVY) == set()
     assert f"pflow.nodes.{name.replace('-', '_')}" in loaded
-    assert not [module for module in loaded for package in DRIVER if _is_in(module, package)]
+    assert not [each for each in loaded if layer_of(each) >= 0 and not any(_is_in(each, package) for package in LEAN)]
 
 
 def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):

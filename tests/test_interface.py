@@ -5,10 +5,11 @@ import re
 import pytest
 
 from pflow.catalog.entries import describe
-from pflow.catalog.interfaces import program_interface, read_interface, strip_comments
+from pflow.catalog.interfaces import program_interface, strip_comments
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
+from pflow.source import read_interface
 
 
 def interface(*lines: str):

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from pflow.catalog import registry
-from pflow.catalog.interfaces import read_interface
 from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories
 from pflow.errors import PflowError
 from pflow.node import interface_of
+from pflow.source import read_interface
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
 
@@ -81,11 +81,6 @@ def test_a_file_that_gives_no_node_says_why(tmp_path, source, exit, why):
     with pytest.raises(PflowError, match=why) as caught:
         load_file(write(tmp_path / "zap.py", source), "zap")
     assert caught.value.exit == exit
-
-
-def test_an_interface_is_read_without_running_the_file(tmp_path):
-    source = "raise SystemExit\n" + NODE.format("Zap").replace("Do.", "Do.\n\n    Interface:\n    - Params: a: int\n")
-    assert list(read_interface(write(tmp_path / "zap.py", source)).params) == ["a"]
 
 
 def test_flow_safe_and_effects_contradict_each_other_where_they_are_read_too(tmp_path):

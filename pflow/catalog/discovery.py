@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.catalog.interfaces import plain
 from pflow.catalog.registry import PACKAGE, bundled_names, data_directory, own_directories, tool_names
+from pflow.source import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

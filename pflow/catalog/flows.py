@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.interfaces import plain
 from pflow.catalog.registry import data_directory
+from pflow.source import plain
 
 SUFFIX = ".pflow.json"
 """What the name of a saved flow's file ends in."""

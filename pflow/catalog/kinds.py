@@ -50,7 +50,7 @@ class Kind:
 
             return interface_of(self.node_class())
         if self.origin == PYTHON:
-            from pflow.catalog.interfaces import read_python
+            from pflow.source import read_python
 
             return read_python(self.file)
         from pflow.catalog.interfaces import program_interface
@@ -61,7 +61,7 @@ class Kind:
     def version(self) -> str:
         if self._version is None:
             if self.origin in (BUNDLED, PYTHON):
-                from pflow.catalog.interfaces import source_version
+                from pflow.source import source_version
 
                 self._version = source_version(self.file)
             else:

@@ -32,7 +32,7 @@ def load_module(file: str, name: str, act: str) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
-    from pflow.catalog.interfaces import in_words
+    from pflow.source import in_words
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -55,7 +55,7 @@ def pick_class(module: Any, name: str) -> type:
     """
     import pocketflow
 
-    from pflow.catalog.interfaces import plain
+    from pflow.source import plain
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]

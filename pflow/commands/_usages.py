@@ -8,11 +8,11 @@ from importlib import import_module
 
 import click
 
-from pflow.catalog.interfaces import read_interface
 from pflow.commands._driver import USAGE as DRIVER
 from pflow.help import usage as kinds
 from pflow.help.node import usage_of_node
 from pflow.help.usage import Argument, Flag, Usage
+from pflow.source import read_interface
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """A checkout, of which nodes/ is a part."""

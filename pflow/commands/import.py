@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from pflow.catalog.interfaces import in_words
 from pflow.catalog.registry import load_module
 from pflow.commands._print import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.node import pocketflow
+from pflow.source import in_words
 from pflow.terminal.messages import say
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pflow.atomic import replace
 from pflow.catalog.flows import SUFFIX
-from pflow.catalog.interfaces import plain
 from pflow.catalog.registry import data_directory
 from pflow.library.lock import make_folder
 from pflow.library.saved import library_folder
+from pflow.source import plain
 
 MOST = 10
 """How many versions of a name are kept."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from pflow.catalog.discovery import is_node_name
 from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
-from pflow.catalog.interfaces import in_words, plain
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.jsonfile import parse_json
@@ -17,6 +16,7 @@ from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
+from pflow.source import in_words, plain
 
 LONGEST = 100
 """Letters of a name: a file name has room for it and for what old versions and drafts add."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pflow.catalog.discovery import own_places
 from pflow.catalog.entries import find
 from pflow.catalog.flows import saved_flows
-from pflow.catalog.interfaces import in_words
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds
 from pflow.catalog.registry import data_directory
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.offered import Offered
+from pflow.source import in_words
 
 State = dict[str, tuple[int, int, int]]
 """Files and directories with their time, size and inode."""

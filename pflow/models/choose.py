@@ -13,7 +13,8 @@ from typing import Any
 
 import llm
 import yaml  # type: ignore[import-untyped,unused-ignore]
-from llm import Model, NeedsKeyException
+from llm import Model as Model
+from llm import NeedsKeyException
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models.list import keep_models

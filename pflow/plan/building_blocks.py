@@ -26,7 +26,7 @@ from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
 if TYPE_CHECKING:
-    from llm import Model
+    from pflow.models.choose import Model
 
 ROOM = 24_000
 """Characters for all of them; past that, those that matter."""

@@ -20,7 +20,7 @@ from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
 from pflow.terminal.columns import shorten
 
 if TYPE_CHECKING:
-    from llm import Model
+    from pflow.models.choose import Model
 
 Report = Callable[[str], None]
 Judge = Callable[[Said], tuple[Any, list[Finding]]]

@@ -27,7 +27,7 @@ from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_
 from pflow.plan.secrets import refuse_secrets
 
 if TYPE_CHECKING:
-    from llm import Model
+    from pflow.models.choose import Model
 
 LONGEST = 20_000
 """Characters of a sentence."""

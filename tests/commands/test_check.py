@@ -36,23 +36,6 @@ def check(here, capfd):
     return run
 
 
-def test_a_flow_without_findings_is_a_line_that_says_its_form(check):
-    assert check(GOOD) == (0, "f.json: 1 step, pflow form: no findings\n", "")
-
-
-@pytest.mark.parametrize(
-    ("node", "form"),
-    [
-        ({"type": "read-file", "input_bindings": {"path": "file"}}, "the form of input_bindings"),
-        ({"type": "llm", "params": {"input_key": "a", "output_key": "b"}}, "the form of input_key and output_key"),
-    ],
-)
-def test_the_form_that_was_read_is_named(check, node, form):
-    code, out, _ = check({"nodes": [node]})
-    assert code == 0
-    assert form in out
-
-
 def test_each_finding_is_a_line_and_the_last_words_count_them(check):
     code, out, err = check(WRONG)
     assert code == 65
@@ -62,21 +45,6 @@ def test_each_finding_is_a_line_and_the_last_words_count_them(check):
         "f.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?\n"
     )
     assert err == "pflow check: 3 errors (2 steps, pflow form)\n"
-
-
-def test_without_colour_no_stream_has_any(check, monkeypatch):
-    monkeypatch.setenv("CLICOLOR_FORCE", "1")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured, plain = (check(WRONG, *flags)[1:] for flags in ([], ["--color=never"]))
-    assert ["\x1b" in text for text in (*coloured, *plain)] == [True, True, False, False]
-
-
-def test_warnings_alone_end_well_unless_they_are_to_count(check):
-    code, out, err = check(DOUBTFUL)
-    assert (code, err) == (0, "pflow check: 1 warning (1 step, pflow form)\n")
-    assert "PF14: warning: '${a' is no reference" in out
-    assert check(DOUBTFUL, "--strict")[0] == 65
-    assert check(GOOD, "--strict")[0] == 0
 
 
 def test_json_is_one_document(check):
@@ -133,17 +101,6 @@ def test_strict_makes_a_warning_count_in_the_document_too(check):
     assert [json.loads(check(DOUBTFUL, "--json", *more)[1])["exit"] for more in ([], ["--strict"])] == [0, 65]
 
 
-def test_json_that_does_not_parse_is_told_with_line_and_column(check, capfd):
-    with pytest.raises(PflowError, match="line 2, column 1") as error:
-        check('{"nodes": [\n')
-    assert error.value.exit == 65
-    with pytest.raises(PflowError, match="line 2, column 1"):
-        check('{"nodes": [\n', "--json")
-    (finding,) = json.loads(capfd.readouterr().out)["findings"]
-    assert (finding["rule"], finding["pointer"]) == ("PF00", "")
-    assert "line 2, column 1" in finding["message"]
-
-
 def test_pipe_syntax_is_checked_as_it_compiles(capfd):
     words = ["read-file", "--path=a", "::", "write-file", "--path=b"]
     assert run_click(command, "check", words) == 0
@@ -165,31 +122,10 @@ def test_what_cannot_be_printed_as_it_is_stays_in_its_line(check):
     assert json.loads(check(GOOD, "--json", file=name)[1])["file"] == "\\udcff.json"
 
 
-def test_the_schema_needs_no_flow(capfd):
-    assert run_click(command, "check", ["--schema"]) == 0
-    schema = json.loads(capfd.readouterr().out)
-    assert {"nodes", "edges", "mappings"} <= schema["properties"].keys()
-
-
 def test_the_help_lists_every_rule(capfd):
     assert run_click(command, "check", ["--help"]) == 0
     text = capfd.readouterr().out
     assert all(f"{rule.id}  {rule.title}" in text for rule in RULES.values())
-
-
-@pytest.mark.parametrize(("words", "exit"), [([], 2), (["none.pflow.json"], 66), (["flow:none"], 127)])
-def test_a_flow_that_is_not_there_is_told(words, exit):
-    with pytest.raises(PflowError) as error:
-        run_click(command, "check", words)
-    assert error.value.exit == exit
-
-
-def test_no_code_of_a_users_own_is_imported(check, here, monkeypatch):
-    monkeypatch.setenv("PFLOW_NODES", str(here))
-    (here / "mine.py").write_text("raise SystemExit('imported')\nclass Mine(Base):\n    pass\n")
-    code, out, _ = check({"nodes": [{"type": "mine"}]})
-    assert code == 0
-    assert "PF11: warning: it is not known what 'mine' reads and writes" in out
 
 
 @pytest.mark.parametrize("left", ["=", "=failed="])

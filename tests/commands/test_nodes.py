@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog import lines
-from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import forget_kinds
-from pflow.commands.nodes import USAGE, main
+from pflow.commands.nodes import main
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 
@@ -106,13 +105,6 @@ def test_every_node_is_listed_in_the_group_of_its_place(nodes, own):
     assert groups[3][1:] == ["  flow:greet  writes files  Save a greeting", ""]
 
 
-def test_nothing_of_a_users_is_run(nodes, own):
-    nodes()
-    nodes("--json")
-    nodes("count-words", "what-time", "greet")
-    assert not (own / "ran").exists()
-
-
 def test_a_node_tells_all_that_it_declares(nodes, own):
     assert nodes("count-words").split("\n") == [
         "count-words 2.1.0: Count the words.",
@@ -140,11 +132,6 @@ def test_a_node_goes_by_its_class_name_too(nodes, name):
     assert nodes(name).startswith("count-words 2.1.0")
 
 
-def test_a_saved_flow_goes_by_its_name(nodes):
-    assert nodes("greet") == nodes("flow:greet")
-    assert "  greeting" in nodes("greet")
-
-
 def test_examples_are_shown(nodes):
     assert "Examples\n  pflow-llm --prompt='Name three trees'\n" in nodes("llm")
 
@@ -162,10 +149,6 @@ def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
         "bundled", "python", "program", "flow",
     ]  # fmt: skip
     assert found["what-time"]["file"] == str(own / "bin" / "pflow-what-time")
-
-
-def test_the_document_of_some_nodes_has_those_alone(nodes):
-    assert list(entries(nodes, "llm", "count-words")) == ["llm", "count-words"]
 
 
 @pytest.mark.parametrize(
@@ -218,17 +201,6 @@ def test_a_node_in_prose_is_open_and_says_why(nodes, own):
     assert "Open     its interface says nothing" in nodes("seed")
 
 
-def test_a_tool_is_no_node_and_is_said_to_be_one(nodes):
-    with pytest.raises(PflowError) as caught:
-        nodes("get")
-    assert (caught.value.exit, caught.value.hint) == (127, "get is a tool: pflow-get --help")
-
-
-def test_no_row_is_wider_than_the_terminal(nodes, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    assert max(len(line) for line in nodes().split("\n") if line.startswith(" ")) <= 80
-
-
 def test_where_no_terminal_is_each_node_has_one_line(nodes, own, monkeypatch):
     put_program(own / "bin" / "pflow-long", f"#!/bin/sh\n# {'word ' * 100}.\n")
     monkeypatch.delenv("COLUMNS")
@@ -246,13 +218,6 @@ def test_what_a_terminal_would_obey_is_escaped(nodes, own):
     assert "\x1b" not in shown
     assert "  evil       1.0.0  open           Say \\x1b[31mred.\n" in shown
     assert f"  a\\x1b[31m b  {own}/nodes/pflow-a" in shown
-
-
-@pytest.mark.parametrize("data", ["", "relative", "/nowhere"])
-def test_without_a_data_directory_there_are_no_saved_flows(monkeypatch, data):
-    monkeypatch.setenv("XDG_DATA_HOME", data)
-    monkeypatch.setenv("HOME", "")
-    assert saved_flows() == []
 
 
 def test_who_has_the_name_of_another_is_told_with_that_other(nodes, own, monkeypatch):
@@ -330,12 +295,6 @@ def test_a_search_is_listed_best_first_whatever_the_place(nodes, own):
     assert [line.split()[0] for line in nodes("--search=words").splitlines()][:3] == ["Found,", "count-words", "words"]
 
 
-def test_help_tells_the_flags(nodes):
-    assert "--search WORDS" in nodes("--help")
-    assert nodes("-h", "nonsense") == nodes("--help")
-    assert USAGE.arguments[0].values == "node"
-
-
 def test_colour_is_for_names_and_faults(nodes, own, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     (own / "nodes" / "broken.py").write_text("class (")
@@ -379,13 +338,6 @@ def test_a_file_that_changed_is_read_anew(nodes, own, change):
     change(file)
     assert "Ask what" in nodes()
     assert "Say what" not in nodes()
-
-
-def test_an_interface_beside_that_is_a_link_to_nowhere_is_none(nodes, own):
-    (own / "bin" / "pflow-what-time.interface").symlink_to("nowhere")
-    assert "what-time  1.2.0" in nodes()
-    (own / "bin" / "nowhere").write_text("Ask what the time is.\n")
-    assert "Ask what" in nodes()
 
 
 def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):

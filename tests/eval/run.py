@@ -50,7 +50,6 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="sentences at a time, in processes (1)")
     parser.add_argument("--json", metavar="FILE", help="write every plan and its score into a file")
     parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
@@ -101,15 +100,7 @@ def _run(entries: list[dict[str, Any]], options: argparse.Namespace) -> int:
 
 def _results(entries: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     plan = partial(plan_entry, model=options.model, timeout=options.timeout, most_tries=options.tries)
-    if options.jobs < 2:
-        yield from map(plan, entries)
-        return
-    import multiprocessing
-    import signal
-
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    with multiprocessing.get_context("spawn").Pool(options.jobs, signal.signal, ignore) as pool:
-        yield from pool.imap(plan, entries)
+    return map(plan, entries)
 
 
 if __name__ == "__main__":

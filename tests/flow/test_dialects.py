@@ -29,54 +29,12 @@ def test_keys_stay_params_and_map_themselves():
     assert dialect == "keys"
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        {"id": "a", "params": {"x": 1}, "inputs": {"input_key": "a"}},
-        {"id": "a", "params": {"input_key": 5, "output_key": None}},
-        {"id": "a", "params": {"config": {}, "input_bindings": {}}},
-        {"id": "a"},
-    ],
-)
-def test_any_other_node_stays_as_it_is(node):
-    mapping = {"input_mappings": {"a": "b"}}
-    assert convert(node, mapping) == (node, mapping, "pflow")
-
-
-@pytest.mark.parametrize(
-    ("node", "dialect"),
-    [
-        ({"input_bindings": {}}, "bindings"),
-        ({"output_bindings": {}}, "bindings"),
-        ({"config": {}}, "bindings"),
-        ({"params": {"input_key": "a"}}, "keys"),
-        ({"params": {"output_key": "a"}}, "keys"),
-        ({"params": {"output_key": "a"}, "config": {}}, "bindings"),
-    ],
-)
-def test_one_member_of_a_dialect_is_enough(node, dialect):
-    assert convert(node, {})[2] == dialect
-
-
-def test_a_node_in_bindings_has_all_three_objects():
-    node, _, _ = convert({"id": "a", "params": {"x": 1, "language": "de"}, "config": {"language": "en"}}, {})
-    assert node["params"] == {
-        "x": 1, "language": "en", "input_bindings": {}, "output_bindings": {}, "config": {"language": "en"},
-    }  # fmt: skip
-
-
 def test_what_mappings_say_counts_before_what_the_node_says():
     written = {"input_mappings": {"url": "other"}, "output_mappings": {"more": "x"}}
     _, mapping, _ = convert({"id": "a", **OBJECTS}, written)
     assert mapping == {"input_mappings": {"url": "other"}, "output_mappings": {"t": "raw", "more": "x"}}
     _, mapping, _ = convert({"id": "a", "params": {"input_key": "url"}}, written)
     assert mapping["input_mappings"] == {"url": "other"}
-
-
-def test_what_is_converted_stays_as_it_was():
-    node, mapping = {"id": "a", "params": {"input_key": "k"}, "config": {"n": 1}}, {"input_mappings": {}}
-    convert(node, mapping)
-    assert (node, mapping) == ({"id": "a", "params": {"input_key": "k"}, "config": {"n": 1}}, {"input_mappings": {}})
 
 
 @pytest.mark.parametrize("name", ["002-fragment", "002-flow"])

@@ -68,11 +68,6 @@ def test_inputs_outputs_and_items_are_keys_too():
     assert found(flow("ask", inputs={"Prompt": {}, "prompt": {}})) == ["PF10? inputs.Prompt"]
 
 
-def test_seed_000s_paths_are_one_warning_each():
-    node = {"id": "a", "type": "anything", "params": {"input_key": "raw/doc1.txt", "output_key": "out/doc1.txt"}}
-    assert found(flow(node)) == ["PF11? nodes[0].type", "PF10? nodes[0].params.output_key"]
-
-
 def test_an_input_that_a_step_writes_before_anything_takes_it_is_of_no_use():
     load = {"id": "load", "type": "load", "inputs": {"path": "p"}}
     save = {"id": "save", "type": "save", "inputs": {"path": "q"}}

@@ -257,16 +257,6 @@ def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     assert [finding.place for finding in again.findings] in ([], [("nodes",)])
 
 
-def test_of_two_slips_for_one_member_the_first_counts():
-    document = {"steps": [A], "mapings": {"a": {"input_mappings": {"p": "x"}}}, "mappingz": {}}
-    assert said(document) == [
-        "steps: there is no such member; did you mean nodes?",
-        "mapings: there is no such member; did you mean mappings?",
-        "mappingz: there is no such member; did you mean mappings?",
-    ]
-    assert load_document(document, "x").flow.step("a").input_mappings == {"p": "x"}
-
-
 def test_what_stands_in_a_misspelt_member_is_looked_at_too():
     assert said({"steps": [{"tpye": "llm", "retries": 2.0, "wait": "1"}]}) == [
         "steps: there is no such member; did you mean nodes?",

@@ -139,18 +139,8 @@ def test_the_params_of_its_steps_are_its_params_by_step(flows):
     assert (params["draft.model"].default, params["draft.model"].doc) == (None, "which model")
 
 
-def test_what_a_param_is_marked_with_it_keeps(flows):
-    params = interface(flows, DRAFT).params
-    assert params["draft.key"].marks == {"secret"}
-    assert params["draft.schema"].marks == {"verbatim"}
-
-
 def test_the_effects_of_its_steps_are_its_effects(flows):
     assert set(interface(flows, DRAFT, SAVE).effects) == {"network", "writes files"}
-
-
-def test_its_description_says_what_it_is(flows):
-    assert interface(flows, DRAFT, description="Draft it").summary == "Draft it"
 
 
 def test_a_flow_with_an_open_step_is_open_unless_it_declares_inputs_and_outputs(flows):
@@ -224,11 +214,6 @@ def test_a_step_whose_flow_does_not_load_says_why(flows):
     wired = wire(flow).steps["x"]
     assert wired.kind is None
     assert "bad.pflow.json" in wired.fault
-
-
-def test_a_flow_is_no_class(flows):
-    with pytest.raises(PflowError, match="as a class"):
-        FlowCatalog().find(put(flows / "it.pflow.json", DRAFT)).node_class()
 
 
 def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.load import load_document, load_file, load_text
-from pflow.flow.schema import SCHEMA
 from pflow.flow.unload import canonical_json, flow_to_ir
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -112,12 +110,6 @@ def test_loading_what_was_unloaded_gives_an_equal_flow(flow):
     assert same(again(flow), flow)
 
 
-@given(flows())
-def test_what_is_unloaded_fits_the_schema(flow):
-    text = canonical_json(flow_to_ir(flow))
-    Draft202012Validator(SCHEMA).validate(json.loads(text))
-
-
 @pytest.mark.parametrize(
     "name", ["000-keys", "001-mappings", "002-fragment", "002-flow", "003-simple", "004-collisions", "004-issue"]
 )
@@ -137,20 +129,6 @@ def test_what_is_default_is_left_out():
         "max_visits": 100,
     }
     assert flow_to_ir(load_document(written, "x").flow) == ir
-
-
-@pytest.mark.parametrize(
-    "edges",
-    [
-        [],
-        [{"from": "a", "to": "b", "action": "retry"}],
-        [{"from": "b", "to": "a"}],
-        [{"from": "a", "to": "b"}, {"from": "a", "to": "b"}],
-    ],
-)
-def test_edges_that_are_no_chain_are_written(edges):
-    ir = {"pflow": 1, "nodes": [{"id": "a", "type": "x"}, {"id": "b", "type": "y"}], "edges": edges}
-    assert flow_to_ir(load_document(ir, "x").flow) == ir
 
 
 def test_the_text_is_what_json_tools_would_write():

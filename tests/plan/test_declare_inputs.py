@@ -10,7 +10,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.declare_inputs import declare_inputs
-from pflow.plan.planner import judge, short_name
+from pflow.plan.planner import short_name
 
 
 @pytest.fixture(autouse=True)
@@ -123,12 +123,6 @@ def test_a_value_in_a_list_becomes_an_input():
     assert ir["nodes"][0]["inputs"]["args"] == ["$text", "$path", "b.txt"]
 
 
-def test_two_values_in_one_list_have_two_names():
-    ir = lifted("compare a.txt to b.txt", step("diff", "shell", {"command": "diff", "args": ["a.txt", "b.txt"]}))
-    assert defaults(ir) == {"diff_path": "a.txt", "diff_path_2": "b.txt"}
-    assert ir["nodes"][0]["inputs"]["args"] == ["$diff_path", "$diff_path_2"]
-
-
 def test_what_has_a_dollar_stays_for_it_may_be_a_template():
     ir = lifted("ask 'cost: $$5'", step("ask", "llm", {"prompt": "cost: $$5"}))
     assert "inputs" not in ir
@@ -190,16 +184,6 @@ def test_an_input_is_not_called_like_a_step_or_a_write():
         step("pattern", "list-files", {"pattern": "*.md", "directory": "docs/"}),
     )
     assert defaults(ir) == {"pattern_pattern": "*.md", "directory": "docs/"}
-
-
-def test_lifting_twice_changes_nothing():
-    nodes = step("read", "read-file", {"path": "a.txt"}), step("write", "write-file", {"path": "b.txt"})
-    ir = lifted("copy a.txt to b.txt", *nodes, mappings={"write": {"content": "read.content"}})
-
-    again, _ = judge(ir, "copy a.txt to b.txt")
-    assert again is not None
-    assert flow_to_ir(again)["inputs"] == ir["inputs"]
-    assert flow_to_ir(again)["mappings"] == ir["mappings"]
 
 
 @pytest.mark.parametrize(

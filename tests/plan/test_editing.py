@@ -9,7 +9,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.editing import editable_text, read_edited
+from pflow.plan.approval.dialogue import editable_text, read_edited
 from pflow.plan.approval.proposal import Proposal
 from tests.plan.test_view import COPY
 

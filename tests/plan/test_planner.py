@@ -263,14 +263,6 @@ class TestSmuggling:
         assert path.steps[2].inputs == {"path": "../../outside.md"}
         assert os.listdir(".") == []
 
-    def test_whom_to_ask_is_not_the_models_to_say(self, server):
-        assert plan("plan-smuggle-model").flow.steps[1].params == {}
-
-    def test_whom_to_ask_is_the_sentences_to_say(self, server):
-        planned = plan("plan-smuggle-model", "read data.txt, summarize it with priced and seed=1")
-
-        assert planned.flow.steps[1].params == {"model": "priced", "option": ["seed=1"]}
-
     def test_overwriting_what_was_read_is_a_warning(self, server):
         for _ in range(2):
             planned = plan("plan-overwrites")
@@ -344,10 +336,6 @@ class TestLibrary:
         os.makedirs(os.environ["XDG_DATA_HOME"])
         with open(os.path.join(os.environ["XDG_DATA_HOME"], "pflow"), "w"):
             pass
-
-    def test_it_is_said_and_planning_goes_on(self, capfd):
-        assert flow_to_ir(plan("plan-right").flow) == RIGHT
-        assert "pflow: cannot list the saved flows in " in capfd.readouterr().err
 
     def test_without_a_capable_model_the_nearest_nodes_are_named(self):
         error = failure(None, "read a file and summarize it")

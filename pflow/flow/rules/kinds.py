@@ -102,7 +102,7 @@ def _class_fault(file: str) -> str:
     import ast
     import os
 
-    from pflow.catalog.interfaces import plain
+    from pflow.source import plain
 
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         tree = ast.parse(source.read())

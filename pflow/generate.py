@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow.catalog.interfaces import read_interface
 from pflow.commands._usages import typed, usages
 from pflow.completion.names import LOADER, TABLE, table_text
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
 from pflow.help import man, mdoc
+from pflow.source import read_interface
 from pflow.terminal.messages import say_error
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 RULES_PAGE = "pflow-flow.5"
 
 # Every line costs each stage its time: what a launcher imports is all that it does.
@@ -151,19 +151,19 @@ def generate(root: Path) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
-        print("usage: python -m pflow.docs.generate [--check]", file=sys.stderr)
+        print("usage: python -m pflow.generate [--check]", file=sys.stderr)
         return USAGE
     if not (ROOT / "nodes").is_dir():
-        print("pflow.docs.generate: cannot find nodes/: this is not a checkout of pflow", file=sys.stderr)
+        print("pflow.generate: cannot find nodes/: this is not a checkout of pflow", file=sys.stderr)
         return FAILED
     try:
         lines = check(ROOT) if arguments else generate(ROOT)
     except PflowError as error:
-        say_error("pflow.docs.generate", error, debug=False)
+        say_error("pflow.generate", error, debug=False)
         return error.exit
     print("".join(f"{line}\n" for line in lines), end="")
     if arguments and lines:
-        print("pflow.docs.generate: 'make generate' brings these up to date", file=sys.stderr)
+        print("pflow.generate: 'make generate' brings these up to date", file=sys.stderr)
         return FAILED
     return OK
 

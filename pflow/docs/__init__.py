@@ -1,1 +1,0 @@
-"""Help, man pages and completions, made from one declaration of each command."""
