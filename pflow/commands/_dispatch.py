@@ -47,7 +47,7 @@ def run(words: list[str]) -> int:
 
 def _say_in_json(words: list[str], error: PflowError) -> None:
     if "--json" in words:
-        from pflow.commands._print import say_in_json
+        from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
 

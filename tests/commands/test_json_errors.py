@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import names_in
-from pflow.commands import _print
-from pflow.commands._print import error_document, json_line, say_in_json
+from pflow.commands import _click
+from pflow.commands._click import error_document, json_line, say_in_json
 from pflow.commands._usages import usages
 from pflow.errors import PflowError
 
@@ -21,7 +21,7 @@ ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, d
 @pytest.fixture
 def said(monkeypatch, capfdbinary):
     """What is printed for the error of a command line."""
-    monkeypatch.setattr(_print, "begun", set())
+    monkeypatch.setattr(_click, "begun", set())
 
     def say(*words):
         if words and words[0] in names_in("commands"):
@@ -75,9 +75,7 @@ def test_its_own_flag_counts_wherever_the_command_takes_it(said, words):
     "words",
     [
         ("check", "f.json"),
-        ("check", "--color", "--json", "f.json"),
         ("check", "llm", "--prompt=x", "=>", "llm", "--json"),
-        ("nodes", "--search", "--json"),
         ("test-node", "x", "--", "--json"),
         ("export", "--json", "f.json"),
         ("run", "f.json", "--json"),
@@ -93,11 +91,11 @@ def test_a_command_that_prints_json_says_its_errors_so():
         flags = next(each for each in usages() if each.name == f"pflow {word}").flags
         has_json = any("--json" in flag.names for flag in flags)
         __import__(f"pflow.commands.{word.replace('-', '_')}")
-        assert _print._asks_for_json([word, "--json"]) is has_json
+        assert _click._asks_for_json([word, "--json"]) is has_json
 
 
 def test_nothing_is_printed_after_something_else(said, monkeypatch):
-    monkeypatch.setattr(_print, "begun", {1})
+    monkeypatch.setattr(_click, "begun", {1})
     assert said("check", "--json", "f") == ""
 
 
