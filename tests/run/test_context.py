@@ -3,8 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.engine.context import Context
-from pflow.run.engine.record import Recorder
+from pflow.run.engine.context import Context, Recorder
 
 
 def test_a_place_is_set_and_objects_are_made_on_the_way():
