@@ -6,8 +6,8 @@ import click
 
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import AUTO, WHEN
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import AUTO, WHEN
 
 color_option = click.option(
     "--color",
@@ -16,7 +16,7 @@ color_option = click.option(
     default=AUTO,
     help="Print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set.",
 )
-"""Gives a command `when`, for `pflow.terminal.colour.colour_of`."""
+"""Gives a command `when`, for `pflow.terminal.columns.colour_of`."""
 
 
 class FlowCommand(click.Command):
@@ -62,7 +62,7 @@ def run_click(command: click.Command, name: str, words: list[str]) -> int:
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
         from pflow.commands._usages import usage_of_click
-        from pflow.help.text import help_text
+        from pflow.help.usage import help_text
 
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0

@@ -13,9 +13,9 @@ from pflow.catalog.registry import names_in
 from pflow.errors import CANNOT_WRITE, DENIED, PflowError, names_meant
 from pflow.help.usage import Flag, Usage
 from pflow.jsontext import encode
-from pflow.process.stdout import ClosedPipe, begun, write_pieces
-from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import encodable, in_ascii, is_utf8, table, terminal_width
+from pflow.process.signals import ClosedPipe
+from pflow.process.streams import begun, write_pieces
+from pflow.terminal.columns import colour_of, encodable, in_ascii, is_utf8, table, terminal_width
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:

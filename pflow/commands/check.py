@@ -17,9 +17,8 @@ from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import AUTO, NEVER, Colour, colour_of
-from pflow.terminal.columns import clean
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import AUTO, NEVER, Colour, clean, colour_of
 
 _FORMS = {
     "pflow": "pflow form",

@@ -17,9 +17,8 @@ from pflow.flow.named import load_named
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import in_ascii, is_utf8, terminal_width
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import colour_of, in_ascii, is_utf8, terminal_width
 from pflow.terminal.messages import say
 
 

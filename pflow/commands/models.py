@@ -6,7 +6,7 @@ import click
 
 from pflow.commands._print import print_json
 from pflow.errors import USAGE, PflowError
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
@@ -35,7 +35,7 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
 
 
 def _get(name: str) -> int:
-    from pflow.models.weights import get
+    from pflow.models.local import get
 
     path, is_new = get(name)
     if not is_new:

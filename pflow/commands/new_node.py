@@ -11,7 +11,7 @@ from pflow.atomic import replace
 from pflow.catalog.discovery import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError, shorten
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
 PYTHON, SH, JS = "python", "sh", "js"

@@ -23,7 +23,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.process.stdout import Diverted, write_pieces
+from pflow.process.streams import Diverted, write_pieces
 from pflow.run.driver import refuse_errors
 from pflow.terminal.messages import say
 
@@ -145,7 +145,7 @@ def _checked(flow: Flow) -> WiredFlow:
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
     """The flow of a sentence; only here a model's library is loaded."""
-    from pflow.commands._run_sentence import plan, with_signals
+    from pflow.commands._sentence import plan, with_signals
 
     planned: list[Flow] = []
 

@@ -9,10 +9,9 @@ import click
 
 from pflow.commands._click import color_option
 from pflow.commands._print import print_json
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.run.runs import DONE, RUNNING, Run, list_runs
-from pflow.terminal.colour import Colour, colour_of
-from pflow.terminal.columns import clean, duration
+from pflow.terminal.columns import Colour, clean, colour_of, duration
 from pflow.terminal.messages import say
 
 

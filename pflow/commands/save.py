@@ -21,7 +21,7 @@ from pflow.flow.wiring import wire
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import broken_users_of, check_name, file_for, name_of, read_saved
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import clean, shorten
 from pflow.terminal.messages import say

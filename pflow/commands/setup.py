@@ -7,12 +7,11 @@ from collections import Counter
 import click
 
 from pflow.errors import USAGE, PflowError
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.setup import install
-from pflow.setup.advice import advise
+from pflow.setup.advice import advise, zshrc_path
 from pflow.setup.install import Installation, Report
 from pflow.setup.places import FOLDERS, Places, find_places, find_wanted
-from pflow.setup.zshrc import zshrc_path
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 

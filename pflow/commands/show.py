@@ -21,9 +21,8 @@ from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.old import olds_of
 from pflow.library.saved import library_folder, name_of
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
-from pflow.terminal.columns import clean, terminal_width
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import clean, colour_of, terminal_width
 from pflow.terminal.messages import say
 
 _REFUSED = "cannot write the flow in pipe syntax: "

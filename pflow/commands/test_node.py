@@ -16,8 +16,8 @@ from pflow.conformance.sandbox import limit_files
 from pflow.errors import USAGE, PflowError
 from pflow.jsontext import encode
 from pflow.process.signals import Interrupted, catch_signals, die_of
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import colour_of
 
 
 class _Command(click.Command):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
 
 import click
 
@@ -11,11 +10,12 @@ from pflow.commands._click import color_option
 from pflow.commands._print import shown
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
-from pflow.process.stdin import is_readable
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import is_readable, write_pieces
 from pflow.run.runs import find_run
+from pflow.run.trace.formats import FORMATS
+from pflow.run.trace.text import write
 from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
-from pflow.terminal.colour import colour_of
+from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 
 
@@ -46,10 +46,11 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
         trace, code = _from_stdin(store)
     else:
         trace, code = _from_run(run or "last"), 0
-    write = import_module(f"pflow.run.trace.{form or 'text'}").write
-    colour = {} if form else {"colour": colour_of(1, when)}
-    written: bytes = write(trace, now=time.time(), with_store=store, **colour)
-    write_pieces(1, [shown(str(written, "utf-8")).encode() if form else written])
+    if form is None:
+        write_pieces(1, [write(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
+    else:
+        written = FORMATS[form](trace, now=time.time(), with_store=store)
+        write_pieces(1, [shown(str(written, "utf-8")).encode()])
     return code
 
 

@@ -12,7 +12,7 @@ from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.schema import Schema
 from pflow.mcp.texts import forms_of
 from pflow.run.runs import find_run
-from pflow.run.trace.json import document
+from pflow.run.trace.formats import document
 from pflow.run.trace.trace import trace_of_run
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"

@@ -75,9 +75,8 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.run.engine.context import Context
+    from pflow.run.engine.context import Context, Recorder
     from pflow.run.engine.engine import Engine
-    from pflow.run.engine.record import Recorder
 
     engine = Engine(_steps(mapped=False), Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)

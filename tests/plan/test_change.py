@@ -8,7 +8,7 @@ from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.plan.change.change import diff_lines, new_effects, painted
-from pflow.terminal.colour import PLAIN, Colour
+from pflow.terminal.columns import PLAIN, Colour
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pflow.run.engine.deadlines import TimedOut, forget_deadlines, set_deadline, take_away
+from pflow.process.signals import TimedOut, forget_deadlines, set_deadline, take_away
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pflow.process.signals import Interrupted
-from pflow.run.engine.deadlines import set_deadline, take_away
+from pflow.process.signals import Interrupted, set_deadline, take_away
 from pflow.run.engine.subflow import outputs_of
 from tests.run.flows import Ran, plan_of, run, write_flow
 

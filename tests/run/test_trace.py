@@ -5,8 +5,7 @@ import json
 import pytest
 
 from pflow.run.runs import Run, read_events
-from pflow.run.trace import chrome, otlp, text
-from pflow.run.trace import json as as_json
+from pflow.run.trace import formats, text
 from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
 from pflow.stage.document import Document
 
@@ -191,7 +190,7 @@ SEED_002 = [
 def test_json_has_the_execution_trace_of_seed_002(directory):
     snapshot = {"flow_hash": "ab", "config_overrides": {"summarise": {"temperature": 0.9}}, "cli_injections": {}}
     (directory / "snapshot.json").write_text(json.dumps(snapshot))
-    document = json.loads(as_json.write(traced(directory, *SEED_002), now=110.0, with_store=True))
+    document = json.loads(formats.as_json(traced(directory, *SEED_002), now=110.0, with_store=True))
     assert [
         {name: entry[name] for name in ("node", "read_keys", "write_keys")} for entry in document["execution_trace"]
     ] == [
@@ -206,7 +205,7 @@ def test_json_has_the_execution_trace_of_seed_002(directory):
 
 
 def durations(trace: Trace) -> dict[str, float]:
-    events = json.loads(chrome.write(trace, now=110.0, with_store=False))["traceEvents"]
+    events = json.loads(formats.as_chrome(trace, now=110.0, with_store=False))["traceEvents"]
     return {event["name"]: event["dur"] for event in events if event["ph"] == "X"}
 
 
@@ -216,7 +215,7 @@ def test_a_timeline_has_the_flow_and_a_track_for_each_lane(directory):
         *(RUN, start("a"), end("a", ms=1000.0, reads={"x": ["y"]}), start("b", lane="a/b"), start("c", lane="a/c")),
         *(end("b", lane="a/b", ms=250.5), end("c", lane="a/c"), finish()),
     )
-    timeline = json.loads(chrome.write(trace, now=0.0, with_store=False))
+    timeline = json.loads(formats.as_chrome(trace, now=0.0, with_store=False))
     names = {event["tid"]: event["args"]["name"] for event in timeline["traceEvents"] if event["name"] == "thread_name"}
     assert names == {1: "fix-issue", 2: "a/b", 3: "a/c"}
     drawn = [event for event in timeline["traceEvents"] if event["ph"] == "X"]
@@ -231,7 +230,7 @@ def test_a_timeline_has_the_flow_and_a_track_for_each_lane(directory):
 
 
 def spans_of(trace: Trace) -> list[dict]:
-    lines = otlp.write(trace, now=110.0, with_store=False).decode().splitlines()
+    lines = formats.as_otlp(trace, now=110.0, with_store=False).decode().splitlines()
     return [span for line in lines for span in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
 
 
@@ -338,7 +337,7 @@ def test_the_places_that_a_stage_read_are_found_in_what_it_says(origin, places):
 
 def test_a_document_has_every_form():
     trace = piped(steps=STEPS, by="pflow-shell 0.1.0", traceparent=TRACEPARENT)
-    document = json.loads(as_json.write(trace, now=0.0, with_store=True))
+    document = json.loads(formats.as_json(trace, now=0.0, with_store=True))
     assert document["store"]["text"] == {"type": "str", "size": 5, "value": "héllo"}
     assert document["store"]["data"] == {"type": "bytes", "size": 1, "value": {"$bytes": "/w=="}}
     assert [entry["read_keys"] for entry in document["execution_trace"]] == [["stdin"], ["first.stdout", "a.b"]]

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.engine.failure import StepFailed
+from pflow.run.engine.context import StepFailed
 from pflow.run.engine.workers import run_all
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from pflow.run.trace.text import write
 from pflow.run.trace.trace import Trace
-from pflow.terminal import colour, messages
-from pflow.terminal.colour import PLAIN, Colour, colour_of, is_wanted
-from pflow.terminal.columns import table
+from pflow.terminal import columns, messages
+from pflow.terminal.columns import PLAIN, Colour, colour_of, is_wanted, table
 
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}
@@ -24,7 +23,7 @@ def environment(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(colour.os, "isatty", lambda fd: is_terminal)
+        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
 
     return put
 

@@ -8,8 +8,7 @@ from typing import Any
 from pflow.jsontext import encode
 from pflow.run.runs import DONE, FAILED, RUNNING
 from pflow.run.trace.trace import CUT, Trace, Visit
-from pflow.terminal.colour import PLAIN, Colour
-from pflow.terminal.columns import clean, duration
+from pflow.terminal.columns import PLAIN, Colour, clean, duration
 
 _LONGEST = 1000
 _UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
