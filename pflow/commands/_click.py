@@ -98,11 +98,11 @@ def _asks_for_json(words: list[str]) -> bool:
     module = sys.modules.get(f"pflow.commands.{word.replace('-', '_')}")
     if module is None:  # it could not be loaded
         return "--json" in rest
-    command = getattr(module, "command", None)
-    if command is None:
-        return False
-    own = own_words(command, rest)
-    return "--json" in own[: [*own, "--"].index("--")] and any("--json" in each.opts for each in command.params)
+    if hasattr(module, "USAGE"):
+        own, known = rest, [flag.names for flag in module.USAGE.flags]
+    else:
+        own, known = own_words(module.command, rest), [each.opts for each in module.command.params]
+    return "--json" in own[: [*own, "--"].index("--")] and any("--json" in names for names in known)
 
 
 color_option = click.option(

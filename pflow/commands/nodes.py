@@ -1,4 +1,4 @@
-"""The nodes there are as text for a terminal: a line a node, or all that one node declares."""
+"""pflow nodes: the nodes there are, a line each, or all that one node declares."""
 
 from __future__ import annotations
 

@@ -78,10 +78,11 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     from pflow.run.engine.context import Context, Recorder
     from pflow.run.engine.engine import Engine
 
-    engine = Engine(_steps(mapped=False), Context())
+    wired = _steps(mapped=False)
+    engine = Engine(wired, Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     traced = Engine(_steps(mapped=True), Context(recorder=Recorder(lambda lines: _write(log, lines))))
-    tick: Any = engine.plan.steps["s0"].kind
+    tick: Any = wired.steps["s0"].kind
     nodes = [tick.node_class()() for _ in range(STEPS)]
     for before, after in pairwise(nodes):
         before >> after

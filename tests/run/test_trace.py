@@ -229,16 +229,6 @@ def test_a_timeline_has_the_flow_and_a_track_for_each_lane(directory):
     assert {event["pid"] for event in timeline["traceEvents"]} == {1}
 
 
-def test_in_a_timeline_nothing_sticks_out_of_what_it_is_in(directory):
-    trace = traced(
-        directory,
-        *(RUN, start("a"), start("a/b"), end("a/b", ms=99_000.0), end("a", ms=2000.0), finish(time=104.0)),
-    )
-    assert durations(trace) == {"fix-issue": 4e6, "a": 2e6, "a/b": 1e6}
-    early = traced(directory, RUN, start("a", time=50.0), end("a", time=51.0), finish())
-    assert durations(early)["a"] == 12300.0
-
-
 def spans_of(trace: Trace) -> list[dict]:
     lines = formats.as_otlp(trace, now=110.0, with_store=False).decode().splitlines()
     return [span for line in lines for span in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
@@ -299,21 +289,6 @@ def test_a_run_that_another_trace_began_is_a_span_of_it(directory):
     assert (run["spanId"], run["parentSpanId"], visit["parentSpanId"]) == (OWN, PARENT, OWN)
 
 
-BITS = "01563e3ab5d3d6764c61efb99302bd5b"
-
-
-@pytest.mark.parametrize(
-    "wrong", ["", "x", TRACEPARENT.upper(), f"00-{'0' * 32}-{PARENT}-01", f"00-{TRACE}-{'0' * 16}-01", "00-a-b-01"]
-)
-def test_without_a_sound_traceparent_the_ids_are_the_bits_of_the_run_s(directory, wrong):
-    run, visit = spans_of(
-        traced(directory, RUN | {"traceparent": wrong, "parent": wrong}, start("a"), end("a"), finish())
-    )
-    assert {run["traceId"], visit["traceId"]} == {BITS}
-    assert (run["spanId"], visit["parentSpanId"]) == (BITS[16:], BITS[16:])
-    assert "parentSpanId" not in run
-
-
 def piped(**header: object) -> Trace:
     document = Document({"v": 1, "run": ID, **header})
     document.set("text", "héllo")
@@ -370,10 +345,3 @@ def test_a_document_has_every_form():
     assert durations(trace) == {"pipe": 5000.0, "first": 5000.0, "llm": 0.0}
     assert [span["name"] for span in spans_of(trace)] == ["pipe", "first", "llm"]
     assert {span["traceId"] for span in spans_of(trace)} == {TRACE}
-
-
-def test_the_store_of_a_document_is_shown_with_its_values():
-    shows = shown(piped(steps=[]), with_store=True)
-    assert shows.endswith(
-        '\nthe store\n    text: str, 5 characters: "héllo"\n    data: bytes, 1 byte: {"$bytes":"/w=="}\n'
-    )
