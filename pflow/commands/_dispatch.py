@@ -7,8 +7,8 @@ import sys
 
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error
-from pflow.process.signals import die_of_closed_pipe
-from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
+from pflow.process.signals import ClosedPipe, die_of_closed_pipe
+from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def run(words: list[str]) -> int:
         if 1 in closed and words and words[0] in own_words:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
-            from pflow.commands._driver import driver_help
+            from pflow.commands._usages import driver_help
 
             write_pieces(1 if words else 2, [driver_help().encode()])
             return 0 if words else USAGE
@@ -47,7 +47,7 @@ def run(words: list[str]) -> int:
 
 def _say_in_json(words: list[str], error: PflowError) -> None:
     if "--json" in words:
-        from pflow.commands._print import say_in_json
+        from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
 
@@ -122,7 +122,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
         from pflow.commands._sentence import is_sentence
 
         if is_sentence(words[0]):
-            from pflow.commands._run_sentence import main
+            from pflow.commands._sentence import main
 
             return main(words, closed)
     raise _not_found(words)

@@ -5,8 +5,7 @@ from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
-from pflow.terminal.colour import PLAIN, Colour
-from pflow.terminal.columns import cells, clean, pad, shorten, table, value_text, wrap
+from pflow.terminal.columns import PLAIN, Colour, cells, clean, pad, shorten, table, value_text, wrap
 
 
 def origins_text(origins: Iterable[Origin]) -> str:

