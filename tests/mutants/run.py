@@ -12,6 +12,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +28,10 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/binding": "tests/binding tests/stage/test_step.py tests/stage/test_flags.py tests/run/test_engine.py",
+    "pflow/binding": (
+        "tests/binding/test_resolve.py tests/binding/test_sources.py tests/binding/test_proxy.py tests/stage/test_step.py"
+        " tests/stage/test_flags.py tests/run/test_engine.py tests/binding/test_one_binding.py"
+    ),
     "pflow/flow/rules": "tests/flow --ignore-glob=*test_pipe* --ignore-glob=*test_graph*",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models",
@@ -56,7 +60,11 @@ def main() -> int:
     chosen = parser.parse_args()
     sample = draw({name: TARGETS[name] for name in chosen.targets or TARGETS}, chosen.count, chosen.seed)
     ends_at = time.monotonic() + 60 * chosen.minutes
-    with ProcessPoolExecutor(chosen.workers, initializer=work_in_a_copy) as pool:
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-", dir=ROOT / "build") as copies,
+        ProcessPoolExecutor(chosen.workers, initializer=work_in_a_copy, initargs=(copies,)) as pool,
+    ):
         list(pool.map(check_tests, sorted({tests for _, tests in sample})))
         outcomes = list(pool.map(judge, *zip(*sample, strict=True), [ends_at] * len(sample)))
     return report([mutation for mutation, _ in sample], outcomes)
@@ -100,9 +108,9 @@ def names_types(node: ast.If | ast.Assign) -> bool:
     return isinstance(name, ast.Name) and name.id == "TYPE_CHECKING" and not getattr(node, "orelse", None)
 
 
-def work_in_a_copy() -> None:
+def work_in_a_copy(copies: str) -> None:
     """Give this worker process a copy of the checkout, which mutants are written into, as its directory."""
-    copy = ROOT / "build" / "mutants" / str(os.getpid())
+    copy = Path(copies) / str(os.getpid())
     files = subprocess.run(
         ["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -139,7 +147,6 @@ def judge(mutation: MutationSpec, tests: str, ends_at: float) -> str:
 
 
 def report(mutations: list[MutationSpec], outcomes: list[str]) -> int:
-    shutil.rmtree(ROOT / "build" / "mutants", ignore_errors=True)
     known = {line.partition("  # ")[0].strip() for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
     survivors = [line(each) for each, outcome in zip(mutations, outcomes, strict=True) if outcome == "survived"]
     real = [each for each in survivors if each not in known]
