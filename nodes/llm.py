@@ -56,8 +56,7 @@ class Llm(Node):
             return
 
     def prep(self, shared: Mapping[str, Any]) -> Request:
-        from pflow.models.ask import Request
-        from pflow.models.options import parse_options
+        from pflow.models.ask import Request, parse_options
 
         prompt, attachment = _question(shared.get("prompt"), shared.get("text"))
         options: dict[str, Any] = parse_options(self.params["option"] or [])

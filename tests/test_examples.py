@@ -18,6 +18,7 @@ from tests.manual.source import COMMANDS, examples, fits
 from tests.peers.openai_server import OpenAIServer
 
 ROOT = Path(__file__).parent.parent
+QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -26,11 +27,15 @@ PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(RO
 
 @pytest.fixture
 def shell(tmp_path):
-    """Runs a script with sh, in a directory with examples/, with a model that answers at once."""
+    """Runs a script with sh, in a directory with examples/, with a model that answers at once; `quick` without llm."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "count_words.py").write_text(OWN_NODE)
     (tmp_path / "server").mkdir()
+    (tmp_path / "quick").mkdir()
+    quick_llm = tmp_path / "quick" / "pflow-llm"
+    quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
+    quick_llm.chmod(0o755)
     with OpenAIServer(tmp_path / "server") as server:
         environment = {
             **os.environ,
@@ -42,8 +47,10 @@ def shell(tmp_path):
             "PFLOW_PLAN_MODEL": "readme",
         }
 
-        def run(script: str, *, stop: bool = False) -> subprocess.CompletedProcess[str]:
+        def run(script: str, *, stop: bool = False, quick: bool = True) -> subprocess.CompletedProcess[str]:
             model = {"PFLOW_MODEL": "json" if "--schema" in script else "reply"}
+            if quick:
+                model["PATH"] = f"{quick_llm.parent}:{environment['PATH']}"
             return subprocess.run(
                 ["sh", *["-e"] * stop, "-c", script],
                 cwd=tmp_path,
@@ -87,7 +94,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_what_readme_shows_works(shell, block):
-    ran = shell(block)
+    ran = shell(block, quick=block != BLOCKS[0])
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
     for part, printed in PRINTED.items():
@@ -137,7 +144,7 @@ def test_what_a_man_page_shows_works(shell, name):
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue
-        ran = shell(text, stop=True)
+        ran = shell(text, stop=True, quick=name != "pflow-llm.1")
         assert ran.returncode == 0, ran.stderr
         assert "Traceback" not in ran.stderr
         assert [part for part in PAGE_PRINTED.get(name, []) if part not in ran.stdout] == [], ran.stdout

@@ -10,6 +10,7 @@ import os
 import time
 
 from pflow import __version__
+from pflow.atomic import cache_directory, read_cached
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.catalog.flows import saved_flows
 from pflow.catalog.interfaces import interpreter_fault, program_interface
@@ -17,7 +18,6 @@ from pflow.catalog.kinds import Catalog, Kind
 from pflow.errors import PflowError
 from pflow.scanner import quote, scan
 from pflow.source import in_words, read_interface, read_python, source_version
-from pflow.xdg import cache_directory, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

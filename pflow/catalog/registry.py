@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow.atomic import pflow_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import os
 import sys
 
 from pflow.catalog.registry import names_in
-from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, USAGE, PflowError, bug_error
-from pflow.process.signals import die_of_closed_pipe
-from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error
+from pflow.process.signals import ClosedPipe, die_of_closed_pipe
+from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
 
 TYPE_CHECKING = False
@@ -21,12 +21,13 @@ def run(words: list[str]) -> int:
     closed = secure_standard_files()
     try:
         if words[0:1] == ["help"] and len(words) == 2:
+            _check_has_help(words[1])
             words = [words[1], "--help"]
         own_words = {"--help", "-h", "help", *names_in("commands")} - {"run"}
         if 1 in closed and words and words[0] in own_words:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         if not words or words[0] in ("--help", "-h", "help"):
-            from pflow.commands._driver import driver_help
+            from pflow.commands._usages import driver_help
 
             write_pieces(1 if words else 2, [driver_help().encode()])
             return 0 if words else USAGE
@@ -46,7 +47,7 @@ def run(words: list[str]) -> int:
 
 def _say_in_json(words: list[str], error: PflowError) -> None:
     if "--json" in words:
-        from pflow.commands._print import say_in_json
+        from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
 
@@ -121,7 +122,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
         from pflow.commands._sentence import is_sentence
 
         if is_sentence(words[0]):
-            from pflow.commands._run_sentence import main
+            from pflow.commands._sentence import main
 
             return main(words, closed)
     raise _not_found(words)
@@ -178,6 +179,19 @@ def _run_program(program: str, word: str, words: list[str]) -> int:
 
     pass_guard(program, _name_of(program))
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
+
+
+def _check_has_help(word: str) -> None:
+    """Raise PflowError (66) for a program without an interface: it would have to run to tell how it is used."""
+    from pflow.catalog.discovery import PROGRAM, find_node
+
+    program = word if "/" in word and not word.endswith(".py") else ""
+    if not program and word not in names_in("commands"):
+        found = find_node(word.removeprefix("pflow-"))
+        program = found.file if found is not None and found.origin == PROGRAM else ""
+    if os.path.isfile(program) and not _has_interface(program):
+        hint = f"pflow {word} --help runs it, and asks it itself"
+        raise PflowError(f"cannot tell how '{program}' is used: it has no interface", hint=hint, exit=MISSING)
 
 
 def _has_interface(program: str) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option
-from pflow.commands._print import print_json
+from pflow.commands._click import FlowCommand, color_option, print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import verdict
 from pflow.flow.findings import SHAPE, Finding, write_place
@@ -17,9 +16,8 @@ from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import AUTO, NEVER, Colour, colour_of
-from pflow.terminal.columns import clean
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import AUTO, NEVER, Colour, clean, colour_of
 
 _FORMS = {
     "pflow": "pflow form",
@@ -38,10 +36,7 @@ class _Command(FlowCommand):
         return ["\n".join(["Rules:", "  PF00  every part has the right shape (error)", *rules])]
 
 
-@click.command(
-    cls=_Command,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=_Command)
 @click.option(
     "--json",
     "as_json",

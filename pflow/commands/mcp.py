@@ -51,8 +51,8 @@ def main(words: list[str]) -> int:
     except PflowError as error:
         raise PflowError(error.message, hint="pflow mcp --help", exit=error.exit) from None
     if "--help" in flags:
-        from pflow.help.text import help_text
-        from pflow.process.stdout import write_pieces
+        from pflow.help.usage import help_text
+        from pflow.process.streams import write_pieces
 
         write_pieces(1, [help_text(USAGE).encode()])
         return 0

@@ -11,14 +11,14 @@ from pflow.atomic import replace
 from pflow.catalog.discovery import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError, shorten
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
 PYTHON, SH, JS = "python", "sh", "js"
 LANGUAGES = (PYTHON, SH, JS)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("name")
 @click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
 @click.option("--dir", "directory", metavar="DIR", help="Put it into DIR, and not where pflow finds it by itself.")

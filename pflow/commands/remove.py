@@ -10,11 +10,11 @@ from pflow.errors import PflowError
 from pflow.library.command import changed_commands_of, remove_commands
 from pflow.library.save import remove_flow
 from pflow.library.saved import find_saved, name_of, users_of
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("flow", nargs=-1, required=True)
 def command(flow: tuple[str, ...]) -> int:
     """Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.

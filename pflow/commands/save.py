@@ -21,7 +21,7 @@ from pflow.flow.wiring import wire
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import broken_users_of, check_name, file_for, name_of, read_saved
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import clean, shorten
 from pflow.terminal.messages import say
@@ -38,7 +38,7 @@ class _Command(FlowCommand):
         return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
 
 
-@click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Command)
 @click.option("--description", metavar="TEXT", help="What the flow is for, in your words.")
 @click.option("--command", "with_command", is_flag=True, help="Also make pflow-NAME, a program on PATH that runs it.")
 @click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")

@@ -16,8 +16,8 @@ from pflow.conformance.sandbox import limit_files
 from pflow.errors import USAGE, PflowError
 from pflow.jsontext import encode
 from pflow.process.signals import Interrupted, catch_signals, die_of
-from pflow.process.stdout import write_pieces
-from pflow.terminal.colour import colour_of
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import colour_of
 
 
 class _Command(click.Command):
@@ -39,7 +39,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-@click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Command)
 @click.option(
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
 )

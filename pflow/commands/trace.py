@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._print import shown
+from pflow.commands._click import color_option, shown
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
-from pflow.process.stdin import is_readable
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import is_readable, write_pieces
 from pflow.run.runs import find_run
-from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
-from pflow.terminal.colour import colour_of
+from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.run.trace_formats import FORMATS
+from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("run", required=False)
 @click.option("--store", is_flag=True, help="Add the final store: keys, types and sizes; a piped one's values too.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
@@ -46,10 +44,11 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
         trace, code = _from_stdin(store)
     else:
         trace, code = _from_run(run or "last"), 0
-    write = import_module(f"pflow.run.trace.{form or 'text'}").write
-    colour = {} if form else {"colour": colour_of(1, when)}
-    written: bytes = write(trace, now=time.time(), with_store=store, **colour)
-    write_pieces(1, [shown(str(written, "utf-8")).encode() if form else written])
+    if form is None:
+        write_pieces(1, [trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
+    else:
+        written = FORMATS[form](trace, now=time.time(), with_store=store)
+        write_pieces(1, [shown(str(written, "utf-8")).encode()])
     return code
 
 

@@ -36,7 +36,7 @@ _MOST = 99
 
 def main(words: list[str]) -> int:
     """Print the answer to `SHELL ARGUMENT…`: nothing where nothing may stand there."""
-    from pflow.process.stdout import write_pieces
+    from pflow.process.streams import write_pieces
 
     shell, *arguments = words
     lines = _SHELLS[shell](*arguments)

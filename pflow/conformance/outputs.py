@@ -8,7 +8,7 @@ from pflow.conformance.samples import RUN, STEPS
 from pflow.conformance.sandbox import EARLY, GONE
 from pflow.conformance.trial import Run, Skipped, Trial, check, how_it_ended, shown
 from pflow.paths import kind_of
-from pflow.process.stdout import as_it_is
+from pflow.process.streams import as_it_is
 from pflow.types import Type
 
 

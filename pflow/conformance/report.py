@@ -13,8 +13,7 @@ from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import FILES
 from pflow.conformance.sandbox import ALL, EARLY, GONE
 from pflow.conformance.trial import NEVER_ENDS, NO_INTERFACE, UNTIL_IT_RUNS, Check, Run
-from pflow.terminal.colour import Colour
-from pflow.terminal.columns import clean, encodable
+from pflow.terminal.columns import Colour, clean, encodable
 
 _WIDTH = 16
 _LONGEST = 400

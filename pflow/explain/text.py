@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pflow.explain.words import origin_text, origins_text, pipe_lines
-from pflow.terminal.colour import PLAIN, Colour
-from pflow.terminal.columns import cells, clean, pad, shorten, table, value_text, wrap
+from pflow.terminal.columns import PLAIN, Colour, cells, clean, pad, shorten, table, value_text, wrap
 
 Account = dict[str, Any]
 Rows = list[tuple[str, ...]]

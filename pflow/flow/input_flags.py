@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.common import OF_RUNS
+from pflow.interface import OF_RUNS
 from pflow.templates import is_reference
 
 TYPE_CHECKING = False

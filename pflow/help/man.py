@@ -1,4 +1,4 @@
-"""The man pages of section 1: one for each executable, and for each command of the driver."""
+"""Man pages, made from how each command is used, in mdoc: any text as lines that show it as it is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pflow.errors import EXIT_CODES
-from pflow.help import environment, mdoc
-from pflow.help.mdoc import word
+from pflow.help import environment
 from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
 
 DATE = "November 21, 2026"
@@ -48,11 +47,11 @@ def files(usages: list[Usage]) -> dict[str, str]:
 
 def _page(usage: Usage, usages: list[Usage]) -> str:
     name = _page_name(usage)
-    title = re.sub(r"[^A-Za-z0-9._-]", "_", name).upper()
-    rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {title} 1", ".Os"]
+    shown = re.sub(r"[^A-Za-z0-9._-]", "_", name).upper()
+    rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {shown} 1", ".Os"]
     rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(usage)}"]
-    for heading, section in _sections(usage, usages):
-        rows += [mdoc.heading(heading), *section] if section else []
+    for title, section in _sections(usage, usages):
+        rows += [heading(title), *section] if section else []
     return "\n".join([*rows, ""])
 
 
@@ -62,26 +61,26 @@ def _sections(usage: Usage, usages: list[Usage]) -> Iterable[tuple[str, list[str
     yield "SYNOPSIS", _synopsis(usage)
     yield "DESCRIPTION", _description(usage)
     for group, flags in usage.groups():
-        rows = mdoc.listing([(_tag(flag), flag.text) for flag in flags], compact=group == COMMON)
+        rows = listing([(_tag(flag), flag.text) for flag in flags], compact=group == COMMON)
         yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
-    yield "WRITES", mdoc.listing([(f"Va {word(key)}", text) for key, text in usage.writes])
+    yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in usage.writes])
     for title, _, text in notes:
-        yield title.removesuffix(":").upper(), mdoc.paragraphs(text)
+        yield title.removesuffix(":").upper(), paragraphs(text)
     if usage.name == "pflow":  # nodes come and go: pflow nodes lists them
         commands = [each for each in usages if each.name.startswith("pflow ")]
         tools = [each for each in usages if each.name.startswith("pflow-") and not each.is_node]
-        yield "COMMANDS", mdoc.listing([(f"Cm {word(each.name[6:])}", each.summary) for each in commands])
-        yield "TOOLS", mdoc.listing([(f"Nm {word(each.name)}", each.summary) for each in tools])
-    yield "ACTIONS", mdoc.lines(usage.actions)
-    yield "EFFECTS", [] if usage.effects is None else mdoc.lines(", ".join(usage.effects) or "none")
+        yield "COMMANDS", listing([(f"Cm {word(each.name[6:])}", each.summary) for each in commands])
+        yield "TOOLS", listing([(f"Nm {word(each.name)}", each.summary) for each in tools])
+    yield "ACTIONS", lines(usage.actions)
+    yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
     yield (
         "ENVIRONMENT",
-        mdoc.listing([(_tag_of(names), text) for names, text in environment.variables(usage)]),
+        listing([(_tag_of(names), text) for names, text in environment.variables(usage)]),
     )
-    yield "FILES", mdoc.listing([(f"Pa {word(path)}", text) for path, text in environment.files(usage)])
+    yield "FILES", listing([(f"Pa {word(path)}", text) for path, text in environment.files(usage)])
     codes = [*((str(code), words) for code, words in EXIT_CODES.items()), ("128+n", "ended by signal n")]
-    yield "EXIT STATUS", mdoc.listing(codes, "128+n", compact=True)
-    yield "EXAMPLES", mdoc.literal([line for example in usage.examples for line in mdoc.folded(example)])
+    yield "EXIT STATUS", listing(codes, "128+n", compact=True)
+    yield "EXAMPLES", literal([line for example in usage.examples for line in folded(example)])
     yield "SEE ALSO", _see_also(usage)
 
 
@@ -98,7 +97,7 @@ def _about(usage: Usage) -> str:
 
 def _description(usage: Usage) -> list[str]:
     notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
-    return mdoc.paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
+    return paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
 
 
 def _tag(flag: Flag) -> str:
@@ -118,12 +117,11 @@ def _see_also(usage: Usage) -> list[str]:
     others = _SEE_ALSO_OF_NODES if usage.is_node else _SEE_ALSO_OF_COMMANDS if " " in usage.name else _SEE_ALSO_OF_TOOLS
     pages = [f"pflow-{page}" for page in [*_SEE_ALSO.get(usage.name, others).split(), "exit(7)"]]
     pages = sorted([*pages, "pflow(1)"], key=lambda page: (page[-2], page))
-    return mdoc.lines(", ".join(page for page in pages if page != f"{_page_name(usage)}(1)"))
+    return lines(", ".join(page for page in pages if page != f"{_page_name(usage)}(1)"))
 
 
 _SYNOPSIS_PART = re.compile(r"\[(?P<inside>[^][]*)\](?P<more>…?)|(?P<word>\S+)")
 _VALUE = re.compile(r"[A-Z][A-Z=:.py]*(…?)")
-_MORE = word("...")
 """What may be repeated: as manuals write it, and as every terminal shows it."""
 
 
@@ -143,7 +141,7 @@ def _macro(part: re.Match[str]) -> str:
     if part["word"]:
         return _macro_of_word(part["word"])
     inside = " ".join(_macro_of_word(each) for each in part["inside"].split())
-    return f"Oo {inside} Oc" + f" Ns {_MORE}" * bool(part["more"])
+    return f"Oo {inside} Oc" + f" Ns {word('...')}" * bool(part["more"])
 
 
 def _macro_of_word(text: str) -> str:
@@ -151,5 +149,128 @@ def _macro_of_word(text: str) -> str:
         return f"Fl {word(text[1:])}"
     value = _VALUE.fullmatch(text)
     if value and value[1]:
-        return f"Ar {word(text[:-1])} Ns {_MORE}"
+        return f"Ar {word(text[:-1])} Ns {word('...')}"
     return f"Ar {word(text)}" if value else f"No {word(text.replace('…', '...'))}"
+
+
+# What roff would take for something else, or print as a typographer would.
+_ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
+
+_DELIMITERS = frozenset("([.,:;)]?!|")
+_OF_CODE = frozenset("/_=$<>{}[(\\@#|")
+_STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
+
+_WIDTH = 78
+"""Where our own lines break; it does not show."""
+
+
+def escaped(text: str) -> str:
+    """A text inside a line."""
+    return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
+
+
+def word(text: str) -> str:
+    """A text as one word of a macro's line, which is neither a macro there nor begins or ends with a delimiter."""
+    made = escaped(text).replace(" ", "\\ ")
+    return "\\&" + made + "\\&" * (made[-1:] in _DELIMITERS)
+
+
+def heading(title: str) -> str:
+    """A section's heading. What ends ours is for mandoc, which takes ACTIONS for AUTHORS, mistyped."""
+    return f".Sh {escaped(title)}" + "\\&" * (title not in _STANDARD)
+
+
+def lines(text: str) -> list[str]:
+    """A text to be filled: a line ends with each sentence, and where it gets long."""
+    made: list[str] = []
+    line = ""
+    for each in map(_unbroken, text.split()):
+        if line and (len(line) + len(each) >= _WIDTH or _ends_sentence(line, each)):
+            made.append(line)
+            line = ""
+        line = f"{line} {each}" if line else _first(each)
+    return [*made, line] if line else made
+
+
+def _unbroken(word: str) -> str:
+    """A word of a text; a path or the like is not hyphenated."""
+    return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
+
+
+def _ends_sentence(line: str, following: str) -> bool:
+    return line.endswith((".", "!", "?")) and not line.endswith("..") and not following[:1].islower()
+
+
+def _first(text: str) -> str:
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def literal(text: list[str], *, offset: bool = False) -> list[str]:
+    """Lines as they are; nothing for none."""
+    if not text:
+        return []
+    shown = [_first(escaped(line.rstrip())) for line in text]
+    return [".Bd -literal" + " -offset indent" * offset, *shown, ".Ed"]
+
+
+def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
+    """A list of tags, each already in mdoc, and a text for each; nothing for none."""
+    if not rows:
+        return []
+    made = [f".Bl -tag -width {width}" + " -compact" * compact]
+    for tag, text in rows:
+        made += [f".It {tag}", *lines(text)]
+    return [*made, ".El"]
+
+
+_LONGEST = 16
+"""Characters of a tag that has its text beside it."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, each after the first with a space before it."""
+    made: list[str] = []
+    for each in filter(None, (part.strip("\n") for part in text.split("\n\n"))):
+        prose, block = _split(each.split("\n"))
+        if prose:
+            made += [".Pp"] * bool(made) + lines(" ".join(prose))
+        if block:
+            made += _block(block, [".Pp"] * bool(made))
+    return made
+
+
+def _split(rows: list[str]) -> tuple[list[str], list[str]]:
+    """A paragraph's lines, and those indented ones that it ends with."""
+    start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
+    return rows[:start], rows[start:]
+
+
+def _block(rows: list[str], space: list[str]) -> list[str]:
+    pairs = [tuple(map(str.strip, row.strip().partition("  ")))[::2] for row in rows]
+    if not all(tag and text for tag, text in pairs):
+        return literal([row[2:] for row in rows], offset=True)
+    width = max(len(tag) for tag, _ in pairs)
+    shape = f"{width + 2}n" if width <= _LONGEST else "Ds"
+    return [*space, *listing([(f"Sy {word(tag)}", text) for tag, text in pairs], shape, compact=True)]
+
+
+_WIDEST = 72
+"""How wide an example may be on a page of 80 columns."""
+
+_SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
+
+
+def folded(command: str) -> list[str]:
+    """A command in lines that are the same command to a shell: a long one goes on after each | of a pipe."""
+    if len(command) <= _WIDEST:
+        return [command]
+    first, *words = _SHELL_WORD.findall(command)
+    rows = [first]
+    for each in words:
+        is_piped = rows[-1].endswith(" |")
+        if not is_piped and len(rows[-1]) + 1 + len(each) <= _WIDEST - 2:
+            rows[-1] += f" {each}"
+        else:
+            rows[-1] += "" if is_piped else " \\"
+            rows.append(f"    {each}")
+    return rows

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pflow.common import COMMON as COMMON_FLAGS
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage
+from pflow.interface import COMMON as COMMON_FLAGS
 from pflow.jsontext import encode
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, interpreter_fault_of
 from pflow.errors import PflowError
-from pflow.flow.subflow import has_open_steps
+from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
 from pflow.interface import Interface, Item
 from pflow.mcp.schema import input_schema, output_schema
@@ -96,8 +96,8 @@ def tool_name(label: str, taken: Container[str]) -> str:
 
 
 def _wired(kind: Kind) -> WiredFlow:
-    flow: WiredFlow = kind.flow  # type: ignore[attr-defined]
-    return flow
+    assert isinstance(kind, FlowKind)
+    return kind.flow
 
 
 def _check(kind: Kind) -> None:

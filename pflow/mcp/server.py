@@ -26,8 +26,7 @@ from pflow.mcp.offered import Offered
 from pflow.mcp.own_tools import OWN_TOOLS, READS, RUN, OwnTool, offered_names
 from pflow.mcp.process import first_of
 from pflow.mcp.result import Result
-from pflow.process.signals import die_of
-from pflow.process.stdout import ClosedPipe
+from pflow.process.signals import ClosedPipe, die_of
 from pflow.terminal.columns import clean
 
 Context = ServerRequestContext[Any, Any]

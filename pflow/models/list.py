@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.xdg import cache_directory, read_cached
+from pflow.atomic import cache_directory, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

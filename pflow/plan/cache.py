@@ -6,11 +6,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from pflow.atomic import replace
+from pflow.atomic import cache_directory, read_cached, replace
 from pflow.errors import PflowError
 from pflow.flow.jsonfile import write_json
 from pflow.jsontext import decode, encode
-from pflow.xdg import cache_directory, read_cached
 
 _FORM = "plan 1"
 _MOST = 500

@@ -15,8 +15,8 @@ from pflow.models.choose import is_small
 from pflow.models.talk import OutOfTime, Said, Talk
 from pflow.plan.answer import refusal
 from pflow.plan.secrets import refuse_secrets
-from pflow.process.stdout import Diverted
-from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
+from pflow.process.signals import TimedOut, set_deadline, take_away
+from pflow.process.streams import Diverted
 from pflow.terminal.columns import shorten
 
 if TYPE_CHECKING:

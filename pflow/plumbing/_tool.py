@@ -6,11 +6,11 @@ import sys
 
 from pflow import __version__
 from pflow.binding.flag_value import flag_value
-from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
 from pflow.help.usage import CHOICE, Flag
-from pflow.process.signals import Interrupted, catch_signals, die_of, die_of_closed_pipe
-from pflow.process.stdout import ClosedPipe, secure_standard_files, write_pieces
+from pflow.interface import SOURCES
+from pflow.process.signals import ClosedPipe, Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
@@ -55,7 +55,7 @@ def _exit_code(usage: Usage, work: Callable[[list[str]], int], words: list[str])
 
 
 def _tell(usage: Usage, word: str) -> int:
-    from pflow.help.text import help_text
+    from pflow.help.usage import help_text
 
     text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)
     write_pieces(1, [text.encode()])

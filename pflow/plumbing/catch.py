@@ -8,7 +8,7 @@ from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import HELP_FLAGS, run_tool, set_members, take_store
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.paths import meet, parse_path, write_path
 from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, source_in, take_store
-from pflow.process.stdout import as_it_is, write_pieces
+from pflow.process.streams import as_it_is, write_pieces
 from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False

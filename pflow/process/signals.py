@@ -1,11 +1,12 @@
-"""Signals and the time limit: each becomes an exception that unwinds what a node has begun, or waits a moment."""
+"""Signals and time limits: each becomes an exception that unwinds the work, and at its end an exit code."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 
-from pflow.errors import TIMED_OUT, PflowError
+from pflow.errors import TIMED_OUT, PflowError, bug_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ _NAMES: dict[int, str] = {
     _signal.SIGINT: "SIGINT",
     _signal.SIGQUIT: "SIGQUIT",
 }
+
+
+class ClosedPipe(Exception):
+    """The reader of our stdout has gone."""
 
 
 class Interrupted(BaseException):
@@ -137,3 +142,82 @@ class HeldSignals:
         while self.noted:
             signum, handler = self.noted.pop(0)
             handler(signum, None)
+
+
+def end_in_order(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
+    """Do the work with signals caught; its exit code, or what `fail` makes of its error.
+
+    Nothing gets out but the end of the process by a signal.
+    """
+    try:
+        return _work_or_fail(work, fail)
+    except Interrupted as again:
+        die_of(again.signal)
+
+
+def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
+    try:
+        catch_signals()
+        return work()
+    except ClosedPipe:
+        die_of_closed_pipe()
+    except Interrupted as interrupted:
+        code = fail(interrupted.as_error())
+        if interrupted.signal:
+            die_of(interrupted.signal)
+        return code
+    except PflowError as error:
+        return fail(error)
+    except Exception as error:
+        return fail(bug_error(error))
+
+
+class Deadline:
+    """So many seconds from now. Who set it takes it away; once it has passed, Interrupted carries it to them."""
+
+    __slots__ = ("at", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.at = time.monotonic() + seconds
+
+
+class TimedOut(Interrupted):
+    """A deadline has passed."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__(0, f"it took longer than the {deadline.seconds:g} s of its timeout")
+        self.deadline = deadline
+
+
+_open: list[Deadline] = []
+
+
+def set_deadline(seconds: float) -> Deadline:
+    """Raise TimedOut in the main thread once so many seconds have passed, unless it is taken away before."""
+    deadline = Deadline(seconds)
+    _open.append(deadline)
+    _arm()
+    return deadline
+
+
+def take_away(deadline: Deadline) -> None:
+    stop_timer()
+    _open.remove(deadline)
+    _arm()
+
+
+def forget_deadlines() -> None:
+    """In a child process: they are the parent's to watch."""
+    _open.clear()
+    stop_timer()
+
+
+def _arm() -> None:
+    if _open:
+        nearest = min(_open, key=lambda deadline: deadline.at)
+        call_after(max(nearest.at - time.monotonic(), 0.000_001), lambda: _pass(nearest))
+
+
+def _pass(deadline: Deadline) -> NoReturn:
+    raise TimedOut(deadline)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow.binding.flag_value import flag_value
-from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
-from pflow.interface import Item
+from pflow.interface import COMMON, Item
 from pflow.types import Type
 
 TYPE_CHECKING = False

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow.binding.flag_value import converted
-from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
-from pflow.terminal.ask import open_terminal
+from pflow.interface import OF_RUNS
 from pflow.terminal.columns import clean
 from pflow.types import Type, from_text
 
@@ -54,6 +53,8 @@ def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False)
 
 
 def _open_terminal() -> Terminal | None:
+    from pflow.terminal.ask import open_terminal
+
     return open_terminal() if os.isatty(0) else None
 
 

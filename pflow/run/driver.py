@@ -7,9 +7,9 @@ import sys
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
-from pflow.process.exits import end_in_order
+from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
-from pflow.run.engine.failure import StepFailed
+from pflow.run.engine.context import StepFailed
 from pflow.run.flags import FlowFlags
 from pflow.stage.document import Document
 from pflow.stage.output import DOCUMENT, Output

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 from pflow.binding.places import assign, has
+from pflow.binding.resolve import is_stored
+from pflow.binding.sources import Constant
 from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path
-from pflow.process.signals import Interrupted
-from pflow.process.stdout import ClosedPipe
+from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run import outcome
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine
@@ -18,16 +19,19 @@ from pflow.run.inputs import RunInputs, carry_in, check_stdin, used_keys
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
     from pflow.run.flags import Target
+    from pflow.run.inputs import RunInputs
     from pflow.stage.document import Document
     from pflow.stage.intake import Intake
     from pflow.stage.output import Output
@@ -102,7 +106,6 @@ class Execution:
 
     def pretend(self) -> None:
         """Say what would be run, and hand the store on, marked."""
-        from pflow.run.dry import pretend
 
         self.output.write_document(pretend(self.wired, self.inputs, self.document, self.name))
 
@@ -159,7 +162,7 @@ class Execution:
         if self.flags.timeout is None:
             engine.run(self.shared)
             return
-        from pflow.run.engine.deadlines import set_deadline, take_away
+        from pflow.process.signals import set_deadline, take_away
 
         deadline = set_deadline(self.flags.timeout)
         try:
@@ -175,3 +178,72 @@ class Execution:
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
         self.output.finish(document, shows=outcome.shows(self.wired, document))
+
+
+_TELLING = ("path", "directory", "command")
+"""Reads whose values say what a step would touch."""
+
+
+def pretend(flow: WiredFlow, inputs: RunInputs, document: Document, name: str) -> Document:
+    """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
+    for id in flow.graph.order():
+        say("pflow run", _would(flow, flow.steps[id], inputs, document))
+    document = document.copy()
+    if flow.carried is not None:
+        document.header["last"] = write_path(flow.carried)
+    places = list(flow.flow.outputs) or [write_path(place) for place in _places(flow, inputs)]
+    document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
+    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
+    return document
+
+
+def _places(flow: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
+    """Where the flow would put something: what it is given, and the data and the writes of each step."""
+    for name in inputs.values:
+        known = flow.inputs.get(name)
+        yield known.path if known else (name,)
+    for wired in flow.steps.values():
+        for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
+            if is_stored(wired.interface, key, wired.step.params):
+                yield wired.data_place(key)
+        for key in [*wired.interface.writes, *wired.targets]:
+            yield wired.place_of(key)
+
+
+def _would(flow: WiredFlow, wired: WiredStep, inputs: RunInputs, document: Document) -> str:
+    values = dict(_values(flow, wired, inputs))
+    parts = [f"would run {wired.id} ({wired.step.type})"]
+    reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
+    if reads:
+        parts.append("reads " + ", ".join(reads))
+    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
+    if writes:
+        parts.append("writes " + ", ".join(writes))
+    if wired.interface.effects:
+        parts.append(", ".join(wired.interface.effects))
+    parts += [f"{key}: {values[key]}" for key in _TELLING if key in values]
+    return "; ".join(parts)
+
+
+def _values(flow: WiredFlow, wired: WiredStep, inputs: RunInputs) -> Iterator[tuple[str, Any]]:
+    """What the flow and the flags give a step, as far as it is known before the steps run."""
+    for key, source in wired.sources.items():
+        if isinstance(source, Constant):
+            yield key, source.value
+    for name, each in flow.inputs.items():
+        for step, key in each.readers:
+            if step == wired.id and name in inputs.values:
+                yield key, inputs.values[name]
+    yield from inputs.data.get(wired.id, {}).items()
+
+
+def _origins(wired: WiredStep, values: dict[str, Any], document: Document) -> Iterator[tuple[str, str]]:
+    """Where each read comes from; nothing of those that are left at their default."""
+    for key, item in wired.interface.reads.items():
+        source = wired.sources.get(key)
+        if source is not None and source.paths:
+            yield key, source.origin
+        elif key in values:
+            yield key, item.flag
+        elif item.required or (key in document and "explicit" not in item.marks):
+            yield key, key

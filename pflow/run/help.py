@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.common import COMMON
 from pflow.help import usage as kinds
 from pflow.help.node import common_flag, flag_of, metavar
-from pflow.help.text import help_text
-from pflow.help.usage import Argument, Flag, Usage
-from pflow.interface import UNDECLARED
+from pflow.help.usage import Argument, Flag, Usage, help_text
+from pflow.interface import COMMON, UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.jsontext import decode
-from pflow.run.engine.failure import StepFailed
-from pflow.run.engine.record import Recorder
+from pflow.run.engine.context import Recorder, StepFailed
 from pflow.stage.trace import enter_span
 from pflow.terminal.columns import duration, encodable
 from pflow.terminal.messages import say, write_stderr
@@ -123,7 +122,7 @@ class Progress:
     """Tells a person at a terminal which step runs, and how long each took. `end_line` is called before each line."""
 
     def __init__(self, end_line: Callable[[], None]) -> None:
-        from pflow.terminal.colour import colour_of
+        from pflow.terminal.columns import colour_of
 
         self.end_line = end_line
         self.count = 0

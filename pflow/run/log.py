@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from pflow.atomic import write_all
+from pflow.atomic import pflow_directory, write_all
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.terminal.messages import say
-from pflow.xdg import pflow_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

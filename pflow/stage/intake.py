@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError
-from pflow.process.pipes import is_quiet
-from pflow.process.stdin import is_readable, read_chunks
+from pflow.process.streams import is_quiet, is_readable, read_chunks
 from pflow.stage.document import Document, read_document, read_members
 
 TYPE_CHECKING = False

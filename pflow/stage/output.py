@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow.binding.places import find
-from pflow.common import LETTERS
 from pflow.errors import PflowError
+from pflow.interface import LETTERS
 from pflow.paths import parse_path, write_path
-from pflow.process.signals import die_of_closed_pipe
-from pflow.process.stdout import ClosedPipe, as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.process.signals import ClosedPipe, die_of_closed_pipe
+from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.terminal.messages import write_stderr
 
 TYPE_CHECKING = False

@@ -11,9 +11,7 @@ from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import CANNOT_WRITE, PflowError, node_error
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
-from pflow.process.exits import end_in_order
-from pflow.process.signals import Interrupted
-from pflow.process.stdout import ClosedPipe
+from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import check_stdin, take_in
@@ -124,7 +122,7 @@ class Stage:
             text = str(encode(about), "utf-8") + "\n"
         else:
             from pflow.help.node import usage_of_node
-            from pflow.help.text import help_text
+            from pflow.help.usage import help_text
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])

@@ -1,4 +1,4 @@
-"""Text in columns for a terminal: widths as they are seen, lines that wrap, tables."""
+"""Text for a terminal: colour, widths as they are seen, lines that wrap, tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,61 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+WHEN = (AUTO, ALWAYS, NEVER)
+"""What --color may say."""
+
+
+class Colour:
+    """Paints words by what they are, or leaves them plain. Paint last: what is painted has no width any more."""
+
+    __slots__ = ("is_on",)
+
+    def __init__(self, *, is_on: bool) -> None:
+        self.is_on = is_on
+
+    def heading(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def name(self, text: str) -> str:
+        return self._paint("36", text)
+
+    def good(self, text: str) -> str:
+        return self._paint("32", text)
+
+    def warning(self, text: str) -> str:
+        return self._paint("33", text)
+
+    def fault(self, text: str) -> str:
+        return self._paint("1;31", text)
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def _paint(self, how: str, text: str) -> str:
+        return f"\x1b[{how}m{text}\x1b[0m" if self.is_on and text else text
+
+
+PLAIN = Colour(is_on=False)
+
+
+def colour_of(fd: int, when: str = AUTO) -> Colour:
+    """The colour for a stream, `when` being what --color said."""
+    return Colour(is_on=is_wanted(fd, when))
+
+
+def is_wanted(fd: int, when: str = AUTO) -> bool:
+    """Whether a stream gets colour: --color decides, else NO_COLOR, else CLICOLOR_FORCE, else what it goes to."""
+    if when != AUTO:
+        return when == ALWAYS
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return os.isatty(fd) and os.environ.get("TERM", "") not in ("", "dumb")
+
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
 """Our own characters where the terminal has ASCII only, each as wide as it was."""

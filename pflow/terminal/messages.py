@@ -7,7 +7,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.errors import PflowError
-    from pflow.terminal.colour import Colour
+    from pflow.terminal.columns import Colour
 
 
 def say(program: str, text: str) -> None:
@@ -38,7 +38,7 @@ def write_stderr(text: str) -> None:
 
 
 def _colour() -> Colour:
-    from pflow.terminal.colour import colour_of
+    from pflow.terminal.columns import colour_of
 
     return colour_of(2)
 

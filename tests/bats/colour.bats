@@ -12,7 +12,6 @@ setup() {
 }
 
 flow='read-file --path=a.txt => shell --command="wc -w"'
-NOTES_FLOW=$(realpath "$BATS_TEST_DIRNAME/../../examples/report.pflow.json")
 
 # What commands print to a terminal that is stdin, stdout and stderr, a run and its trace beside each; ^[ is an escape.
 on_terminal() {
@@ -66,19 +65,6 @@ coloured() { [[ $output == *$'\x1b['* ]]; }
     done
     run --separate-stderr env CLICOLOR_FORCE=1 pflow-read-file --path=/nope -q
     expect 66 '' $'\x1b[1;31mpflow-read-file:\x1b[0m cannot'
-}
-
-@test "columns stand where they did, in UTF-8 and in ASCII, and lines break where they did" {
-    for locale in C.UTF-8 C; do
-        for columns in 60 100; do
-            export LC_ALL=$locale COLUMNS=$columns
-            run pflow explain --color=never "$NOTES_FLOW"
-            local plain=$output
-            run pflow explain --color=always "$NOTES_FLOW"
-            coloured
-            [ "$(sed 's/\x1b\[[0-9;]*m//g' <<<"$output")" = "$plain" ] || expect 0 "$plain"
-        done
-    done
 }
 
 @test "JSON is never painted" {

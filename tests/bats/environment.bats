@@ -57,15 +57,6 @@ bare() { # a script with nothing but PATH
     expect 0 C
 }
 
-@test "a closed stdin, stdout and stderr, each alone and all together" {
-    in_shells '
-        pflow-shell --command="cat; echo fine" -r <&-
-        pflow-llm --prompt=fine -r <&-; echo
-        pflow-write-file --content=hi --path=o -q <&- >&- 2>&-; cat o; echo
-        pflow-write-file --content=hi --path=p <&- >&- 2>&-; echo $?; ls'
-    expect 0 $'fine\nfine\nhi\n73\no'
-}
-
 @test "a read-only working directory" {
     mkdir closed && chmod 555 closed
     run --separate-stderr as_mortal 'cd closed

@@ -130,17 +130,6 @@ setup() { quick_llm; }
     expect 0 $'66\n66\n66\n66\n73\n73\n73'
 }
 
-@test "what may not be read or written is 77" {
-    echo secret >secret && chmod 000 secret
-    mkdir closed && echo old >closed/o && chmod 555 closed
-    run --separate-stderr as_mortal '
-        pflow-read-file --path=secret -q; echo $?
-        echo new | pflow-write-file --path=closed/o -q; echo $?'
-    expect 0 $'77\n77' "pflow-write-file: cannot write 'closed/o': permission denied"
-    [ "$(cat closed/o)" = old ]
-    [ "$(ls -A closed)" = o ]
-}
-
 @test "a failure is one line on stderr, a traceback only with --debug" {
     in_shells 'pflow-read-file --path=/nope -q 2>&1 | wc -l; pflow-read-file --path=/nope --debug -q 2>&1 | grep -c Traceback'
     expect 0 $'1\n1'

@@ -204,6 +204,8 @@ END
         pflow run -n "twice" --isolate -r; pflow run -n "squares" --numbers="[9]" -r'
     expect 0 - ''
     [ "$(tail -n 2 <<<"$output")" = $'2\n[81]' ]
+    in_shells 'pflow twice -n --number=4 --id=a | pflow-get a.number; pflow squares -n --numbers=1 --numbers=2 -r'
+    expect 0 $'8\n[1,4]'
 }
 
 @test "a fork's branches run at once, meet, and one failure ends the others" {

@@ -11,6 +11,8 @@ setup() {
     need make
     cp -r "$BATS_TEST_DIRNAME/../../examples/." .
     unset MAKEFLAGS
+    server=$PEER
+    export PEER=$PWD LLM_USER_PATH=$PWD/llm # each test its own requests, and its own `go`
     quick_llm
     words=("PROMPT=Shorten in test $BATS_TEST_NUMBER:" LLM_FLAGS=)
 }
@@ -28,7 +30,8 @@ built() {
 }
 
 @test "a build asks once for each note, and the next one for none" {
-    rm bin/pflow-llm # llm's own, and a server
+    rm bin/pflow-llm
+    export PEER=$server LLM_USER_PATH=$server/llm
     build -j4
     built 0 3
     [ "$(grep '^## ' summaries/index.md | sort | tr '\n' ' ')" = '## bicycle.txt ## bread.md ## night ferry.txt ' ]

@@ -61,10 +61,9 @@ say() {
 
 @test "it says who is to speak to it when a person starts it" {
     in_terminal bash --norc --noprofile
-    type_line 'pflow mcp serve'
+    type_line '(trap : INT; pflow mcp serve; echo "it ended with $?")'
     shows 'an MCP client starts this'
     "${tmux[@]}" send-keys C-c
-    type_line 'echo "it ended with $?"'
     shows 'it ended with 130'
 }
 

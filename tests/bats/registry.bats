@@ -121,12 +121,3 @@ WORDS='# Count the words of a text.
     jq -e 'length > 5' .cache/pflow/nodes.json
     [ "$(find .cache/pflow -name '.pflow-*' | wc -l)" -eq 0 ]
 }
-
-@test "500 programs on PATH are listed, as text and as JSON" {
-    need jq
-    program first "$WORDS"
-    mkdir bin && for n in $(seq 500); do cp first "bin/pflow-n$n"; done
-    export PATH="$HOME/bin:$PATH"
-    in_shells 'pflow nodes | grep -c "  n[0-9]* .*Count the words of a text."; pflow nodes --json | jq "map(select(.name | startswith(\"n\")) | .reads.text.type) | unique[], length"; ls ../ran'
-    expect 2 $'500\n"str"\n500'
-}

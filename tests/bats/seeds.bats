@@ -35,33 +35,6 @@ block() {
 LINES
 }
 
-@test "with :: for the sign, the lines run without quotes" {
-    in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: summarise-text --temperature=0.9 | pflow-get summary'
-    expect 0 'Summary: The video discusses...'
-    in_shells 'pflow yt-transcript --url=https://youtu.be/abc123 :: llm --prompt="Summarize this transcript" --temperature=0.9 | pflow-get response'
-    expect 0 $'Summarize this transcript\n\nVideo transcript content of https://youtu.be/abc123 in en'
-    in_shells 'echo some data >data.txt; pflow read-file --path=data.txt :: llm --prompt="Summarize this data" :: write-file --path=summary.md -q; cat summary.md'
-    expect 0 $'Summarize this data\n\nsome data'
-}
-
-@test "a line with a quoted sign runs, and so does one that is quoted whole" {
-    in_shells '
-        pflow yt-transcript --url=u ">>" summarise-text --temperature=0.9 | pflow-get url; echo
-        pflow yt-transcript --url=u "=>" summarise-text | pflow-get url; echo
-        pflow yt-transcript --url=u "|" summarise-text | pflow-get url; echo
-        pflow "yt-transcript --url=u => summarise-text" | pflow-get url; echo
-        pflow "yt-transcript --url=u >> summarise-text" | pflow-get url; echo
-        pflow "yt-transcript --url=u | summarise-text" | pflow-get url'
-    expect 0 $'u\nu\nu\nu\nu\nu'
-}
-
-@test "a plain shell pipe of the same nodes carries the same value" {
-    in_shells '
-        pflow yt-transcript -n --url=u | pflow summarise-text --temperature=0.9 -r; echo
-        pflow run -r "yt-transcript --url=u => summarise-text --temperature=0.9"'
-    expect 0 $'Summary: The video discusses...\nSummary: The video discusses...'
-}
-
 @test "the scenarios of one stage" {
     printf 'some notes\n' >notes.txt
     in_shells 'pflow yt-transcript --url=https://youtu.be/abc | pflow-get url'

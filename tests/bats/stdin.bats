@@ -125,15 +125,6 @@ write_list() {
     expect 0 mine
 }
 
-@test "raw input is carried byte for byte as stdin" {
-    head -c 100000 /dev/urandom >bytes
-    printf 'caf\303\251\r\n\0end' >text
-    for raw in bytes text; do
-        in_shells "pflow-set a=1 <../$raw | pflow-get stdin | cmp - ../$raw; cat ../$raw | pflow-shell --command=cat | pflow-get | cmp - ../$raw"
-        expect 0 ''
-    done
-}
-
 @test "an empty pipe is 66 where the pipe is needed, and --allow-empty takes it as an empty text" {
     in_shells 'true | pflow-write-file --path=o -q; echo $?; ls'
     expect 0 66 'stdin was empty'

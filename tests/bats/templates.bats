@@ -22,18 +22,6 @@ setup() { quick_llm; }
     [ -s twice ]
 }
 
-@test "the flag of the judged line, in every node, touches nothing" {
-    in_shells '
-        text='\''$(touch x); `touch y`'\''
-        pflow-shell -n --command="cat >/dev/null" --input="$text" --args="$text" -q
-        pflow-write-file -n --content="$text" --path=o -q; cat o; rm o
-        pflow-llm -n --text="$text" -r
-        pflow-read-file --path="$text" -q; echo $?
-        pflow-list-files --pattern="$text" -r
-        ls'
-    expect 0 '$(touch x); `touch y`$(touch x); `touch y`66'$'\n[]'
-}
-
 @test "what a template brings in is never expanded again" {
     in_shells '
         pflow-set -n secret=hidden "text=\${secret} \$secret \$\$" |
@@ -84,11 +72,6 @@ setup() { quick_llm; }
     done
 }
 
-@test "\$\$ is a dollar, and so is a dollar before anything but a name or a brace" {
-    in_shells 'pflow-shell -n --command="printf \"%s|\" \"\$@\"" --args="\$\$HOME" --args="\$5 \$ 5\$" --args="\$\$\$\$" --args="\$-\$!" -r'
-    expect 0 '$HOME|$5 $ 5$|$$|$-$!|'
-}
-
 @test "a missing name stops the step before it runs and says what there is" {
     in_shells 'pflow-shell -n --id=fetch --command="echo hi" | pflow-shell --command="touch ran" --args="\${fetch.stdot}" -q; echo $?; ls'
     expect 0 66 "no 'stdot' in fetch; it has "
@@ -116,13 +99,6 @@ setup() { quick_llm; }
     expect 0 '<two words><["-rf", "/"]><two words><["-rf", "/"]>'
     in_shells 'pflow-set -n list:="[\"a b\", 2]" | pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$list" -r'
     expect 0 '<a b><2>'
-}
-
-@test "odd keys, dashes and slashes in a path" {
-    in_shells '
-        pflow-set -n "[\"odd key\"].x=1" a.to-there=2 raw/doc1.txt=3 |
-        pflow-shell --command="printf \"%s,\" \"\$@\"" --args="\${[\"odd key\"].x}" --args="\${a.to-there}" --args="\${raw/doc1.txt}" -r'
-    expect 0 '1,2,3,'
 }
 
 @test "bytes inside text are text where they are UTF-8, a file's name in a path, and else 65" {

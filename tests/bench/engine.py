@@ -75,14 +75,14 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.run.engine.context import Context
+    from pflow.run.engine.context import Context, Recorder
     from pflow.run.engine.engine import Engine
-    from pflow.run.engine.record import Recorder
 
-    engine = Engine(_steps(mapped=False), Context())
+    wired = _steps(mapped=False)
+    engine = Engine(wired, Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     traced = Engine(_steps(mapped=True), Context(recorder=Recorder(lambda lines: _write(log, lines))))
-    tick: Any = engine.plan.steps["s0"].kind
+    tick: Any = wired.steps["s0"].kind
     nodes = [tick.node_class()() for _ in range(STEPS)]
     for before, after in pairwise(nodes):
         before >> after

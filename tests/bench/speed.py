@@ -106,11 +106,11 @@ def start_rows(scratch: Path) -> list[Row]:
     write = [program("pflow-write-file"), f"--path={scratch / 'out'}"]
     write_again = [program("pflow-write-file"), f"--path={scratch / 'again'}"]
     return [
-        Row("pflow-read-file --version", [[program("pflow-read-file"), "--version"]], 1.5, nothing),
-        Row("pflow --version", [[program("pflow"), "--version"]], 1.5, nothing),
-        Row("read-file, 2 KB store", [read], 2.5, store),
-        Row("write-file, 2 KB store", [write], 2.5, store),
-        Row("read-file | write-file | write-file", [read, write, write_again], 7.5, store),
+        Row("pflow-read-file --version", [[program("pflow-read-file"), "--version"]], 1.2, nothing),
+        Row("pflow --version", [[program("pflow"), "--version"]], 1.2, nothing),
+        Row("read-file, 2 KB store", [read], 1.6, store),
+        Row("write-file, 2 KB store", [write], 1.6, store),
+        Row("read-file | write-file | write-file", [read, write, write_again], 5.5, store),
         Row("pflow-read-file --help", [[program("pflow-read-file"), "--help"]], 5, nothing),
         Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),
         *flow_rows(scratch, text),
@@ -136,8 +136,8 @@ def flow_rows(scratch: Path, text: Path) -> list[Row]:
     hundred.write_text(json.dumps({"pflow": 1, "nodes": steps, "mappings": mappings}))
     pflow, nothing = program("pflow"), Path(os.devnull)
     return [
-        Row("pflow run 'read-file => write-file'", [[pflow, "run", pipe]], 8, nothing),
-        Row("the same from a .pflow.json", [[pflow, "run", str(two)]], 18, nothing),
+        Row("pflow run 'read-file => write-file'", [[pflow, "run", pipe]], 3.5, nothing),
+        Row("the same from a .pflow.json", [[pflow, "run", str(two)]], 6, nothing),
         Row("pflow check, 100 steps", [[pflow, "check", str(hundred)]], 25, nothing),
     ]
 

@@ -17,9 +17,8 @@ from pflow.export import exporter
 from pflow.flow.pipe.compile import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.run.engine.context import Context
+from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
-from pflow.run.engine.record import Recorder
 from tests.run.flows import plan_of
 from tests.stage.running import run as run_stage
 

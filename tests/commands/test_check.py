@@ -7,7 +7,6 @@ import pytest
 
 from pflow.commands._click import run_click
 from pflow.commands.check import command
-from pflow.errors import PflowError
 from pflow.flow.rules import RULES
 
 GOOD = {"nodes": [{"id": "read", "type": "read-file"}]}
@@ -97,19 +96,6 @@ def test_a_remedy_that_is_a_member_of_the_flow_can_be_merged(check):
     assert json.loads(check(flow | finding["merge"], "--json")[1])["ok"] is True
 
 
-def test_strict_makes_a_warning_count_in_the_document_too(check):
-    assert [json.loads(check(DOUBTFUL, "--json", *more)[1])["exit"] for more in ([], ["--strict"])] == [0, 65]
-
-
-def test_pipe_syntax_is_checked_as_it_compiles(capfd):
-    words = ["read-file", "--path=a", "::", "write-file", "--path=b"]
-    assert run_click(command, "check", words) == 0
-    assert capfd.readouterr().out == "pipe: 2 steps, pipe syntax: no findings\n"
-    assert run_click(command, "check", ["--json", "read-file --path=a => writ-file --path=b"]) == 65
-    (finding,) = json.loads(capfd.readouterr().out)["findings"]
-    assert (finding["rule"], finding["remedy"]) == ("PF11", "did you mean write-file?")
-
-
 def test_what_cannot_be_printed_as_it_is_stays_in_its_line(check):
     odd = {"nodes": [{"id": "a\nb", "type": "llm"}], "outputs": {"é": "llm.response"}}
     code, out, _ = check(odd)
@@ -126,9 +112,3 @@ def test_the_help_lists_every_rule(capfd):
     assert run_click(command, "check", ["--help"]) == 0
     text = capfd.readouterr().out
     assert all(f"{rule.id}  {rule.title}" in text for rule in RULES.values())
-
-
-@pytest.mark.parametrize("left", ["=", "=failed="])
-def test_what_the_shell_left_of_a_separator_is_told_before_the_flags_of_the_steps(here, left):
-    with pytest.raises(PflowError, match=f"cannot read '{left}': the shell took '{left}>' for a redirection"):
-        run_click(command, "check", ["read-file", "--path=a", left])

@@ -8,7 +8,7 @@ import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands._click import run_click
-from pflow.commands.new_node import LANGUAGES, class_name, command, is_good_name
+from pflow.commands.new_node import LANGUAGES, command, is_good_name
 from pflow.errors import PflowError
 
 
@@ -47,11 +47,6 @@ def test_it_is_a_node_at_once_and_its_path_is_printed(own, capfd, language, file
         "headed",
         ["heading"],
     )
-
-
-def test_dir_is_where_it_goes_and_is_made(tmp_path):
-    assert new_node("mine", "--dir=new/nodes") == 0
-    assert os.listdir(tmp_path / "new" / "nodes") == ["mine.py"]
 
 
 def test_an_empty_dir_is_none(own):
@@ -104,9 +99,3 @@ def test_the_name_of_its_program_is_no_name_for_a_node(own, name):
         new_node(name)
     assert caught.value.hint == f"its name is what follows pflow-: {name[6:]}"
     assert (caught.value.exit, own.exists()) == (2, False)
-
-
-@pytest.mark.parametrize("name", ["none", "true", "node", "flow-safe", "a1-2", "import-it", "class"])
-def test_a_name_that_means_something_in_python_is_a_node_all_the_same(own, name):
-    new_node(name)
-    assert find_kind(name).node_class().__name__ == class_name(name)

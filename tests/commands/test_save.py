@@ -79,14 +79,6 @@ def test_a_sentence_is_no_flow():
     assert (error.exit, error.hint) == (2, "pflow plan 'SENTENCE' | pflow save count")
 
 
-def test_a_redirection_that_the_shell_made_of_the_flow_is_said():
-    assert "redirection" in failure("save", "count", "read-file", "--path=a", "=").message
-
-
-def test_a_name_is_looked_at_before_the_flow():
-    assert failure("save", "a/b", "no-such").message == "cannot call a flow 'a/b'"
-
-
 def test_the_command_is_said_and_that_path_lacks_its_place(home, capfd):
     assert pflow("save", "count", COUNT, "--command") == 0
     said = capfd.readouterr().err
@@ -168,12 +160,6 @@ def test_show_tells_what_it_is_takes_gives_and_touches(home, capfd):
     assert any(line.startswith("reads files read-file path") for line in lines)
 
 
-def test_show_json_is_the_file_as_it_is(home, capfd):
-    put(home, "odd", '{"nodes":  [ {"id":"llm"}]}')
-    assert pflow("show", "flow:odd", "--json") == 0
-    assert capfd.readouterr().out == '{"nodes":  [ {"id":"llm"}]}'
-
-
 def test_a_flow_that_breaks_rules_is_shown_with_what_is_wrong(home, capfd):
     put(home, "bad", {"nodes": [{"id": "nothing-here"}]})
     assert pflow("show", "bad") == 65
@@ -216,13 +202,6 @@ def test_all_names_are_looked_for_before_any_is_removed(capfd):
     assert saved_flows() == ["count"]
 
 
-def test_who_uses_a_removed_flow_is_warned_of(capfd):
-    pflow("save", "count", COUNT)
-    pflow("save", "outer", "count => shell --command=cat")
-    pflow("remove", "count")
-    assert "warning: the saved flow 'outer' uses flow:count" in capfd.readouterr().err
-
-
 def test_who_uses_it_by_its_path_is_warned_of_too(home, capfd):
     pflow("save", "count", COUNT)
     put(home, "outer", {"nodes": [{"id": "in", "type": "./count.pflow.json"}, {"id": "count"}]})
@@ -254,8 +233,3 @@ def test_a_command_that_stays_keeps_its_flow(home, monkeypatch):
     assert saved_flows() == ["count"]
     assert pflow("remove", "count") == 0
     assert not (home / ".local" / "bin" / "pflow-count").exists()
-
-
-def test_a_description_that_is_not_utf_8_is_refused():
-    error = failure("save", "count", COUNT, "--description=\udcff")
-    assert (error.exit, error.message) == (65, "cannot save 'count': not all of it is UTF-8")

@@ -1,6 +1,5 @@
 """pflow test-node: which node is meant, the values that it is tried with, and what the report says."""
 
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -8,9 +7,7 @@ import pytest
 
 from pflow.commands._click import run_click
 from pflow.commands.test_node import command
-from pflow.conformance.conduct import CHECKS, choose_checks
 from pflow.conformance.node import find_node
-from pflow.conformance.report import command_of
 from pflow.conformance.samples import (
     Answer,
     Samples,
@@ -20,7 +17,7 @@ from pflow.conformance.samples import (
     same,
     value_of,
 )
-from pflow.conformance.sandbox import ALL, Sent, run_in
+from pflow.conformance.sandbox import Sent, run_in
 from pflow.conformance.trial import how_it_ended
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
@@ -69,17 +66,6 @@ def test_what_the_user_gives_is_taken_instead():
     assert samples.words_without() == ["--where=x", "--loud", "--retries=2", "--count=3"]
 
 
-def test_a_flags_value_is_no_template():
-    samples = Samples(interface(*READS), ["--text=$$5"])
-    assert samples.members["text"] == "$5"
-    assert samples.all_words() == ["--where=sample.txt", "--count=3", "--text=$$5"]
-
-
-def test_a_command_is_harmless():
-    samples = Samples(interface('Reads: shared["run"]: str [explicit] [verbatim]', "Effects: runs commands"), [])
-    assert samples.words_without() == ["--run=cat"]
-
-
 def test_a_secret_is_never_a_flag():
     samples = Samples(interface('Reads: shared["key"]: str [secret]'), [])
     assert (list(samples.members), samples.all_words()) == (["key"], None)
@@ -110,10 +96,8 @@ def test_what_stands_beside_a_document_is_noise(stdout, noise):
     ("stdout", "why"),
     [
         (b"", "nothing"),
-        (b"text", "no document"),
         (b'{"a": 1}', "no document"),
         (b'{"$pflow":{"v":1},\n"a":1,', "at byte"),
-        (b'{"$pflow":{"v":1},\n"a":nul\n}\n', "at byte"),
         (b'{"$pflow":{"v":2}}', "version 2"),
     ],
 )
@@ -131,16 +115,6 @@ def test_a_timeout_that_no_run_can_have_is_2(seconds):
     with pytest.raises(PflowError, match=f"'--timeout': '{seconds}' is no number of seconds") as caught:
         run_click(command, "test-node", ["read-file", "--only=interface", f"--timeout={seconds}"])
     assert caught.value.exit == 2
-
-
-def test_checks_are_chosen_by_their_id_or_a_part_of_it():
-    assert choose_checks([]) == list(CHECKS)
-    assert [check.id for check in choose_checks(["raw"])] == ["raw"]
-    found = [check.id for check in choose_checks(["raw-", "error-idle"])]
-    assert found == ["raw-text", "raw-bytes", "raw-json", "error-idle"]
-    with pytest.raises(PflowError) as refused:
-        choose_checks(["row"])
-    assert refused.value.exit == 2
 
 
 @pytest.mark.parametrize(
@@ -162,14 +136,6 @@ def test_a_daemon_is_found_and_ended_whatever_it_keeps_open(tmp_path, kept):
     sent = Sent([], b"x" * 1_000_000, grace=0.1)
     ended = run_in(tmp_path, [sys.executable, "-c", daemon], sent, 50)
     assert (ended.code, ended.left_running) == (0, True)
-
-
-@pytest.mark.parametrize("unit", ["é", "word ", "'x"])
-def test_a_long_stdin_is_shown_as_a_command_that_makes_it(unit):
-    sent = SimpleNamespace(words=[], stdin=f"a%\n{unit * 100_000}\n\\b".encode(), environment={}, files={}, reader=ALL)
-    command = command_of(SimpleNamespace(sent=sent), SimpleNamespace(argv=["cat"]))
-    assert len(command) < 200
-    assert subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, check=True).stdout == sent.stdin
 
 
 def test_in_a_working_directory_that_is_gone_a_relative_path_names_nothing(tmp_path, monkeypatch):

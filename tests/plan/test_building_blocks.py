@@ -143,17 +143,6 @@ def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
     assert told.types == []
 
 
-def test_of_many_flows_those_that_matter_are_told(home):
-    for number in range(100):
-        save(home, f"polish-{number}", f"polish the brass of ship number {number}")
-    save(home, "translate-file", "translate a file into Klingon")
-
-    told = building_blocks("translate notes.txt into Klingon")
-
-    assert "flow:translate-file: translate a file into Klingon\n" in told.text
-    assert told.text.count("flow:polish") <= 40
-
-
 def test_a_change_of_what_is_not_told_changes_the_digest_too(home):
     for number in range(100):
         save(home, f"polish-{number}", f"polish the brass of ship number {number}")

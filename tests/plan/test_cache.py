@@ -98,20 +98,6 @@ def test_a_nodes_interface_counts_and_not_its_code(home, asked):
     assert asked() == 2
 
 
-def test_a_saved_flow_that_changed_or_went_sends_another(home, asked):
-    save(home, "one thing")
-    plan()
-    save(home, "another thing")
-    plan()
-    plan()
-    assert asked() == 2
-
-    (home / "data" / "pflow" / "flows" / "mine.pflow.json").unlink()
-    plan()
-    plan()
-    assert asked() == 3
-
-
 def test_what_does_not_pass_is_not_kept(home, asked):
     with pytest.raises(Exception, match="cannot plan"):
         plan(model="plan-never")
@@ -169,15 +155,6 @@ def test_a_cache_that_cannot_be_written_is_none(home, asked):
     put(home / "cache" / "pflow" / "plans", "a file")
 
     assert [plan()[1], plan()[1]] == [False, False]
-    assert asked() == 2
-
-
-def test_without_a_home_there_is_no_cache(home, asked, monkeypatch):
-    for name in ("HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name)
-
-    assert [plan()[1], plan()[1]] == [False, False]
-    assert entries(home) == []
     assert asked() == 2
 
 

@@ -7,8 +7,7 @@ import pytest
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change.change import diff_lines, new_effects, painted
-from pflow.terminal.colour import PLAIN, Colour
+from pflow.plan.change.change import diff_lines, new_effects
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -31,21 +30,6 @@ def test_what_changed_is_shown_as_json():
         '-        "prompt": "Sum up"', '+        "prompt": "Résumé"'
     ]  # fmt: skip
     assert changes(flow(ASK), flow(BATCH)) == ["+      },", '+      "batch": {', '+        "over": "xs"']
-
-
-def test_what_a_terminal_would_obey_is_escaped():
-    hostile = {**ASK, "inputs": {"prompt": "\x1b[2J\u202eevil"}}
-    for one, other in ((flow(ASK), flow(hostile)), (flow(ASK), flow({**hostile, "batch": {"over": "xs"}}))):
-        text = painted(diff_lines(one, other, "a\x1b[2J\nb"), PLAIN)
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert "evil" in text
-
-
-def test_lines_are_painted_by_what_they_are():
-    text = painted(diff_lines(flow(ASK), flow({**ASK, "retries": 2})), Colour(is_on=True))
-    assert '\x1b[32m+      "retries": 2\x1b[0m\n' in text
-    assert "\x1b[1;31m-      }\x1b[0m\n" in text
 
 
 def test_a_secret_is_no_part_of_a_diff(tmp_path, monkeypatch):

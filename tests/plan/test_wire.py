@@ -192,26 +192,6 @@ def test_a_name_that_two_have_is_no_answer_though_one_of_them_may_not_be_there()
     assert settled(document) == ["fetch.issue_number ?"]
 
 
-def test_what_was_found_is_said_with_its_reason_and_shown(capfd):
-    mappings, err = wired(capfd, flow(READ, ASK, WRITE))
-    assert mappings == {"ask": {"text": "read.content"}, "write": {"content": "ask.response"}}
-    assert "ask.text ← read.content: it is what the pipe carries there" in err
-    assert '+        "content": "ask.response"' in err
-
-
-def test_with_json_all_of_it_is_one_document(capfd):
-    wired_flow = flow(READ, ASK, WRITE)
-    with open("f.pflow.json", "w") as file:
-        json.dump(wired_flow, file)
-    assert main(["f.pflow.json"], Options(as_json=True)) == 0
-    document = json.loads(capfd.readouterr().out)
-    assert document["changed"] is True
-    assert document["written"] is None
-    assert document["mappings"][1] == {
-        "step": "ask", "read": "text", "source": "read.content", "why": "it is what the pipe carries there"
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("document", "place"),
     [
@@ -301,10 +281,3 @@ def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
     told = str(request["body"]["messages"])
     assert "j.answer: str (what to judge): it could be issue_number (int), fetch.issue_data (dict), fetch." in told
     assert "judge: A node." in told
-
-
-def test_a_flow_in_another_dialect_is_given_as_ir(capfd):
-    main(["read-file --path=a => llm --prompt=x"], Options())
-    out, err = capfd.readouterr()
-    assert json.loads(out)["nodes"][0]["type"] == "read-file"
-    assert "nothing to wire" in err

@@ -2,9 +2,8 @@
 
 import os
 
-from pflow.process import stdin
-from pflow.process.pipes import CHUNK
-from pflow.process.stdin import read_chunks
+from pflow.process import streams
+from pflow.process.streams import CHUNK, read_chunks
 
 
 def in_child(act) -> int:
@@ -23,7 +22,7 @@ def ended_well(pid: int) -> bool:
 
 
 def test_who_waits_at_a_terminal_is_told_for_what(monkeypatch):
-    monkeypatch.setattr(stdin, "_PATIENCE", 0.001)
+    monkeypatch.setattr(streams, "_PATIENCE", 0.001)
     monkeypatch.setattr(os, "isatty", lambda fd: fd == 2)
     (source, writer), (heard, said) = os.pipe(), os.pipe()
 
@@ -46,7 +45,7 @@ def test_where_the_terminal_is_gone_the_waiting_goes_on():
 
     def act() -> bool:
         os.dup2(said, 2)
-        stdin._say_waiting()
+        streams._say_waiting()
         return True
 
     assert ended_well(in_child(act))

@@ -10,9 +10,8 @@ from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.run.engine.context import Context
+from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
-from pflow.run.engine.record import Recorder
 
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:

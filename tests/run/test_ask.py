@@ -54,10 +54,6 @@ def test_required_inputs_that_nothing_gives_are_missing():
     assert missing(plan, there=[("issue_number",)]) == ["file"]
 
 
-def test_what_is_for_one_step_alone_the_store_never_gives():
-    assert missing(plan_of(FLOW), given=["issue_number"], there=[("file",)]) == ["file"]
-
-
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     monkeypatch.setattr(ask, "_open_terminal", lambda: None)
     plan = plan_of(FLOW)
@@ -115,15 +111,6 @@ def test_it_asks_until_the_answer_fits(monkeypatch):
     assert terminal.said() == f"{prompt}twelve\ncannot take 'twelve': it is not an int\n{prompt}\n{prompt}12\n"
 
 
-def test_the_end_of_the_file_is_no_answer(monkeypatch):
-    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
-    terminal = Terminal(monkeypatch, b"\x04")
-    with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
-    assert caught.value.exit == 66
-    assert terminal.said().endswith(": int? \n")
-
-
 def asked(monkeypatch, type, *lines, **more):
     """The value of an input of this type that a person gives with these lines, and what stood on the terminal."""
     ir = {
@@ -155,35 +142,10 @@ def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
     assert said.count("cannot take") == (1 if "list" in type else len(lines) - 1)
 
 
-def test_a_wrong_item_of_a_list_leaves_the_others(monkeypatch):
-    assert asked(monkeypatch, "list[int]", "1", "two", "2", "")[1] == (
-        "--it is a list: an item a line, then an empty line; or JSON in one line\n"
-        "wait_for needs --it (x): list[int]? 1\n- two\ncannot take 'two': it is not an int\n- 2\n- \n"
-    )
-
-
 def test_what_a_flow_says_of_itself_gives_a_terminal_no_orders(monkeypatch):
     _, said = asked(monkeypatch, "int", "1\x9b2", "1", description="a\x1b[2Jb\nc\u202e")
     assert "(a\\x1b[2Jb c\\u202e): int? " in said
     assert "cannot take '1\\x9b2': it is not an int" in said
-
-
-@pytest.mark.parametrize(
-    ("type", "flag"),
-    [("warm|cold", "'--it=warm|cold'"), ("list[int]", "--it=LIST"), ("any", "--it=VALUE"), ("bool", "--it=BOOL")],
-)
-def test_a_shell_takes_the_flags_to_give_as_words(monkeypatch, type, flag):
-    monkeypatch.setattr(ask, "_open_terminal", lambda: None)
-    plan = plan_of(
-        {
-            "inputs": {"it": {"type": type, "description": "x"}},
-            "nodes": [{"type": "wait_for", "inputs": {"file": "$it"}}],
-        }
-    )
-    with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
-    assert caught.value.hint == flag
-    assert caught.value.details == {"missing": [{"name": "it", "flag": "--it", "type": type, "doc": "x"}]}
 
 
 def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pflow.run.engine.deadlines import TimedOut, forget_deadlines, set_deadline, take_away
+from pflow.process.signals import TimedOut, forget_deadlines, set_deadline, take_away
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +39,6 @@ def test_the_nearest_one_rings_whichever_came_first():
     with pytest.raises(TimedOut) as caught:
         time.sleep(30)
     assert caught.value.deadline is outer
-
-
-def test_taking_one_away_leaves_the_others():
-    outer = set_deadline(1000)
-    inner = set_deadline(10)
-    assert 0 < armed() <= 10
-    take_away(inner)
-    assert 10 < armed() <= 1000
-    take_away(outer)
-    assert armed() == 0
 
 
 def test_one_that_has_passed_meanwhile_rings_at_once():

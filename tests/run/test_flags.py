@@ -117,15 +117,6 @@ def test_a_read_that_an_input_fills_by_a_template_goes_by_its_flag_and_that_of_t
         assert given_by(ir, f"{flag}=x").values == {"words": "x"}
 
 
-def test_the_name_of_a_declared_input_means_it_though_a_read_that_another_one_fills_is_called_so():
-    ir = {
-        "inputs": {"text": {"type": "str"}, "to": {"type": "str"}},
-        "nodes": [{"id": "one", "type": "typed"}, {"id": "two", "type": "typed"}],
-        "mappings": {"two": {"input_mappings": {"text": "to"}}},
-    }
-    assert given_by(ir, "--text=a", "--to=b").values == {"text": "a", "to": "b"}
-
-
 def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
     ir = {
         "inputs": {"level": {"type": "int"}},
@@ -147,18 +138,6 @@ def test_a_param_that_holds_more_than_an_input_has_a_flag_of_its_own():
     assert (given.values, given.params) == ({"word": "kind"}, {"two": {"word": "other"}})
 
 
-def test_every_flag_that_an_input_is_shown_under_gives_it():
-    flows = [
-        {"nodes": [{"id": "a", "type": "wait_for"}, {"id": "b", "type": "wait_for"}]},
-        {"inputs": {"json": {"type": "str"}}, "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "$json"}}]},
-        {"inputs": {"level": {"type": "int"}}, "nodes": [{"id": "one", "type": "typed", "params": {"level": "$level"}},
-                                                         {"id": "two", "type": "typed"}]},
-    ]  # fmt: skip
-    for ir in flows:
-        for name, needed in plan_of(ir).inputs.items():
-            assert given_by(ir, f"{needed.flag}=1").values.keys() == {name}
-
-
 def test_two_names_of_one_flag_are_that_flag_twice():
     assert "cannot take --t: --text gives the same" in refused(ONE, "--text=a", "--t=b")
     assert "cannot take --one.level: --level gives the same" in refused(ONE, "--level=2", "--one.level=3")
@@ -169,12 +148,6 @@ def test_a_flag_that_fits_several_steps_needs_one_named():
     assert refused(TWO, "--level=2").endswith("it fits several steps (PF02); --one.level or --two-b.level")
     assert given_by(TWO, "--two-b.level=2").params == {"two-b": {"level": 2}}
     assert given_by(TWO, "--two_b.level=2").params == {"two-b": {"level": 2}}
-
-
-def test_a_flag_for_what_the_flow_gives_a_step_is_for_that_step_alone():
-    assert "fits several steps" in refused(TWO, "--text=mine")
-    given = given_by(TWO, "--two-b.text=mine")
-    assert (given.values, given.data) == ({}, {"two-b": {"text": "mine"}})
 
 
 def test_a_flag_to_a_source_is_for_every_read_that_has_it():
@@ -210,16 +183,3 @@ def test_a_step_that_may_take_any_key_takes_any_flag_as_data_and_as_a_param():
     given = given_by(ir, "--b-2.any=x")
     assert (given.values, given.params, given.data) == ({}, {"b-2": {"any": "x"}}, {"b-2": {"any": "x"}})
     assert "cannot take --c.any: no such flag" in refused(ir, "--c.any=x")
-
-
-def test_what_the_flow_gives_such_a_step_keeps_its_type():
-    node = {"id": "a", "type": "open", "inputs": {"k": 5, "both": "x"}, "params": {"both": "x", "p": 1, "f": 0.5}}
-    given = given_by({"nodes": [node]}, "--k=6", "--both=y", "--p=2", "--f=0.9")
-    assert given.data == {"a": {"k": 6, "both": "y"}}
-    assert given.params == {"a": {"both": "y", "p": 2, "f": 0.9}}
-    assert type(given.data["a"]["k"]) is type(given.params["a"]["p"]) is int
-
-
-def test_an_input_is_secret_when_a_step_says_so():
-    plan = plan_of(ONE)
-    assert [name for name, each in plan.inputs.items() if each.secret] == ["key"]

@@ -98,33 +98,12 @@ def test_two_edges_for_one_action_make_a_fork():
     assert shared["loud"] == "LEFT! RIGHT!!"
 
 
-def test_an_instance_gives_its_params_and_tries():
-    made = Shout(max_retries=3)
-    made.set_params({"end": "$"})
-    shared = {"text": "x"}
-    flow = Flow(start=step(made))
-    flow.run(shared)
-    assert shared["loud"] == "X$"
-    assert flow_from(flow, is_run_here=True).steps[0].retries == 2
-
-
 def test_a_step_runs_in_a_flow_of_pocketflows():
     one, two = step(Shout, inputs={"text": "a"}), step(Shout, "two", input_mappings={"text": "loud"})
     one >> two
     shared = {}
     pocketflow.Flow(start=one).run(shared)
     assert shared["loud"] == "A!!"
-
-
-def test_a_plain_node_beside_a_step_becomes_one():
-    plain = Shout()
-    plain.set_params({"end": "."})
-    first = step(Shout, inputs={"text": "a"})
-    first - "never" >> plain
-    first >> plain
-    shared = {"text": "b"}
-    Flow(start=first).run(shared)
-    assert shared["loud"] == "B."
 
 
 def test_what_a_dict_says_reaches_an_explicit_read(tmp_path):
@@ -139,12 +118,6 @@ def test_a_flow_with_outputs_of_its_own_is_no_part_of_another():
     first >> inner
     with pytest.raises(PflowError, match="it has inputs or outputs of its own"):
         Flow(start=first).run({"text": "a"})
-
-
-def test_a_flow_that_breaks_a_rule_does_not_run():
-    with pytest.raises(PflowError) as caught:
-        Flow(start=step(ReadFile, params={"nope": 1})).run({})
-    assert caught.value.exit == 65
 
 
 def test_a_node_is_loaded_from_its_file(tmp_path):
@@ -171,17 +144,6 @@ def test_classes_of_one_name_are_two_nodes():
         assert shared["said"] == ["a", "b"]
 
 
-def test_params_that_are_set_later_go_over_those_of_a_step():
-    one = step(Shout, inputs={"text": "a"}, params={"end": "?"})
-    one.set_params({"end": "$"})
-    flow = Flow(start=one)
-    assert flow_from(flow).steps[0].params == {"end": "$$"}
-    flow.set_params({"end": "."})
-    shared = {}
-    flow.run(shared)
-    assert shared["loud"] == "A."
-
-
 class Slow(pocketflow.AsyncNode):
     async def post_async(self, shared, prepared, done):
         shared["slow"] = True
@@ -204,3 +166,19 @@ def test_async_and_batch_nodes_are_steps_too():
     shared = {"words": ["a", "bcd"]}
     Flow(start=one).run(shared)
     assert (shared["slow"], shared["lengths"]) == (True, [1, 3])
+
+
+def test_an_instance_gives_its_params_and_tries():
+    made = Shout(max_retries=3)
+    made.set_params({"end": "$"})
+    shared = {"text": "x"}
+    flow = Flow(start=step(made))
+    flow.run(shared)
+    assert shared["loud"] == "X$"
+    assert flow_from(flow, is_run_here=True).steps[0].retries == 2
+
+
+def test_a_flow_that_breaks_a_rule_does_not_run():
+    with pytest.raises(PflowError) as caught:
+        Flow(start=step(ReadFile, params={"nope": 1})).run({})
+    assert caught.value.exit == 65

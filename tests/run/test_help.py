@@ -39,12 +39,6 @@ def test_a_saved_flow_tells_what_it_is_for_and_how_it_is_typed(count):
         assert "--text TEXT                 what to count in [required]" in help
 
 
-def test_a_file_that_is_not_saved_is_typed_after_pflow_run(count, tmp_path):
-    help = help_for([str(count.rename(tmp_path / "mine.pflow.json"))])
-    assert help.startswith("Usage: pflow run FLOW [FLAG]…\n")
-    assert "\nCount the words\n" in help
-
-
 def test_no_sign_of_a_flow_moves_the_terminal(tmp_path):
     hostile = "a\x1b[2J\nb"
     file = tmp_path / "hostile.json"

@@ -41,15 +41,6 @@ def test_branches_that_run_at_once_keep_their_numbers(said):
     assert [text for text in said if text.endswith("\n")] == ["[1] a (text)  5 ms\n", "[2] b (text)  6 ms\n"]
 
 
-def test_what_else_is_shown_stands_on_a_line_of_its_own(said):
-    progress = Progress(lambda: said.append("|"))
-    progress.write(line("start"))
-    progress.clear()
-    progress.clear()
-    progress.write(line("end", ms=1))
-    assert "".join(said) == "|[1] a (text) …|\r\x1b[K|[1] a (text)  1 ms\n"
-
-
 def test_v_says_where_each_value_came_from_and_went_to(monkeypatch):
     said = []
     monkeypatch.setattr(listeners, "say", lambda program, text: said.append(text))

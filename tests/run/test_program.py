@@ -62,11 +62,6 @@ def test_params_at_their_default_are_no_flags_and_secrets_never(program, tmp_pat
     assert (tmp_path / "args").read_text() == "\ns3cret\n"
 
 
-def test_jq_alone_makes_a_node(program):
-    program("jq '.out = (.text | split(\" \") | length)'")
-    assert run_it().store["out"] == 3
-
-
 def test_only_what_it_changed_is_a_write(program):
     interface = INTERFACE.replace(
         "# - Params: how", '# - Writes: shared["text"]: str  # it may change\n# - Params: how'
@@ -124,11 +119,6 @@ def test_a_bad_answer_fails_the_step(program, body, exit, message):
     assert message in ran.error.message
 
 
-def test_it_finds_its_name_in_the_environment_which_its_guard_lets_pass(program):
-    program('[ "${PFLOW_NODE-}" = it ] || exit 99; jq ".out = 1"')
-    assert run_it().store["out"] == 1
-
-
 def test_a_script_without_a_first_line_for_the_system_is_run_by_sh(program):
     program(f"cat >/dev/null; echo '{STORE}'", INTERFACE.partition("\n")[2])
     assert run_it().store["out"] == 1
@@ -159,6 +149,7 @@ def test_its_action_chooses_the_edge(program):
 
 def test_a_time_limit_ends_it_and_what_it_has_started(program, tmp_path):
     program(f'sleep 60 & echo $! $$ >"{tmp_path}/pids"; wait')
+    (tmp_path / "pids").touch()  # it may end before its program begins
     ran = run_it(timeout=0.5)
     assert (ran.error.exit, "0.5 s of its timeout" in ran.error.message) == (124, True)
     for pid in (tmp_path / "pids").read_text().split():
@@ -169,13 +160,3 @@ def test_a_missing_read_stops_before_it_runs(program, tmp_path):
     program(f'touch "{tmp_path}/ran"')
     assert run_it({}).error.exit == 66
     assert not os.path.exists(tmp_path / "ran")
-
-
-def test_without_an_interface_it_gets_everything(program):
-    program("jq '.sum = .a + .b'", "#!/bin/sh\n")
-    assert run_it({"a": 1, "b": 2}).store == {"a": 1, "b": 2, "sum": 3}
-
-
-def test_a_program_that_cannot_be_started_fails_the_step(program, nodes):
-    program("", "#!/no/such/interpreter\n" + INTERFACE.partition("\n")[2])
-    assert run_it().error.exit == 78

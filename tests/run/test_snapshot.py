@@ -58,21 +58,6 @@ def test_a_path_that_is_not_utf_8_is_kept_as_its_bytes():
     assert snapshot.cli_injections == {"path": b"/x\xff", "paths": [b"/x\xff", {"a": b"/x\xff"}]}
 
 
-def test_a_step_that_changes_a_value_does_not_change_the_snapshot():
-    value = {"list": [1]}
-    snapshot = Snapshot()
-    snapshot.inject(("x",), value)
-    value["list"].append(2)
-    assert snapshot.cli_injections == {"x": {"list": [1]}}
-
-
-@pytest.mark.parametrize(("piped", "kept"), [(b"h\xc3\xa9", "hé"), (b"", ""), (b"\xff", b"\xff"), ([b"a"], [b"a"])])
-def test_piped_bytes_that_are_text_are_kept_as_text(piped, kept):
-    snapshot = Snapshot()
-    snapshot.inject_piped(("stdin",), piped)
-    assert snapshot.cli_injections == {"stdin": kept}
-
-
 @pytest.mark.parametrize(
     ("piped", "data"),
     [

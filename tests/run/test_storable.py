@@ -98,11 +98,3 @@ def test_what_is_nested_too_deeply_is_said():
     with pytest.raises(PflowError, match="nested too deeply") as caught:
         storable("k", value)
     assert caught.value.exit == 65
-
-
-def test_what_holds_itself_is_refused():
-    value: list = []
-    value.append(value)
-    with pytest.raises(PflowError) as caught:
-        storable("k", value)
-    assert caught.value.exit == 65

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.engine.failure import StepFailed
+from pflow.run.engine.context import StepFailed
 from pflow.run.engine.workers import run_all
 
 
@@ -35,16 +35,6 @@ def test_a_process_is_used_again_or_not():
     assert len(set(run_all(9, pid, jobs=2, is_reused=True, take=nothing))) <= 2
     assert len(set(run_all(9, pid, jobs=2, is_reused=False, take=nothing))) == 9
     assert os.getpid() not in run_all(2, pid, jobs=1, is_reused=True, take=nothing)
-
-
-def test_no_more_run_at_once_than_jobs(marks):
-    def work(number, take):
-        (marks / f"on-{number}").touch()
-        count = len(os.listdir(marks))
-        (marks / f"on-{number}").unlink()
-        return count
-
-    assert max(run_all(30, work, jobs=2, is_reused=False, take=nothing)) <= 2
 
 
 def test_large_results_and_lines_arrive_whole():

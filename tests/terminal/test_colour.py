@@ -4,11 +4,9 @@ import re
 
 import pytest
 
-from pflow.run.trace.text import write
-from pflow.run.trace.trace import Trace
-from pflow.terminal import colour, messages
-from pflow.terminal.colour import PLAIN, Colour, colour_of, is_wanted
-from pflow.terminal.columns import table
+from pflow.run.trace import Trace, trace_text
+from pflow.terminal import columns, messages
+from pflow.terminal.columns import PLAIN, Colour, colour_of, is_wanted, table
 
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}
@@ -24,7 +22,7 @@ def environment(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(colour.os, "isatty", lambda fd: is_terminal)
+        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
 
     return put
 
@@ -77,7 +75,7 @@ def test_the_columns_of_a_painted_table_stand_where_they_did():
 def test_a_name_in_a_trace_cannot_paint_the_terminal():
     found = Trace("R", "flow")
     found.error = {"step": "\x1b[31mred", "exit": 1, "message": "\x1b]0;title\x07"}
-    text = write(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
+    text = trace_text(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
     assert plain(text) == "failed: \\x1b[31mred (exit 1): \\x1b]0;title\\x07\n"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pflow.common import OF_RUNS
 from pflow.flow.findings import Finding, Rule
+from pflow.interface import OF_RUNS
 from pflow.paths import write_path
 
 TYPE_CHECKING = False

@@ -19,9 +19,8 @@ from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
 from pflow.plan.sentence_values import with_value
-from pflow.terminal.ask import Terminal
+from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.columns import clean
-from pflow.terminal.editor import edit
 from pflow.terminal.messages import say_error
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "

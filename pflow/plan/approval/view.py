@@ -16,8 +16,19 @@ from pflow.flow.jsonfile import write_json
 from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.change.masks import masked
-from pflow.terminal.colour import Colour, colour_of
-from pflow.terminal.columns import cells, clean, in_ascii, is_utf8, shorten, table, terminal_width, value_text, wrap
+from pflow.terminal.columns import (
+    Colour,
+    cells,
+    clean,
+    colour_of,
+    in_ascii,
+    is_utf8,
+    shorten,
+    table,
+    terminal_width,
+    value_text,
+    wrap,
+)
 from pflow.terminal.messages import write_stderr
 
 Account = dict[str, Any]

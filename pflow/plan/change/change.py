@@ -20,11 +20,10 @@ from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.plan.change.flow_file import FlowFile
 from pflow.plan.change.masks import masked
-from pflow.process.stdout import write_pieces
+from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
-from pflow.terminal.colour import AUTO, Colour, colour_of
-from pflow.terminal.columns import clean, value_text
+from pflow.terminal.columns import AUTO, Colour, clean, colour_of, value_text
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _PAINTS: dict[str, Callable[[Colour, str], str]] = {

@@ -8,11 +8,8 @@ from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
-from pflow.process.signals import Interrupted
-from pflow.process.stdout import ClosedPipe
-from pflow.run.engine.context import storable
-from pflow.run.engine.failure import StepFailed, in_words
-from pflow.run.engine.record import Recorder
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.run.engine.context import Recorder, StepFailed, in_words, storable
 from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, drop, run_all
 from pflow.terminal.columns import encodable
@@ -23,8 +20,8 @@ if TYPE_CHECKING:
 
     from pflow.binding.resolve import Binding
     from pflow.flow.wired import WiredStep
-    from pflow.run.engine.child import Take
     from pflow.run.engine.context import Context
+    from pflow.run.engine.workers import Take
 
     Done = tuple[dict[str, Any], str, tuple[int, str] | None]
     """What one item gave: its writes, where its reads came from (as JSON), and why it failed."""

@@ -1,10 +1,13 @@
-"""What the steps of one run have in common: its log, its limits, where it is, and every change to its store."""
+"""What the steps of one run share: events, failures, limits, the place it is at, and every change to its store."""
 
 from __future__ import annotations
 
+import time
+
 from pflow.binding.places import assign, has, remove
+from pflow.binding.resolve import nothing_gives
 from pflow.binding.store import REMOVED
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, node_error
 from pflow.jsontext import encode, plain
 from pflow.paths import meet
 
@@ -13,8 +16,108 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from pflow.flow.wired import WiredStep
     from pflow.paths import Path
-    from pflow.run.engine.record import Recorder
+
+
+class StepFailed(PflowError):
+    """A failure and the step that it happened in; in a subflow the step is `outer/inner`."""
+
+    def __init__(self, step: str, node: str, error: PflowError) -> None:
+        super().__init__(
+            error.message,
+            hint=error.hint,
+            exit=error.exit,
+            retry_after=error.retry_after,
+            is_permanent=error.is_permanent,
+        )
+        self.step = step
+        self.node = node
+        self.journal: dict[Path, Any] = {}
+        """What the branch that it happened in had written."""
+
+    def __reduce__(self) -> Any:
+        """How it gets from a child process to its parent."""
+        return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
+
+    def inside(self, outer: str) -> StepFailed:
+        """The same failure as the flow around it sees it."""
+        inner = StepFailed(f"{outer}/{self.step}", self.node, self)
+        inner.__cause__ = self.__cause__
+        return inner
+
+
+def failure_of(id: str, node: str, wired: WiredStep, error: BaseException) -> StepFailed:
+    """What a step raised, in words."""
+    if isinstance(error, StepFailed):
+        return error.inside(id)
+    return StepFailed(id, node, in_words(node, wired, error))
+
+
+def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
+    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
+        item = wired.interface.reads.get(str(error.args[0]))
+        if item is not None and item.required:
+            return nothing_gives(item)
+    return node_error(node, error)
+
+
+class Recorder:
+    """Makes the lines of one lane of a run and hands them to `write`.
+
+    The line of a step's end waits for that of the next one's start, so that both go out at once; `flush` sends it.
+    What is said of a step (`about`), of its reads and of its writes comes as JSON, made once and used at every visit.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
+        self.write = write
+        self.prefix = prefix
+        self.lane = lane
+        self._waiting = ""
+        self._stamp = ""
+
+    def inside(self, step: str) -> Recorder:
+        """The recorder of a subflow's steps."""
+        self.flush()
+        return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
+
+    def about(self, step: str, node: str, version: str) -> str:
+        named = {"step": self.prefix + step, "node": node, "version": version}
+        if self.lane:
+            named["lane"] = self.lane
+        return members(named)
+
+    def start(self, about: str, visit: int) -> None:
+        stamp = self._stamp if self._waiting else _now()
+        line = f'{self._waiting}{{"v":1,"event":"start","time":{stamp},{about},"visit":{visit}}}\n'
+        self._waiting = ""
+        self.write(line.encode())
+
+    def end(self, about: str, visit: int, reads: str, writes: str, ns: int, more: dict[str, Any] | None) -> None:
+        """`ns` is how many nanoseconds it took; `more` holds what not every end has: action, exit, message, tokens."""
+        rest = "," + members(more) if more else ""
+        us = ns // 1000
+        self._stamp = stamp = _now()
+        self._waiting += (
+            f'{{"v":1,"event":"end","time":{stamp},{about},"visit":{visit},"reads":{reads},"writes":{writes},'
+            f'"ms":{us // 1000}.{us % 1000:03}{rest}}}\n'
+        )
+
+    def flush(self) -> None:
+        if self._waiting:
+            self.write(self._waiting.encode())
+            self._waiting = ""
+
+
+def members(of: dict[str, Any]) -> str:
+    """An object's members as JSON, without the braces."""
+    return str(encode(of), "utf-8")[1:-1]
+
+
+def _now() -> str:
+    """Seconds since the epoch. Of a whole number, because a float takes longer to write."""
+    us = time.time_ns() // 1000
+    return f"{us // 1_000_000}.{us % 1_000_000:06}"
 
 
 class Context:

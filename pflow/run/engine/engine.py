@@ -8,7 +8,7 @@ from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow
-from pflow.run.engine.failure import StepFailed, failure_of
+from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, is_direct
 from pflow.terminal.columns import encodable
 

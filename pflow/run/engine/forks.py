@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pflow.errors import PflowError
 from pflow.node import pocketflow
-from pflow.process.signals import Interrupted
-from pflow.process.stdout import ClosedPipe
-from pflow.run.engine.failure import StepFailed, in_words
-from pflow.run.engine.record import Recorder
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.run.engine.context import Recorder, StepFailed, in_words
 from pflow.run.engine.step import StepNode
 from pflow.run.engine.workers import Died, drop, run_all
 
@@ -17,8 +15,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.graph import Fork
     from pflow.paths import Path
-    from pflow.run.engine.child import Take
     from pflow.run.engine.step import Work
+    from pflow.run.engine.workers import Take
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]

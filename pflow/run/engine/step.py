@@ -11,10 +11,8 @@ from pflow.flow.graph import ERROR
 from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
-from pflow.process.signals import Interrupted
-from pflow.process.stdout import ClosedPipe
-from pflow.run.engine.deadlines import TimedOut, set_deadline, take_away
-from pflow.run.engine.failure import StepFailed, failure_of
+from pflow.process.signals import ClosedPipe, Interrupted, TimedOut, set_deadline, take_away
+from pflow.run.engine.context import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
