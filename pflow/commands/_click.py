@@ -14,6 +14,7 @@ from pflow.atomic import replace
 from pflow.catalog.registry import names_in
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.help.usage import Usage
 from pflow.jsontext import encode
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
@@ -98,8 +99,9 @@ def _asks_for_json(words: list[str]) -> bool:
     module = sys.modules.get(f"pflow.commands.{word.replace('-', '_')}")
     if module is None:  # it could not be loaded
         return "--json" in rest
-    if hasattr(module, "USAGE"):
-        own, known = rest, [flag.names for flag in module.USAGE.flags]
+    usage = getattr(module, "USAGE", None)
+    if isinstance(usage, Usage):
+        own, known = rest, [list(flag.names) for flag in usage.flags]
     else:
         own, known = own_words(module.command, rest), [each.opts for each in module.command.params]
     return "--json" in own[: [*own, "--"].index("--")] and any("--json" in names for names in known)
