@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.atomic import cache_directory, read_cached, replace
 from pflow.errors import PflowError
-from pflow.flow.jsonfile import write_json
+from pflow.flow.load import write_json
 from pflow.jsontext import decode, encode
 
 _FORM = "plan 1"

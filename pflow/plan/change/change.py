@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.words import origins_text
+from pflow.explain.text import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
