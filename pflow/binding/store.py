@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import MutableMapping
 
-from pflow.binding.places import assign, find, remove
-from pflow.binding.sources import parse_source
+from pflow.binding.sources import assign, find, parse_source, remove
 from pflow.errors import PflowError
 from pflow.interface import fresh
 from pflow.paths import parse_path

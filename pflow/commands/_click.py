@@ -1,13 +1,111 @@
-"""Running a click command with our exit codes, our one line of error and our stdout."""
+"""What commands share: click with our exit codes and one line of error, and what they print: JSON, text, files."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
 import click
 
-from pflow.errors import USAGE, PflowError
+from pflow.atomic import replace
+from pflow.catalog.registry import names_in
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.process.streams import write_pieces
-from pflow.terminal.columns import AUTO, WHEN
+from pflow.help.usage import Usage
+from pflow.jsontext import encode
+from pflow.process.signals import ClosedPipe
+from pflow.process.streams import begun, write_pieces
+from pflow.terminal.columns import AUTO, WHEN, colour_of, encodable, in_ascii, is_utf8, table, terminal_width
+
+
+def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
+    """Write data to stdout, or make it all that a file holds. Raises PflowError (73, 77)."""
+    if file is None:
+        write_pieces(1, [data])
+        return
+    try:
+        replace(file, data, mode=0o777 if is_program else 0o666)
+    except OSError as error:
+        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+        reason = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None
+
+
+def print_text(text: str) -> None:
+    """Print a text to stdout, in ASCII where the locale shows nothing else."""
+    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+
+
+def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
+    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` says whether in colour."""
+    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
+    print_text("".join(f"{line}\n" for line in lines))
+
+
+def print_json(value: Any) -> None:
+    write_pieces(1, [json_line(value)])
+
+
+def json_line(value: Any) -> bytes:
+    """A document and a newline. A byte that is not UTF-8, as names of files may have, is written as \\\\udcff."""
+    try:
+        text = str(encode(value, escape=False), "utf-8")
+    except PflowError:
+        text = str(encode(_encodable(value), escape=False), "utf-8")
+    return shown(text).encode() + b"\n"
+
+
+def shown(text: str) -> str:
+    """JSON text with the escape of each character that a terminal would obey instead of show."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {encodable(key): _encodable(member) for key, member in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def say_in_json(words: list[str], error: PflowError) -> None:
+    """Print an error where --json asked for it, unless something stands on stdout already."""
+    if 1 in begun or not _asks_for_json(words):
+        return
+    try:
+        print_json({"error": error_document(error, words[0])})
+    except (ClosedPipe, PflowError):
+        pass  # who does not read it has the exit code
+
+
+def error_document(error: PflowError, command: str) -> dict[str, Any]:
+    """What is told of an error: its words, its exit code, the names that may have been meant, and its details."""
+    about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
+    if near := names_meant(error.hint):
+        about["near"] = near
+    return about | {name: value for name, value in error.details.items() if name not in about}
+
+
+def _asks_for_json(words: list[str]) -> bool:
+    """Whether --json is among the command's own flags: not behind a --, and not a flow's step's."""
+    word, rest = words[0], words[1:]
+    if word == "run" or word not in names_in("commands"):  # of a run it is about the store
+        return False
+    module = sys.modules.get(f"pflow.commands.{word.replace('-', '_')}")
+    if module is None:  # it could not be loaded
+        return "--json" in rest
+    usage = getattr(module, "USAGE", None)
+    if isinstance(usage, Usage):
+        own, known = rest, [list(flag.names) for flag in usage.flags]
+    else:
+        own, known = own_words(module.command, rest), [each.opts for each in module.command.params]
+    return "--json" in own[: [*own, "--"].index("--")] and any("--json" in names for names in known)
+
 
 color_option = click.option(
     "--color",

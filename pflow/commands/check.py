@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option
-from pflow.commands._print import print_json
+from pflow.commands._click import FlowCommand, color_option, print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import verdict
 from pflow.flow.findings import SHAPE, Finding, write_place
@@ -37,10 +36,7 @@ class _Command(FlowCommand):
         return ["\n".join(["Rules:", "  PF00  every part has the right shape (error)", *rules])]
 
 
-@click.command(
-    cls=_Command,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=_Command)
 @click.option(
     "--json",
     "as_json",

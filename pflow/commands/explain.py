@@ -6,8 +6,7 @@ import os
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option
-from pflow.commands._print import json_line
+from pflow.commands._click import FlowCommand, color_option, json_line
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.drawing import draw
@@ -22,7 +21,7 @@ from pflow.terminal.columns import colour_of, in_ascii, is_utf8, terminal_width
 from pflow.terminal.messages import say
 
 
-@click.command(cls=FlowCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=FlowCommand)
 @click.option("--graph", "as_graph", is_flag=True, help="Draw the flow's steps and edges instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @color_option

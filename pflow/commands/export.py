@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand
-from pflow.commands._print import write_output
+from pflow.commands._click import FlowCommand, write_output
 from pflow.errors import BAD_DATA, PflowError
 from pflow.export import exporter, targets
 from pflow.flow.named import load_named
@@ -36,7 +35,7 @@ def _help() -> str:
     return _HELP.format(targets="\n".join([f"{target:{width}}{line}" for target, line in lines]))
 
 
-@click.command(cls=FlowCommand, help=_help(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=FlowCommand, help=_help())
 @click.option("--to", type=click.Choice(targets()), required=True, help="What to write it as.")
 @click.option(
     "-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all; scripts become executable."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._print import print_json, print_table
+from pflow.commands._click import color_option, print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
@@ -14,7 +13,7 @@ from pflow.models.embed import configured
 from pflow.terminal.columns import clean, shorten
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option(
     "-n", "--most", type=click.IntRange(1), default=5, metavar="N", help="Show so many at most; 5 without it."
 )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pflow.catalog.registry import load_module
-from pflow.commands._print import write_output
+from pflow.commands._click import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -19,7 +19,7 @@ from pflow.source import in_words
 from pflow.terminal.messages import say
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE.py:NAME")
 def command(source: str, output: str | None) -> int:

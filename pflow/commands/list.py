@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._print import print_json, print_table
+from pflow.commands._click import color_option, print_json, print_table
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved
 from pflow.terminal.columns import clean, shorten
@@ -17,7 +16,7 @@ _LONGEST = 24
 """Columns that the default of an input takes at most."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types.")
 @color_option
 def command(as_json: bool, when: str) -> int:

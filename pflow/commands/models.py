@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._print import print_json
+from pflow.commands._click import print_json
 from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")

@@ -18,7 +18,7 @@ PYTHON, SH, JS = "python", "sh", "js"
 LANGUAGES = (PYTHON, SH, JS)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("name")
 @click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
 @click.option("--dir", "directory", metavar="DIR", help="Put it into DIR, and not where pflow finds it by itself.")

@@ -1,4 +1,4 @@
-"""The nodes there are as text for a terminal: a line a node, or all that one node declares."""
+"""pflow nodes: the nodes there are, a line each, or all that one node declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help import usage as kinds
 from pflow.help.usage import Argument, Flag, Usage
-from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, cells, clean, pad, table, value_text, wrap
+from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, clean, table, value_text, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _print_interfaces(names: list[str]) -> int:
 
 
 def _print_json(entries: list[dict[str, object]]) -> int:
-    from pflow.commands._print import print_json
+    from pflow.commands._click import print_json
 
     print_json(entries)
     return 0
@@ -198,19 +198,7 @@ def _title(line: Line, own: set[str]) -> str:
 
 def _group(title: str, rows: list[Row], width: int, colour: Colour) -> str:
     shown = [tuple(map(clean, row)) for row in rows]
-    lines = _even(shown, width, colour) or table(shown, width, first=colour.name)
-    return "\n".join([colour.heading(clean(title)), *lines]) + "\n"
-
-
-def _even(rows: list[Row], width: int, colour: Colour) -> list[str]:
-    """What `table` makes of rows that all fit, in a third of its time; nothing where some do not."""
-    columns = [column for column in zip(*rows, strict=True) if any(column)]
-    sizes = [max(map(cells, column)) for column in columns]
-    if sum(sizes) + 2 * len(sizes) > width:
-        return []
-    padded = [[pad(cell, size) for cell in column] for column, size in zip(columns, sizes, strict=True)]
-    padded[0] = [colour.name(name) + cell[len(name) :] for name, cell in zip(columns[0], padded[0], strict=True)]
-    return [("  " + "  ".join(row)).rstrip() for row in zip(*padded, strict=True)]
+    return "\n".join([colour.heading(clean(title)), *table(shown, width, first=colour.name)]) + "\n"
 
 
 def _reasons(title: str, rows: list[tuple[Line, str]], paint: Callable[[str], str], colour: Colour) -> str:

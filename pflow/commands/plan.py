@@ -56,7 +56,7 @@ def _is_step(words: list[str]) -> bool:
     return not set(words[0]) & set(" \t\n") and names_node(words[0])
 
 
-@click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Command)
 @click.option("--pipe", "as_pipe", is_flag=True, help="Print the flow in pipe syntax.")
 @click.option("--model", metavar="MODEL", help="The model that plans.")
 @click.option("--fresh", is_flag=True, help="Ask the model anew, also for what was planned before.")
@@ -145,7 +145,7 @@ def _checked(flow: Flow) -> WiredFlow:
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
     """The flow of a sentence; only here a model's library is loaded."""
-    from pflow.commands._sentence import plan, with_signals
+    from pflow.commands._run_sentence import plan, with_signals
 
     planned: list[Flow] = []
 

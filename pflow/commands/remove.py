@@ -14,7 +14,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("flow", nargs=-1, required=True)
 def command(flow: tuple[str, ...]) -> int:
     """Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.

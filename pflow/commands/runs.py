@@ -7,15 +7,14 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._print import print_json
+from pflow.commands._click import color_option, print_json
 from pflow.process.streams import write_pieces
 from pflow.run.runs import DONE, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, clean, colour_of, duration
 from pflow.terminal.messages import say
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="Only the newest N.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option

@@ -38,7 +38,7 @@ class _Command(FlowCommand):
         return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
 
 
-@click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Command)
 @click.option("--description", metavar="TEXT", help="What the flow is for, in your words.")
 @click.option("--command", "with_command", is_flag=True, help="Also make pflow-NAME, a program on PATH that runs it.")
 @click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")

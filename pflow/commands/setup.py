@@ -9,9 +9,8 @@ import click
 from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
 from pflow.setup import install
-from pflow.setup.advice import advise, zshrc_path
 from pflow.setup.install import Installation, Report
-from pflow.setup.places import FOLDERS, Places, find_places, find_wanted
+from pflow.setup.places import FOLDERS, Places, advise, find_places, find_wanted, zshrc_path
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
@@ -30,7 +29,7 @@ _ZSHRC = {
 }
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("--prefix", metavar="DIR", help="Put them below DIR/share; without it, where a user's own are found.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Say what would be done, and touch nothing.")
 @click.option("--undo", is_flag=True, help="Take away exactly what an earlier setup put there.")

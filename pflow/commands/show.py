@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.catalog.flows import saved_flow
-from pflow.commands._click import color_option
-from pflow.commands._print import print_text
+from pflow.commands._click import color_option, print_text
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
@@ -28,7 +27,7 @@ from pflow.terminal.messages import say
 _REFUSED = "cannot write the flow in pipe syntax: "
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.option("--json", "as_json", is_flag=True, help="Print its file, exactly as it is.")
 @click.option("--old", "is_old", is_flag=True, help="Show what it was before it was last replaced or removed.")
 @color_option

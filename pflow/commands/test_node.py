@@ -39,7 +39,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-@click.command(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Command)
 @click.option(
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
 )

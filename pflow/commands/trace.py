@@ -6,20 +6,18 @@ import time
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._print import shown
+from pflow.commands._click import color_option, shown
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable, write_pieces
 from pflow.run.runs import find_run
-from pflow.run.trace.formats import FORMATS
-from pflow.run.trace.text import write
-from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
+from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.run.trace_formats import FORMATS
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command
 @click.argument("run", required=False)
 @click.option("--store", is_flag=True, help="Add the final store: keys, types and sizes; a piped one's values too.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
@@ -47,7 +45,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     else:
         trace, code = _from_run(run or "last"), 0
     if form is None:
-        write_pieces(1, [write(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
+        write_pieces(1, [trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
         write_pieces(1, [shown(str(written, "utf-8")).encode()])

@@ -9,9 +9,9 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import without_secrets
 from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
-from pflow.flow.rewrite import escaped, reference
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.flow.written import escaped, reference
 from pflow.jsontext import text_of
 from pflow.paths import Path, parse_path, write_path
 from pflow.templates import TEMPLATE, expand, parse_template

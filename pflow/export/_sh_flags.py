@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.rewrite import escaped
 from pflow.flow.wired import FlowInput, WiredFlow
+from pflow.flow.written import escaped
 from pflow.interface import Item
 from pflow.jsontext import encode, text_of
 from pflow.naming import variable

@@ -11,8 +11,8 @@ from pflow.catalog.kinds import BUNDLED, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import PflowError
 from pflow.export._sh_flags import Unsayable, constant, flag, flag_name, json_text, quoted, refused, template
-from pflow.flow.rewrite import rewritten
 from pflow.flow.wired import WiredStep
+from pflow.flow.written import rewritten
 from pflow.interface import Item
 from pflow.paths import is_step_name, meet, write_path
 from pflow.templates import is_reference

@@ -12,8 +12,8 @@ from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.load import load_document
-from pflow.flow.rewrite import escaped
 from pflow.flow.subflow import FlowCatalog
+from pflow.flow.written import escaped
 from pflow.jsontext import decode, encode
 from pflow.node import interface_of, pocketflow
 

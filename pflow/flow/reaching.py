@@ -1,9 +1,11 @@
-"""Which writes may be in the store when a step begins: those of the steps before it, the latest of each name."""
+"""Which writes may be in the store when a step begins, the latest of each name, and so what each path means."""
 
 from __future__ import annotations
 
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.wired import END, Write
+from pflow.naming import nearest
+from pflow.paths import meet, missing, write_path
 from pflow.templates import references
 
 TYPE_CHECKING = False
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Step
     from pflow.flow.graph import Graph
-    from pflow.flow.wired import Names, WiredStep
+    from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
     from pflow.paths import Path
 
 
@@ -100,3 +102,97 @@ def _writes_by_name(wired: WiredStep) -> list[tuple[Path, Write]]:
         if write.key in wired.moved and write.target != (write.key,):
             made.append(((write.key,), write))
     return made
+
+
+_OF_A_STEP = ("error", "errors")
+"""What the engine itself writes under a step's id: why it failed, and which items of its batch did."""
+
+
+def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> None:
+    """Find what a reference means, at a step or (without one) at the end of the flow."""
+    path = reference.path
+    batch = step.step.batch if step and reference.key != "" else None
+    if batch is not None and path[0] == batch.item:
+        reference.is_item = True
+    elif _resolve_by_step(flow, reference, step):
+        return
+    elif found := find_writes(flow, step.id if step else END, path):
+        reference.places = tuple(dict.fromkeys(place for place, _ in found))
+        reference.writes = tuple(write for _, write in found)
+    elif path[0] == "stdin" or path[0] in flow.flow.inputs:
+        reference.input = str(path[0])
+    else:
+        _resolve_unknown(flow, reference, step)
+
+
+def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
+    """The writes that a path may mean; none where an input is there first: a data flag never replaces it."""
+    found = flow.writes_at(id, path)
+    declared = flow.flow.inputs.get(str(path[0]))
+    is_there = declared is not None and (declared.required or declared.has_default)
+    return [] if is_there and all(write.is_data and write.target == path[:1] for _, write in found) else found
+
+
+def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> bool:
+    """Take `ID.KEY…` for that step's write; False where the path does not begin with a step's id."""
+    path = reference.path
+    writer = flow.steps.get(str(path[0]))
+    if writer is None or len(path) < 2:
+        return False
+    key = str(path[1])
+    is_data = _is_data(writer, key)
+    is_write = key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open
+    if not is_data and not is_write:
+        if _is_mapped_to(flow, path):
+            return False
+        there = list(dict.fromkeys([*writer.interface.writes, *writer.targets]))
+        reference.trouble = missing(key, there, writer.id).message
+    elif reader is not None and not flow.graph.may_precede(writer.id, reader.id):
+        reference.trouble = f"'{writer.id}' does not run before '{reader.id}'"
+        reference.remedy = f"an edge that leads from '{writer.id}' to '{reader.id}'"
+    else:
+        is_under_id = is_data or (key in _OF_A_STEP and key not in writer.targets)
+        target = (writer.id, key) if is_under_id else writer.place_of(key)
+        items = writer.interface.reads if is_data else writer.interface.writes
+        reference.places = (target + path[2:],)
+        reference.writes = (Write(writer.id, key, target, items.get(key), is_data=is_data),)
+    return True
+
+
+def _is_data(writer: WiredStep, key: str) -> bool:
+    """Whether `ID.KEY` is a data flag of that step, which is stored under its id."""
+    is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
+    return is_there and writer.data_place(key) == (writer.id, key)
+
+
+def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
+    """Whether a step writes at this very path, or above or below it."""
+    return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
+
+
+def _resolve_unknown(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> None:
+    """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
+    root, written = str(reference.path[0]), write_path(reference.path)
+    there = dict.fromkeys([*flow.steps, *map(str, flow.names[reader.id if reader else END]), *flow.flow.inputs])
+    if later := _written_later(flow, root, reader):
+        reference.trouble = f"'{later}' writes '{root}', and does not run before"
+    elif root in flow.steps:
+        writes = ", ".join(f"{root}.{key}" for key in flow.steps[root].interface.writes) or "nothing"
+        reference.trouble = f"'{root}' is a step; it writes {writes}"
+    elif near := nearest(root, there):
+        reference.trouble = f"nothing writes '{written}'"
+        reference.remedy = f"did you mean {near}?"
+    elif flow.flow.inputs or reader is None:
+        reference.trouble = f"nothing writes '{written}'"
+        reference.remedy = f"there is {', '.join(there) or 'nothing'}"
+    else:
+        reference.input = root
+
+
+def _written_later(flow: WiredFlow, root: str, reader: WiredStep | None) -> str:
+    for step in (each for each in flow.steps.values() if each is not reader):
+        if root in step.interface.writes and step.place_of(root) == (root,):
+            return step.id
+        if any(target[0] == root for target in step.targets.values()):
+            return step.id
+    return ""

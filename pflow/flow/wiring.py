@@ -6,8 +6,7 @@ from pflow.binding.sources import AlternativeSource, Constant, PathSource, Sourc
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.reaching import reaching_writes
-from pflow.flow.resolve import find_writes, resolve
+from pflow.flow.reaching import find_writes, reaching_writes, resolve
 from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface

@@ -1,18 +1,20 @@
-"""What a step has written down: every mapping, input, param and batch of it, with the paths in it."""
+"""What a step has written down, each value with the paths in it, and the same with other paths in their place."""
 
 from __future__ import annotations
 
 from pflow.paths import parse_path
-from pflow.templates import TEMPLATE, references
+from pflow.scanner import quote
+from pflow.templates import TEMPLATE, parse_template, references
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
+
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -64,3 +66,48 @@ def parts_of_step(wired: WiredStep) -> Iterator[Part]:
 def parts_of_outputs(flow: Flow) -> Iterator[Part]:
     for name, value in flow.outputs.items():
         yield Part(("outputs", name), OUTPUT, name, value)
+
+
+def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
+    """A template whose reference to each path in `places` is to the place there. Without any it stays as written."""
+    if isinstance(written, dict):
+        return {key: rewritten(item, places) for key, item in written.items()}
+    if isinstance(written, list):
+        return [rewritten(item, places) for item in written]
+    if not isinstance(written, str) or "$" not in written:
+        return written
+    parts = parse_template(written)
+    if not any(part in places for part in parts if not isinstance(part, str)):
+        return written
+    return "".join([escaped(part) if isinstance(part, str) else reference(places.get(part, part)) for part in parts])
+
+
+def escaped(value: Any) -> Any:
+    """A value as a template that gives just that value: each dollar in its texts twice."""
+    if isinstance(value, list):
+        return [escaped(item) for item in value]
+    if isinstance(value, dict):
+        return {key: escaped(item) for key, item in value.items()}
+    return value.replace("$", "$$") if isinstance(value, str) else value
+
+
+def reference(path: Path) -> str:
+    """The reference to a path: `${a.b[0]}`, its keys quoted where they must be."""
+    return "${" + path_text(path) + "}"
+
+
+def path_text(path: Path) -> str:
+    """A path as text that means it both in a mapping and between the braces of a template."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _is_plain(step) and (text or step[0].isalpha() or step[0] == "_"):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text
+
+
+def _is_plain(step: str) -> bool:
+    return step.isascii() and step.replace("-", "").replace("_", "").isalnum()

@@ -10,8 +10,7 @@ from pflow.catalog.discovery import is_node_name
 from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
-from pflow.flow.jsonfile import parse_json
-from pflow.flow.load import load_file, read_text
+from pflow.flow.load import load_file, parse_json, read_text
 from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog

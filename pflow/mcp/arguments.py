@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pflow.binding.places import assign
+from pflow.binding.sources import assign
 from pflow.catalog.discovery import BUNDLED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode

@@ -12,8 +12,8 @@ from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.schema import Schema
 from pflow.mcp.texts import forms_of
 from pflow.run.runs import find_run
-from pflow.run.trace.formats import document
-from pflow.run.trace.trace import trace_of_run
+from pflow.run.trace import trace_of_run
+from pflow.run.trace_formats import document
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"

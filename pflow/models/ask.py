@@ -12,8 +12,7 @@ from llm.utils import mimetype_from_string
 from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
 from pflow.models.choose import has_key
-from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, Ending, watch
-from pflow.models.errors import explain, hide_keys, no_key, one_line
+from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, no_key, one_line, watch
 from pflow.models.schema import ask_for, load_schema, read_answer
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")

@@ -11,8 +11,7 @@ from llm import Message, Model, Response
 from pflow.errors import TIMED_OUT, TRY_AGAIN, PflowError
 from pflow.models.ask import check_ending, parts_of
 from pflow.models.choose import has_key
-from pflow.models.ending import LIMIT, watch
-from pflow.models.errors import explain, no_key
+from pflow.models.errors import LIMIT, explain, no_key, watch
 
 LONGEST = 1 << 20
 """Characters of an answer that are read; then the request ends."""

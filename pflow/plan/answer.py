@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
-from pflow.flow.jsonfile import parse_json
+from pflow.flow.load import parse_json
 from pflow.models.talk import Said
 from pflow.terminal.columns import clean
 

@@ -33,7 +33,7 @@ import hashlib
 from pathlib import Path
 
 from pflow.atomic import cache_directory, read_cached, replace
-from pflow.flow.jsonfile import write_json
+from pflow.flow.load import write_json
 from pflow.jsontext import decode, encode
 
 LONGEST = 20_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import errors
-from pflow.binding.places import has
+from pflow.binding.sources import has
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import meet, parse_path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import errors
-from pflow.binding.places import find, has
+from pflow.binding.sources import find, has
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.paths import meet, parse_path, write_path

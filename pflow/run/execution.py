@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pflow.binding.places import assign, has
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant
+from pflow.binding.sources import Constant, assign, has
 from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path

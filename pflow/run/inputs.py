@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.places import find
-from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path

@@ -67,7 +67,7 @@ class Listeners:
         enter_span(self.document)
         if runs_directory() is None:
             return
-        from pflow.flow.hash import flow_hash
+        from pflow.flow.unload import flow_hash
 
         self.digest = flow_hash(self.wired)
         about = {"name": self.name, "flow_hash": self.digest, "steps": len(self.wired.steps)}

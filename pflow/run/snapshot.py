@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow.binding.places import find
 from pflow.binding.resolve import from_environment
+from pflow.binding.sources import find
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM

@@ -13,8 +13,7 @@ from pathlib import Path
 from pflow import __version__
 from pflow.atomic import replace
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, exit_code
-from pflow.setup.advice import add_block, find_block, read_zshrc, remove_block
-from pflow.setup.places import Places
+from pflow.setup.places import Places, add_block, find_block, read_zshrc, remove_block
 
 WRITE, UPDATE, REMOVE, KEEP, FOUND, CHANGED = "write", "update", "remove", "keep", "found", "changed"
 """What becomes of a file: it is new, another version, no longer wanted, as it should be, so without setup having

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import __version__
-from pflow.binding.places import assign, check_place, has, remove
+from pflow.binding.sources import assign, check_place, has, remove
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode

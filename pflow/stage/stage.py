@@ -15,8 +15,7 @@ from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document
 from pflow.stage.flags import parse_flags
 from pflow.stage.intake import check_stdin, take_in
-from pflow.stage.outcome import Outcome, pretended_places
-from pflow.stage.output import DOCUMENT, Output
+from pflow.stage.output import DOCUMENT, Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error

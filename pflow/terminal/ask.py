@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import termios
 from pathlib import Path
@@ -141,18 +142,18 @@ def _run_editor(file: str, terminal: int) -> None:
 
 
 def _run(argv: list[str], terminal: int) -> int:
-    """Run a program on the terminal. ^C and ^\\ are its own while it runs."""
+    """Run a program on the terminal, which gets its modes back. ^C and ^\\ are the program's own while it runs."""
     handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGQUIT)}
     modes = _modes(terminal)
-    files = [(os.POSIX_SPAWN_DUP2, terminal, fd) for fd in (0, 1)]
     for signum in handlers:
-        signal.signal(signum, signal.SIG_IGN)
+        signal.signal(signum, lambda signum, frame: None)  # not SIG_IGN, which a program inherits
     try:
-        return _wait(os.posix_spawn(argv[0], argv, os.environ, file_actions=files, setsigdef=handlers))
+        return subprocess.run(argv, stdin=terminal, stdout=terminal, check=False).returncode
     finally:
         for signum, handler in handlers.items():
             signal.signal(signum, handler)
-        _restore(terminal, modes)
+        if modes:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
 
 
 def _modes(terminal: int) -> list[Any]:
@@ -161,22 +162,3 @@ def _modes(terminal: int) -> list[Any]:
         return termios.tcgetattr(terminal)
     except (termios.error, OSError):
         return []
-
-
-def _restore(terminal: int, modes: list[Any]) -> None:
-    """Give the terminal the modes that it had: an editor that was killed leaves its own."""
-    try:
-        if modes:
-            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
-    except (termios.error, OSError):
-        return
-
-
-def _wait(pid: int) -> int:
-    try:
-        _, status = os.waitpid(pid, 0)
-    except BaseException:  # we are to end, and so is it
-        os.kill(pid, signal.SIGTERM)
-        os.waitpid(pid, 0)
-        raise
-    return os.waitstatus_to_exitcode(status)

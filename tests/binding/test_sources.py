@@ -2,8 +2,7 @@
 
 import pytest
 
-from pflow.binding.places import NotThere
-from pflow.binding.sources import Constant, PathSource, TemplateSource, parse_source
+from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, parse_source
 
 STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
 

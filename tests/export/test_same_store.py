@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from pflow.flow.from_pocketflow import flow_from
-from pflow.flow.hash import flow_hash
 from pflow.flow.named import load_named
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES
 from tests.export.running import BIN, export, lay_out, run, store_of

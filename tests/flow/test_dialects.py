@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.flow.dialects import convert
+from pflow.flow.build import convert
 from pflow.flow.load import load_document, load_file
 
 SEEDS = Path(__file__).parent / "seeds"

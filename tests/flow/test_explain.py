@@ -7,8 +7,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.text import account_text
-from pflow.explain.words import origins_text
+from pflow.explain.text import account_text, origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.subflow import FlowCatalog

@@ -6,9 +6,9 @@ import os
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.flow.hash import flow_hash
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 
 NODE = '''

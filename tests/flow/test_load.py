@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Flow, Step
-from pflow.flow.jsonfile import parse_json
-from pflow.flow.load import load_document, load_file, load_text
+from pflow.flow.load import load_document, load_file, load_text, parse_json
 from pflow.flow.subflow import FlowCatalog
 
 SEEDS = Path(__file__).parent / "seeds"

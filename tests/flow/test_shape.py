@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
@@ -248,6 +248,7 @@ def test_one_change_to_a_sound_document_is_judged_as_the_schema_says(place, valu
     assert (not load_document(document, "x").findings) == VALIDATOR.is_valid(document)
 
 
+@example({"inputs": {"id": {"type": False}}}, [])  # no type, even as a text
 @given(st.dictionaries(st.sampled_from(NAMES), documents), st.lists(documents, max_size=3))
 def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     document = {**members, "nodes": nodes} if nodes else members

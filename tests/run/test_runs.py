@@ -9,7 +9,7 @@ import pytest
 from pflow.errors import MISSING, PflowError
 from pflow.run.log import RunLog
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
-from pflow.run.trace.trace import trace_of_run
+from pflow.run.trace import trace_of_run
 from pflow.stage.document import new_run_id
 
 OLD, NEW = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"

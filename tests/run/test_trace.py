@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from pflow.run import trace_formats as formats
 from pflow.run.runs import Run, read_events
-from pflow.run.trace import formats, text
-from pflow.run.trace.trace import Trace, trace_of_document, trace_of_run
+from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.stage.document import Document
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -44,7 +44,7 @@ def finish(exit: int = 0, **more: object) -> dict:
 
 
 def shown(trace: Trace, **more: object) -> str:
-    return text.write(trace, **{"now": 110.0, "with_store": False, **more}).decode()
+    return trace_text(trace, **{"now": 110.0, "with_store": False, **more}).decode()
 
 
 END = f"run {ID} (fix-issue): done after 5.0 s\n"

@@ -3,16 +3,15 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.setup import advice
-from pflow.setup.advice import advise
-from pflow.setup.places import find_places
+from pflow.setup import places
+from pflow.setup.places import advise, find_places
 
 
 @pytest.fixture(autouse=True)
 def all_shells(monkeypatch, own_home):
     (own_home / ".bashrc").write_text(". /usr/share/bash-completion/bash_completion\n")
-    monkeypatch.setattr(advice.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(advice.os.path, "isfile", lambda path: "bash_completion" in path)
+    monkeypatch.setattr(places.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(places.os.path, "isfile", lambda path: "bash_completion" in path)
 
 
 def advised(prefix, **environment):
@@ -37,7 +36,7 @@ def test_where_a_users_own_things_are_only_zsh_needs_a_line(own_home):
 
 
 def test_a_bash_that_does_not_load_bash_completion_is_told_how(monkeypatch):
-    monkeypatch.setattr(advice, "_text", lambda file: "# . bash_completion\n" if file.endswith("/.bashrc") else "")
+    monkeypatch.setattr(places, "_text", lambda file: "# . bash_completion\n" if file.endswith("/.bashrc") else "")
     assert advised(None)["bash"] == [". /usr/share/bash-completion/bash_completion"]
     assert advised("/p")["bash"] == [
         ". /usr/share/bash-completion/bash_completion",

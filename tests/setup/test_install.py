@@ -8,9 +8,8 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.setup import install as module
-from pflow.setup.advice import zshrc_path
 from pflow.setup.install import CHANGED, FOUND, KEEP, REMOVE, UPDATE, WRITE, Installation, read_installation
-from pflow.setup.places import find_places, find_wanted
+from pflow.setup.places import find_places, find_wanted, zshrc_path
 
 PAGE, ZSH, FISH = "man/man1/pflow.1", "zsh/site-functions/_pflow", "fish/vendor_conf.d/pflow.fish"
 WANTED = {PAGE: b"a page", ZSH: b"for zsh", FISH: b"for fish"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.places import has
+from pflow.binding.sources import has
 from pflow.errors import PflowError
 from pflow.stage.document import WRITER, Document, new_run_id, read_document, read_members
 

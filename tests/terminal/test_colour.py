@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from pflow.run.trace.text import write
-from pflow.run.trace.trace import Trace
+from pflow.run.trace import Trace, trace_text
 from pflow.terminal import columns, messages
 from pflow.terminal.columns import PLAIN, Colour, colour_of, is_wanted, table
 
@@ -76,7 +75,7 @@ def test_the_columns_of_a_painted_table_stand_where_they_did():
 def test_a_name_in_a_trace_cannot_paint_the_terminal():
     found = Trace("R", "flow")
     found.error = {"step": "\x1b[31mred", "exit": 1, "message": "\x1b]0;title\x07"}
-    text = write(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
+    text = trace_text(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
     assert plain(text) == "failed: \\x1b[31mred (exit 1): \\x1b]0;title\\x07\n"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.explain.words import pipe_lines
+from pflow.explain.text import pipe_lines
 from pflow.terminal.columns import cells, clean, is_utf8, shorten, table, wrap
 
 

@@ -9,8 +9,8 @@ from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import carried_into, is_given
 from pflow.flow.pipe.compile import find_moved, is_liftable, is_textual, one_or_several, whole_reference
 from pflow.flow.pipe.references import References, latest
-from pflow.flow.rewrite import path_text, rewritten
 from pflow.flow.wiring import wire
+from pflow.flow.written import path_text, rewritten
 from pflow.paths import is_step_name, parse_path
 from pflow.templates import TEMPLATE
 

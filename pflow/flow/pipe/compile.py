@@ -10,8 +10,8 @@ from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain,
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.references import References, either, is_whole, latest
 from pflow.flow.pipe.scan import is_cut_separator, scan, scan_words
-from pflow.flow.rewrite import path_text, rewritten
 from pflow.flow.wiring import wire
+from pflow.flow.written import path_text, rewritten
 from pflow.paths import parse_path
 from pflow.templates import TEMPLATE, parse_template, references
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.carry import STDIN, are_parallel, is_given
-from pflow.flow.rewrite import path_text
-from pflow.flow.written import INPUT, PARAM
+from pflow.flow.written import INPUT, PARAM, path_text
 from pflow.paths import parse_path
 
 TYPE_CHECKING = False

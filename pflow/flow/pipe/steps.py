@@ -7,7 +7,7 @@ import os
 from pflow.binding.flag_value import parse_texts
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
-from pflow.flow.rewrite import escaped
+from pflow.flow.written import escaped
 from pflow.interface import COMMON, Interface
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
 from pflow.templates import TEMPLATE, references

@@ -9,8 +9,8 @@ from pflow.flow.flow import REST
 from pflow.flow.pipe.canonical import canonical, is_own, template_of
 from pflow.flow.pipe.compile import compile_flow, find_moved, is_liftable, is_textual
 from pflow.flow.pipe.steps import interface_of_type
-from pflow.flow.rewrite import path_text
 from pflow.flow.wiring import wire
+from pflow.flow.written import path_text
 from pflow.paths import is_step_name, parse_path
 
 TYPE_CHECKING = False

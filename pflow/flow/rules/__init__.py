@@ -6,7 +6,7 @@ import os
 import sys
 from copy import copy
 
-from pflow.flow.dialects import place_in_file
+from pflow.flow.build import place_in_file
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import Edge
 from pflow.flow.rules._view import View

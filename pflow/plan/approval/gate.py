@@ -12,7 +12,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origins
-from pflow.explain.words import origins_text
+from pflow.explain.text import origins_text
 from pflow.flow.wired import WiredFlow
 from pflow.plan.approval.reach import Reach, Reached
 from pflow.terminal.columns import clean, shorten

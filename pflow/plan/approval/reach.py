@@ -11,7 +11,7 @@ from typing import Any
 
 from pflow.explain.effects import SCHEMA, Effect
 from pflow.explain.origins import Origin
-from pflow.explain.words import origin_text
+from pflow.explain.text import origin_text
 from pflow.flow.wired import WiredFlow
 from pflow.paths import write_path
 from pflow.templates import TEMPLATE, expand

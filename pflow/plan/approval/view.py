@@ -9,10 +9,9 @@ from typing import Any
 from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import account_text, step_lines
-from pflow.explain.words import origins_text, pipe_lines
+from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines
 from pflow.flow.findings import Finding
-from pflow.flow.jsonfile import write_json
+from pflow.flow.load import write_json
 from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.secrets import masked

@@ -16,7 +16,7 @@ from pflow.errors import BAD_DATA, DENIED, MISSING, OK, TRY_AGAIN, USAGE, PflowE
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.words import origins_text
+from pflow.explain.text import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.named import find_file, load_named

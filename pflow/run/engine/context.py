@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pflow.binding.places import assign, has, remove
 from pflow.binding.resolve import nothing_gives
+from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError, node_error
 from pflow.jsontext import encode, plain

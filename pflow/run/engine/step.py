@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pflow.binding.places import check_place, has
+from pflow.binding.sources import check_place, has
 from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR

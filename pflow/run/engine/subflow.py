@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.places import assign, has
+from pflow.binding.sources import assign, has
 from pflow.errors import MISSING, PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.interface import fresh

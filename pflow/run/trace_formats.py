@@ -9,7 +9,7 @@ from typing import Any
 from pflow import __version__
 from pflow.jsontext import encode
 from pflow.run.runs import RUNNING, number_of
-from pflow.run.trace.trace import CUT, Trace, Visit
+from pflow.run.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 
 
