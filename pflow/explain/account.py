@@ -99,7 +99,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
     }
     readers = [(step, key) for step, key in input.readers if key in (input.name, *input.flags)]
     items = [item for step, key in readers if (item := flow.steps[step].interface.reads.get(key))]
-    if input.secret or any("secret" in item.marks for item in items):
+    if input.secret:
         return need
     if input.has_default:
         return {**need, "default": input.default}

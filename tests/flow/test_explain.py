@@ -401,6 +401,8 @@ def test_no_secret_is_ever_shown(monkeypatch):
         Step("s", "save", inputs={"path": "p", "key": "hush-2"}),
         Step("t", "save", inputs={"path": "p"}, params={"key": "hush-3"}),
         Step("u", "save", inputs={"path": "p"}, input_mappings={"key": "template:hush-4$x"}),
+        Step("v", "save", inputs={"path": "p"}, input_mappings={"key": "seal"}),
+        inputs={"seal": Input("seal", default="hush-5", has_default=True)},
     )
     account = explain(found)
     everything = account_text(account, 100) + encode(account).decode()

@@ -38,7 +38,7 @@ def named(name, words=""):
         *((status, DENIED) for status in (401, 402, 403)),
         (404, BAD_CONFIG),
         *((status, TRY_AGAIN) for status in (408, 409, 425, 429, 500, 502, 529)),
-        (418, FAILED),
+        *((status, FAILED) for status in (418, 499)),
     ],
 )
 def test_a_status_has_its_exit_code(status, exit):
@@ -50,6 +50,26 @@ def test_a_status_has_its_exit_code(status, exit):
         explained = explain(error, model())
         assert explained.exit == exit
         assert explained.message == f"cannot get an answer from 'a-model': {status}: no"
+
+
+@pytest.mark.parametrize("code", ["12", "4290", "abc", None])
+def test_a_code_that_is_no_status_is_passed_over(code):
+    explained = explain(ProviderError("no", code=code), model())
+
+    assert (explained.exit, explained.message) == (FAILED, "cannot get an answer from 'a-model': no")
+
+
+@pytest.mark.parametrize(
+    ("status", "needs_key", "hint"),
+    [
+        (401, "peer", "llm keys set peer"),
+        (401, None, ""),
+        (404, "peer", "the provider knows no such model, or its address is wrong"),
+        (503, "peer", "try again, or let --retries do it"),
+    ],
+)
+def test_the_hint_says_what_to_do(status, needs_key, hint):
+    assert explain(ProviderError("no", status_code=status), model(needs_key=needs_key)).hint == hint
 
 
 @pytest.mark.parametrize(
@@ -98,9 +118,12 @@ def test_a_content_filter_is_a_failure_and_no_bad_data():
 
 
 def test_the_message_in_the_body_is_what_the_provider_says():
-    error = ProviderError("Error code: 400 - {…}", status_code=400, body={"message": "too\nlong"})
+    def said(message):
+        error = ProviderError("Error code: 400 - {…}", status_code=400, body={"message": message})
+        return explain(error, model()).message.partition("'a-model': ")[2]
 
-    assert explain(error, model()).message.endswith("400: too long")
+    assert said("too\nlong") == "400: too long"
+    assert said("") == said(7) == "400: Error code: 400 - {…}"
 
 
 @pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("inf", None), ("soon", None)])
@@ -110,19 +133,19 @@ def test_a_retry_after_is_a_number_of_seconds(said, seconds):
     assert explain(ProviderError("wait", response=response), model()).retry_after == seconds
 
 
-def test_a_retry_after_may_be_a_date_that_is_over():
-    response = SimpleNamespace(status_code=503, headers={"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"})
+@pytest.mark.parametrize(("now", "seconds"), [(970, 30), (1000, 0), (1030, 0)])
+def test_a_retry_after_may_be_a_date(monkeypatch, now, seconds):
+    monkeypatch.setattr("time.time", lambda: now)
+    response = SimpleNamespace(status_code=503, headers={"retry-after": "Thu, 01 Jan 1970 00:16:40 GMT"})
 
-    assert explain(ProviderError("wait", response=response), model()).retry_after == 0
+    assert explain(ProviderError("wait", response=response), model()).retry_after == seconds
 
 
-def test_a_retry_after_counts_for_what_may_be_tried_again_only():
-    response = SimpleNamespace(status_code=401, headers={"retry-after": "7"})
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_retry_after_counts_for_what_may_be_tried_again_only(status):
+    response = SimpleNamespace(status_code=status, headers={"retry-after": "7"})
 
-    explained = explain(ProviderError("no", response=response), model())
-
-    assert explained.retry_after is None
-    assert explained.hint == "llm keys set peer"
+    assert explain(ProviderError("no", response=response), model()).retry_after is None
 
 
 @pytest.mark.parametrize("key", ["k", "1234", "12345", "sk-peer-0123456789", "x" * 200])
@@ -137,6 +160,7 @@ def test_what_headers_and_the_address_hold_is_never_shown():
     secretive = model(headers={"Authorization": "Bearer tok-1"}, api_base="http://ann:pass@127.0.0.1/v1")
 
     assert hide_keys("tok-1 ann:pass Bearer tok-1", secretive) == "*** *** ***"
+    assert hide_keys("four the of", model(headers={"X": "of the four"})) == "*** the of"
 
 
 def test_a_key_that_cannot_be_read_hides_nothing_and_stops_nothing():

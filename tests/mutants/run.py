@@ -1,34 +1,47 @@
 """Mutation testing: a seeded sample of small changes to what must never be wrong, each held against the tests.
 
-Needs cosmic-ray. It makes no mutants of strings; those of type annotations change nothing and are left out.
+`make mutants` installs what it needs, cosmic-ray. There are no mutants of strings, nor of what never runs: annotations
+and imports for types.
 """
 
 import argparse
 import ast
+import compileall
 import os
 import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 from cosmic_ray.commands.init import _all_work_items  # the only way to mutations without a database of them
 from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/binding": "tests/binding tests/stage",
-    "pflow/flow/rules": "tests/flow",
+    "pflow/binding": "tests/binding/test_[!o]*.py tests/stage/test_f*.py tests/run/test_e*.py tests/binding/test_o*.py",
+    "pflow/flow/rules": "tests/flow/test_rules*.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models",
+    "pflow/run/snapshot.py": "tests/run/test_snapshot.py",
+    "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",
+    "pflow/flow/subflow.py:secret": "tests/flow/test_subflow.py",
+    "pflow/explain/account.py:secret": "tests/flow/test_explain.py",
+    "pflow/stage/flags.py:secret": "tests/stage/test_flags.py",
 }
-"""What is changed, and the tests that must see it."""
+"""What is changed, all of it or the lines with a word in them, and the tests that must see it, quick ones first."""
+
+LONGEST = 60
+"""Seconds that the tests of one mutant may take."""
 
 EQUIVALENT = ROOT / "tests" / "mutants" / "equivalent.txt"
 """Mutants that change nothing that anybody could see, a line each as the report has it, with the reason."""
@@ -39,13 +52,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("targets", nargs="*", help="some of the targets; all without")
     chosen = parser.parse_args()
     sample = draw({name: TARGETS[name] for name in chosen.targets or TARGETS}, chosen.count, chosen.seed)
     ends_at = time.monotonic() + 60 * chosen.minutes
-    with ProcessPoolExecutor(os.cpu_count(), initializer=work_in_a_copy) as pool:
-        outcomes = list(pool.map(judge, *zip(*sample, strict=True), [ends_at] * len(sample)))
-    return report([mutation for mutation, _ in sample], outcomes)
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-", dir=ROOT / "build") as copies,
+        ProcessPoolExecutor(chosen.workers, initializer=work_in_a_copy, initargs=(copies,)) as pool,
+    ):
+        list(pool.map(check_tests, sorted({tests for _, tests in sample})))
+        outcomes = pool.map(judge, *zip(*sample, strict=True), [ends_at] * len(sample))
+        return report([mutation for mutation, _ in sample], outcomes)
 
 
 def draw(targets: dict[str, str], count: int, seed: int) -> list[tuple[MutationSpec, str]]:
@@ -55,19 +74,24 @@ def draw(targets: dict[str, str], count: int, seed: int) -> list[tuple[MutationS
 
 
 def mutations_of(target: str) -> Iterator[MutationSpec]:
-    path = ROOT / target
+    name, _, word = target.partition(":")
+    path = ROOT / name
     for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-        annotated = annotations_of(file)
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for_types = places_for_types(file)
         for item in _all_work_items([file.relative_to(ROOT)], {}):
             (mutation,) = item.mutations
-            if not any(start <= mutation.start_pos < end for start, end in annotated):
+            if word in lines[mutation.start_pos[0] - 1] and not any(
+                start <= mutation.start_pos < end for start, end in for_types
+            ):
                 yield mutation
 
 
-def annotations_of(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where the type annotations of a file stand: from (line, column) to (line, column)."""
+def places_for_types(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where annotations and imports for types stand in a file: from (line, column) to (line, column)."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     found = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+    found += [node for node in nodes if isinstance(node, ast.If | ast.Assign) and names_types(node)]
     return [
         ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
         for each in found
@@ -75,41 +99,64 @@ def annotations_of(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     ]
 
 
-def work_in_a_copy() -> None:
+def names_types(node: ast.If | ast.Assign) -> bool:
+    """Whether it is `TYPE_CHECKING = False`, or `if TYPE_CHECKING:` without an `else`."""
+    name = node.targets[0] if isinstance(node, ast.Assign) else node.test
+    return isinstance(name, ast.Name) and name.id == "TYPE_CHECKING" and not getattr(node, "orelse", None)
+
+
+def work_in_a_copy(copies: str) -> None:
     """Give this worker process a copy of the checkout, which mutants are written into, as its directory."""
-    copy = ROOT / "build" / "mutants" / str(os.getpid())
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    copy = Path(copies) / str(os.getpid())
+    files = subprocess.run(
+        ["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for name in filter(None, files.split("\0")):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).exists():
             shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy)
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    # Two changes within one second have one time stamp: by a hash of the source Python finds what has changed.
+    compileall.compile_dir(".", quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+
+
+def command(tests: str) -> str:
+    files = [str(file.relative_to(ROOT)) for word in tests.split() for file in sorted(ROOT.glob(word))]
+    options = "-q -x -p no:cacheprovider -p no:xdist --assert=plain --hypothesis-seed=1 --no-header"
+    return f"{sys.executable} -m pytest {options} {' '.join(files)}"
+
+
+def check_tests(tests: str) -> None:
+    """End here when tests fail that nothing has been changed under: they would kill each mutant."""
+    outcome, output = run_tests(command(tests), timeout=LONGEST)
+    if outcome != TestOutcome.SURVIVED:
+        raise SystemExit(f"mutants: the tests fail without any: {tests}\n{output}")
 
 
 def judge(mutation: MutationSpec, tests: str, ends_at: float) -> str:
     """What became of one mutant: killed, survived, or not tried for want of time."""
     if time.monotonic() > ends_at:
         return "not tried"
-    command = f"{sys.executable} -m pytest -q -x -p no:cacheprovider -p no:randomly --no-header {tests}"
-    result = mutate_and_test([mutation], command, timeout=60)
+    result = mutate_and_test([mutation], command(tests), timeout=LONGEST)
     if result.worker_outcome != WorkerOutcome.NORMAL:
         return "not tried"
     return "survived" if result.test_outcome == TestOutcome.SURVIVED else "killed"
 
 
-def report(mutations: list[MutationSpec], outcomes: list[str]) -> int:
-    shutil.rmtree(ROOT / "build" / "mutants", ignore_errors=True)
-    known = {line.partition("  # ")[0].strip() for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
-    survivors = [line(each) for each, outcome in zip(mutations, outcomes, strict=True) if outcome == "survived"]
-    real = [each for each in survivors if each not in known]
-    print(*real, sep="\n")
-    numbers = Counter(outcomes)
-    tried = len(outcomes) - numbers["not tried"] - (len(survivors) - len(real))
-    print(f"mutants: {tried} tried, {len(real)} survived ({len(real) / max(tried, 1):.0%})", end="")
-    print(f", {len(survivors) - len(real)} change nothing, {numbers['not tried']} not tried")
-    return int(len(real) > 0.1 * tried)
+def report(mutations: Iterable[MutationSpec], outcomes: Iterable[str]) -> int:
+    """Print each survivor, then the numbers. 1 where more than a tenth survived, or not one was tried."""
+    equivalent = {each.partition("  # ")[0].strip() for each in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
+    numbers: Counter[str] = Counter()
+    for mutation, outcome in zip(mutations, outcomes, strict=True):
+        is_equivalent = outcome == "survived" and line(mutation) in equivalent
+        numbers["change nothing" if is_equivalent else outcome] += 1
+        if outcome == "survived" and not is_equivalent:
+            print(line(mutation), flush=True)
+    tried = numbers["survived"] + numbers["killed"]
+    print(f"mutants: {tried} tried, {numbers['survived']} survived ({numbers['survived'] / max(tried, 1):.0%})", end="")
+    print(f", {numbers['change nothing']} change nothing, {numbers['not tried']} not tried")
+    return int(numbers["survived"] > 0.1 * tried or not tried)
 
 
 def line(mutation: MutationSpec) -> str:

@@ -17,7 +17,6 @@ from pflow.models.talk import Said
 from pflow.plan.answer import read_flow
 from pflow.plan.limits import LIMITS, MOST_STEPS
 from pflow.plan.planner import judge
-from pflow.plan.secrets import hide_secrets, is_secret_name, is_secret_value, secret_variables
 
 EVIL = "\x1b[31m\n\u202eevil"
 
@@ -119,61 +118,6 @@ def test_whom_to_ask_stays_only_where_the_sentence_says_it(sentence, left):
     flow, _ = judge({"nodes": [ask(params=params)]}, sentence)
     assert flow is not None
     assert flow.steps[0].params == (params if left is None else left)
-
-
-@pytest.mark.parametrize(
-    "name", ["OPENAI_API_KEY", "token", "db_password", "AWS_SECRET_ACCESS_KEY", "apiKey", "ssh-key"]
-)
-def test_a_secrets_name_is_known(name):
-    assert is_secret_name(name)
-
-
-@pytest.mark.parametrize("name", ["key", "path", "tokens_used", "keyboard", "monkey", "author", "HOME", "max_tokens"])
-def test_a_plain_name_is_no_secrets(name):
-    assert not is_secret_name(name)
-
-
-def test_a_secrets_value_is_known():
-    assert is_secret_value("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijkl")
-    assert is_secret_value("-----BEGIN RSA PRIVATE KEY-----")
-    assert not is_secret_value("sk-ipping stones are a task-force")
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "is_secret"),
-    [
-        ("POST_TOKEN", "swordfish9", True),
-        ("POST", "swordfish9", False),
-        ("POST_TOKEN", "sword9", False),
-        ("POST_TOKEN", "password", False),
-        ("POST_TOKEN_FILE", "/dev/null", False),
-    ],
-)
-def test_a_secret_of_the_environment_is_known(monkeypatch, name, value, is_secret):
-    monkeypatch.setenv(name, value)
-    assert is_secret_value(f"log in with {value} please") == is_secret
-    assert (value not in hide_secrets(f"log in with {value}, please")) == is_secret
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'curl -H "$API_TOKEN"',
-        "echo ${API_TOKEN:-none}",
-        "echo ${!API_TOKEN}",
-        "printenv API_TOKEN",
-        "os.environ.get('API_TOKEN')",
-        'os.getenv("API_TOKEN")',
-        "process.env.API_TOKEN",
-        "awk 'BEGIN { print ENVIRON[\"API_TOKEN\"] }'",
-    ],
-)
-def test_who_asks_the_environment_for_a_secret_is_known(text):
-    assert secret_variables(text) == ["API_TOKEN"]
-
-
-def test_a_word_is_no_question_for_a_secret():
-    assert secret_variables("grep -n API_TOKEN a.py; echo $HOME $token") == []
 
 
 SECRET_NODE = '''from pflow import Node

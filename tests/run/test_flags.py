@@ -4,7 +4,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.run.flags import FlowFlags
-from pflow.run.inputs import RunInputs
+from pflow.run.io import RunInputs
 from pflow.stage.flags import take_words
 from tests.run.flows import plan_of
 

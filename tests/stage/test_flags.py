@@ -241,6 +241,13 @@ def test_the_hint_says_what_to_write_instead(word, hint):
     assert caught.value.hint == hint
 
 
+def test_a_bare_word_is_told_of_no_secret_and_of_no_param():
+    node = parse_interface('Ask.\n\nInterface:\n- Reads: shared["token"]: str [secret]\n- Params: model: str = null')
+    with pytest.raises(PflowError) as caught:
+        parse("hello", node=node)
+    assert caught.value.hint == "--help lists the flags"
+
+
 # Common flags.
 
 
