@@ -210,7 +210,7 @@ BROKEN = [
     ('{"$pflow":{"v":1},\n"$x":1\n}\n', "'$x' begins with a $"),
     ('{"$schema":"x", "$pflow":{"v":1}}', "'$schema' begins with a $"),
     ('{"$pflow":{"v":1},\n"\\u0024x":1\n}\n', "'$x' begins with a $"),
-    ('{"$pflow":{"v":1},"é":1,x', 'no " here, at byte 26'),
+    ('{"$pflow":{"v":1},"é":1,x', 'no " here, at byte 25'),
     ('{"$pflow":{"v":1},"a":1 "b":2}', "no , here, at byte 24"),
     ('{"$pflow":{"v":1},"a" 1}', "no : here, at byte 22"),
     ('{"$pflow":{"v":1},"a":tru}', "a value does not parse, at byte 22"),
