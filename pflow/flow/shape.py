@@ -52,11 +52,13 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding], *, 
 
 
 def _meant(value: Any, schema: Schema) -> Any:
-    """What a value of a wrong shape goes on as: a number as its text, a text as what has it for its type."""
+    """What a value of a wrong shape goes on as, where that is sound: a number as its text, a text as a type."""
     if schema["type"] == "string" and isinstance(value, int | float):
         text = text_of(value)
         return text if _fits(text, schema) else _LEFT_OUT
-    return {"type": value} if isinstance(value, str) and "type" in schema.get("properties", ()) else _LEFT_OUT
+    members = schema.get("properties", {})
+    is_type = isinstance(value, str) and "type" in members and _fits(value, members["type"])
+    return {"type": value} if is_type else _LEFT_OUT
 
 
 def _fits(value: Any, schema: Schema) -> bool:

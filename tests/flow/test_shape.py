@@ -249,6 +249,7 @@ def test_one_change_to_a_sound_document_is_judged_as_the_schema_says(place, valu
 
 
 @example({"inputs": {"id": {"type": False}}}, [])  # no type, even as a text
+@example({"inputs": {"id": ""}}, [])
 @given(st.dictionaries(st.sampled_from(NAMES), documents), st.lists(documents, max_size=3))
 def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     document = {**members, "nodes": nodes} if nodes else members
