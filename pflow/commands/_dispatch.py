@@ -122,7 +122,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
         from pflow.commands._sentence import is_sentence
 
         if is_sentence(words[0]):
-            from pflow.commands._sentence import main
+            from pflow.commands._run_sentence import main
 
             return main(words, closed)
     raise _not_found(words)

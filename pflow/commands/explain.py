@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from pflow.commands._click import FlowCommand, color_option, json_line
+from pflow.commands._click import FlowCommand, color_option, print_json, print_text
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.drawing import draw
 from pflow.explain.text import account_text
-from pflow.flow.findings import Finding
 from pflow.flow.named import load_named
 from pflow.flow.rules import check
-from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.process.streams import write_pieces
-from pflow.terminal.columns import colour_of, in_ascii, is_utf8, terminal_width
+from pflow.terminal.columns import colour_of, terminal_width
 from pflow.terminal.messages import say
 
 
@@ -45,12 +40,9 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     for error in errors:
         say("pflow", str(error))
     if as_json:
-        write_pieces(1, [json_line(explain(wired, findings))])
+        print_json(explain(wired, findings))
     else:
-        text = draw(wired, terminal_width()) if as_graph else _account(wired, findings, when)
-        write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode()])
+        width = terminal_width()
+        account = draw(wired, width) if as_graph else account_text(explain(wired, findings), width, colour_of(1, when))
+        print_text(account)
     return BAD_DATA if errors else OK
-
-
-def _account(wired: WiredFlow, findings: list[Finding], when: str) -> str:
-    return account_text(explain(wired, findings), terminal_width(), colour_of(1, when))

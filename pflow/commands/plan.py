@@ -145,7 +145,7 @@ def _checked(flow: Flow) -> WiredFlow:
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
     """The flow of a sentence; only here a model's library is loaded."""
-    from pflow.commands._sentence import plan, with_signals
+    from pflow.commands._run_sentence import plan, with_signals
 
     planned: list[Flow] = []
 

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface import Item
 from pflow.paths import Path, meet, write_path
+from pflow.types import Type
 
 Origin = dict[str, Any]
 """Where a value comes from: `from` names the kind of origin, the other members depend on it."""
@@ -41,12 +43,19 @@ class Origins:
         """Where a read's value comes from: the first of these that has one."""
         written = step.step
         item = step.interface.reads.get(key)
-        if _is_mapped(step, key):
-            role = INPUT if key in written.inputs else MAPPING
+        has = {resolve.FLAG: written.inputs, resolve.MAPPING: written.input_mappings, resolve.PARAM: written.params}
+        rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
+        if rule in (resolve.FLAG, resolve.MAPPING):
+            role = INPUT if rule == resolve.FLAG else MAPPING
             return [self._of_source(step.sources.get(key), step.id, role, key, item)]
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
-        return [*self._by_name(step, key), *self._otherwise(step, key, item)] or [{"from": "nothing"}]
+        found = list(self._by_name(step, key))
+        if rule == resolve.PARAM:
+            found.append(self._of_stand_in(step, key))
+        elif item is not None and rule == resolve.DEFAULT:
+            found.append({"from": "default", "value": item.default})
+        return found or [{"from": "nothing"}]
 
     def of_param(self, step: WiredStep, key: str) -> Origin:
         item = step.interface.params.get(key) or step.interface.reads.get(key)
@@ -99,19 +108,15 @@ class Origins:
         named = [each.input for each in self.references.get((step.id, PARAM, key), [])]
         return input.name in named and input.path != (key,)
 
-    def _otherwise(self, step: WiredStep, key: str, item: Item | None) -> Iterator[Origin]:
-        """What a read takes that the store does not have: a param of its name, its default."""
-        if key not in step.step.params:
-            if item is not None and not item.required:
-                yield {"from": "default", "value": item.default}
-            return
+    def _of_stand_in(self, step: WiredStep, key: str) -> Origin:
+        """The origin of a param that counts where the store has no read of its name."""
+        written = step.step.params[key]
         origin = self.of_param(step, key) if key in step.params else {"from": "constant"}
         if origin["from"] == "secret":
-            yield origin
-        elif origin["from"] == "constant":
-            yield {"from": "param", "value": origin.get("value", step.step.params[key])}
-        else:
-            yield {"from": "param", "value": step.step.params[key], "of": [origin]}
+            return origin
+        if origin["from"] == "constant":
+            return {"from": "param", "value": origin.get("value", written)}
+        return {"from": "param", "value": written, "of": [origin]}
 
     def _found_by_name(self, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
         item = step.interface.reads.get(key)

@@ -131,17 +131,13 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
     if schema and model.supports_schema:
         more["schema"] = schema
     elif schema is not None:
-        prompt = _in_words(prompt, schema)
+        prompt = ask_for(prompt, schema)
     if request.attachment:
         more["attachments"] = [_attach(model, request.attachment)]
     try:
         return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
     except Exception as error:
         raise explain(error, model) from error
-
-
-def _in_words(prompt: str, schema: dict[str, Any]) -> str:
-    return ask_for(prompt, schema)
 
 
 def _attach(model: Model, content: bytes) -> Attachment:

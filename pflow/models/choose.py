@@ -114,11 +114,6 @@ def has_key(model: Model) -> bool:
         raise _broken(error, _settings()) from error
 
 
-def has_settings() -> bool:
-    """Whether llm has been used here: its directory of settings is named or there."""
-    return bool(os.environ.get("LLM_USER_PATH")) or os.path.isdir(os.path.join(_config_home(), "io.datasette.llm"))
-
-
 def _settings() -> Path:
     """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
     try:

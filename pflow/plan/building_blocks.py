@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,17 +77,12 @@ def room_for(model: Model) -> int:
 
 
 def saved_flows() -> list[Saved]:
-    """Every saved flow that can be read, by name. A library that cannot be read is reported once, and stops no plan."""
+    """Every saved flow that can be read, by name. A library that cannot be read is reported, and stops no plan."""
     try:
         return [each for each in list_saved() if not each.fault]
     except PflowError as error:
-        _say_once(error.message)
+        say("pflow", error.message)
         return []
-
-
-@cache
-def _say_once(text: str) -> None:
-    say("pflow", text)
 
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:

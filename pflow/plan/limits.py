@@ -16,6 +16,8 @@ from pflow.interface import Item
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 from pflow.terminal.columns import clean
 
+Place = tuple[str | int, ...]
+
 LIMITS = {
     "PL00": "the answer is one flow, as a JSON object",
     "PL01": "a type is a node or flow:NAME, never a path",
@@ -119,19 +121,16 @@ def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
         place = ("inputs", _shown(name))
         if is_secret_name(name):
             yield Finding("PL03", place, f"the input '{_shown(name)}' looks like a secret", _OWN_SECRETS)
-        elif not _NAME.fullmatch(name) or name == "stdin":
-            yield Finding("PL03", place, f"'{_shown(name)}' is no name for an input", "small letters, digits and _")
-        if declared.has_default and wired.inputs[name].secret:
-            yield Finding("PL04", (*place, "default"), "it is the default of a secret", _LEAVE_OUT)
-        elif declared.has_default and any(map(is_secret_value, _texts(declared.default))):
+        if declared.has_default and (wired.inputs[name].secret or any(map(is_secret_value, _texts(declared.default)))):
             yield Finding("PL04", (*place, "default"), "the default looks like a secret", _LEAVE_OUT)
 
 
 def _check_names(wired: WiredFlow) -> Iterator[Finding]:
-    for name in wired.flow.outputs:
-        if not _NAME.fullmatch(name):
-            message = f"'{_shown(name)}' is no name for an output"
-            yield Finding("PL03", ("outputs", _shown(name)), message, "small letters, digits and _")
+    for part, names in (("inputs", wired.flow.inputs), ("outputs", wired.flow.outputs)):
+        for name in names:
+            if not _NAME.fullmatch(name):
+                message = f"'{_shown(name)}' is no name for an {part[:-1]}"
+                yield Finding("PL03", (part, _shown(name)), message, "small letters, digits and _")
     for edge in wired.flow.edges:
         if not _ACTION.fullmatch(edge.action):
             message = f"'{_shown(edge.action)}' is no action"
@@ -139,7 +138,7 @@ def _check_names(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
-    counts: list[tuple[tuple[str | int, ...], int, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
+    counts: list[tuple[Place, int, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
     for step in wired.flow.steps:
         counts += [((*step.place, "retries"), step.retries or 0, MOST_RETRIES)]
         counts += [((*step.place, "max_visits"), step.max_visits or 0, MOST_VISITS)]
@@ -152,20 +151,23 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 def _check_secrets(wired: WiredFlow) -> Iterator[Finding]:
     for each in wired.steps.values():
         step = each.step
-        parts = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
-        parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
-        parts += [(_mapping(step, key), value) for key, value in step.input_mappings.items()]
-        for place, value in parts:
-            for text in _texts(value):
-                if is_secret_value(text):
-                    yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
-                for name in secret_variables(text):
-                    message = f"'{name}' looks like a secret of the environment"
-                    yield Finding("PL04", place, message, _OWN_SECRETS)
+        for place, text in _texts_of_step(step):
+            if is_secret_value(text):
+                yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
+            for name in secret_variables(text):
+                yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
         for key in step.input_mappings:  # a template without a reference; PF13 finds the others
             source, item = each.sources.get(key), each.interface.reads.get(key)
             if source is not None and item is not None and "secret" in item.marks and not source.paths:
                 yield Finding("PL04", _mapping(step, key), f"'{key}' is secret and stands in the flow", _LEAVE_OUT)
+
+
+def _texts_of_step(step: Step) -> Iterator[tuple[Place, str]]:
+    """Every text in a step, with its place."""
+    parts: list[tuple[Place, Any]] = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
+    parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
+    parts += [(_mapping(step, key), value) for key, value in step.input_mappings.items()]
+    return ((place, text) for place, value in parts for text in _texts(value))
 
 
 def _check_schemas(wired: WiredFlow) -> Iterator[Finding]:

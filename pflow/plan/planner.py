@@ -19,7 +19,6 @@ from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import Blocks, add_nearest, building_blocks, room_for
-from pflow.plan.cache import CachedPlan
 from pflow.plan.conversation import TIMEOUT, TRIES, Report, Request, converse_until, count_findings, time_limit
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import check_document, check_limits, drop_choices
@@ -29,10 +28,64 @@ from pflow.plan.secrets import refuse_secrets
 if TYPE_CHECKING:
     from pflow.models.choose import Model
 
+
+import hashlib
+from pathlib import Path
+
+from pflow.atomic import cache_directory, read_cached, replace
+from pflow.flow.load import write_json
+from pflow.jsontext import decode, encode
+
 LONGEST = 20_000
 """Characters of a sentence."""
 
 _LONGEST_NAME = 40
+
+
+_FORM = "plan 1"
+_MOST = 500
+"""Plans that are kept; the oldest go first."""
+
+
+class CachedPlan:
+    """The place of one plan, by what it was made of: `blocks` is the digest of the nodes and saved flows."""
+
+    def __init__(self, sentence: str, blocks: str, model: str, prompt: int) -> None:
+        self._made_of = {"pflow": _FORM, "sentence": sentence, "nodes": blocks, "model": model, "prompt": prompt}
+        folder = cache_directory()
+        name = hashlib.sha256(encode(self._made_of)).hexdigest() + ".json"
+        self.file = Path(folder, "plans", name) if folder else None
+        """None where the environment names no cache."""
+
+    def read(self) -> dict[str, Any] | None:
+        """The plan's IR; None where the file is missing, damaged or somebody else's."""
+        data = read_cached(str(self.file)) if self.file else None
+        try:
+            value = decode(data) if data else None
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, dict) or {key: value.get(key) for key in self._made_of} != self._made_of:
+            return None
+        ir = value.get("ir")
+        return ir if isinstance(ir, dict) else None
+
+    def write(self, ir: dict[str, Any]) -> None:
+        """Keep a plan. A cache that cannot be written is left alone."""
+        if self.file is None:
+            return
+        try:
+            data = write_json({**self._made_of, "ir": ir}).encode()
+            self.file.parent.mkdir(0o700, parents=True, exist_ok=True)
+            replace(str(self.file), data, mode=0o600)
+            _prune(self.file.parent)
+        except (OSError, UnicodeEncodeError, PflowError):
+            return
+
+
+def _prune(folder: Path) -> None:
+    files = [file for file in folder.glob("*.json") if len(file.stem) == 64]
+    for file in sorted(files, key=lambda file: file.lstat().st_mtime_ns)[: max(len(files) - _MOST, 0)]:
+        file.unlink(missing_ok=True)
 
 
 @dataclass

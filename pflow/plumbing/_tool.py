@@ -6,15 +6,15 @@ import sys
 
 from pflow import __version__
 from pflow.binding.flag_value import flag_value
-from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, bug_error, shorten
+from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import CHOICE, Flag
 from pflow.interface import SOURCES
-from pflow.process.signals import ClosedPipe, Interrupted, catch_signals, die_of, die_of_closed_pipe
+from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
-from pflow.terminal.messages import say, say_error
+from pflow.terminal.messages import say_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,30 +28,20 @@ HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "p
 
 
 def run_tool(usage: Usage, work: Callable[[list[str]], int]) -> NoReturn:
-    """Run an executable with the words of the command line; `work` returns the exit code."""
-    leave(_exit_code(usage, work, sys.argv[1:]))
+    """Run an executable with the words of the command line; `work` returns the exit code. A failure is one line."""
+    words, closed = sys.argv[1:], secure_standard_files()
 
-
-def _exit_code(usage: Usage, work: Callable[[list[str]], int], words: list[str]) -> int:
-    """Do the work; a failure is one line on stderr."""
-    closed = secure_standard_files()
-    try:
-        catch_signals()
+    def begin() -> int:
         if 1 in closed:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-        for word in words[: (*words, "--").index("--")]:
-            if word in ("--help", "-h", "--version"):
-                return _tell(usage, word)
-        return work(words)
-    except ClosedPipe:
-        die_of_closed_pipe()
-    except Interrupted as interrupted:
-        say(usage.name, f"cannot finish: {interrupted.message}")
-        die_of(interrupted.signal)
-    except Exception as error:
-        failure = error if isinstance(error, PflowError) else bug_error(error)
-        say_error(usage.name, failure, debug=False)
-        return failure.exit
+        asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
+        return _tell(usage, asked[0]) if asked else work(words)
+
+    def fail(error: PflowError) -> int:
+        say_error(usage.name, error)
+        return error.exit
+
+    leave(end_in_order(begin, fail))
 
 
 def _tell(usage: Usage, word: str) -> int:

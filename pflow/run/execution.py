@@ -10,11 +10,10 @@ from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.run import outcome
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine
 from pflow.run.engine.subflow import set_defaults
-from pflow.run.inputs import RunInputs, carry_in, check_stdin, used_keys
+from pflow.run.io import RunInputs, add_entry, carry_in, check_stdin, hand_on, outputs, shows, streaming_step, used_keys
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
     from pflow.run.flags import Target
-    from pflow.run.inputs import RunInputs
+    from pflow.run.io import RunInputs
     from pflow.stage.document import Document
     from pflow.stage.intake import Intake
     from pflow.stage.output import Output
@@ -142,7 +141,7 @@ class Execution:
                 listeners.clear()
                 self.output.emit(part)
 
-            context.emitter = outcome.streaming_step(self.wired) or ""
+            context.emitter = streaming_step(self.wired) or ""
             context.emit = emit
         return context
 
@@ -150,10 +149,10 @@ class Execution:
         begun = time.monotonic()
         self._run_steps(context)
         document = self.document.copy()
-        found = outcome.outputs(self.wired, self.shared)
-        outcome.hand_on(document, self.wired, found, context.carried)
+        found = outputs(self.wired, self.shared)
+        hand_on(document, self.wired, found, context.carried)
         ms = int((time.monotonic() - begun) * 1000 + 0.5)
-        outcome.add_entry(document, self.name, self.run_id, self.reads, found, ms)
+        add_entry(document, self.name, self.run_id, self.reads, found, ms)
         return document
 
     def _run_steps(self, context: Context) -> None:
@@ -176,7 +175,7 @@ class Execution:
             for key, value in self.shared.known().items():
                 shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
                 write_stderr(f"{key} = {shown}\n")
-        self.output.finish(document, shows=outcome.shows(self.wired, document))
+        self.output.finish(document, shows=shows(self.wired, document))
 
 
 _TELLING = ("path", "directory", "command")

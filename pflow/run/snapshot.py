@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.flags import Target
-    from pflow.run.inputs import RunInputs
+    from pflow.run.io import RunInputs
     from pflow.stage.document import Document
 
 SECRET = "***"

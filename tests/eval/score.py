@@ -15,7 +15,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.paths import parse_path, write_path
-from pflow.plan.sentence_values import values_in
+from pflow.plan.declare_inputs import values_in
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
 FREE = {"prompt", "system", "criteria"}

@@ -189,17 +189,6 @@ def test_a_model_that_knows_the_answers_scores_sixty_of_sixty(perfect):
     assert "  refused rightly    4 of 4\n" in said
 
 
-def test_a_model_that_says_something_else_shows_where_it_loses(perfect):
-    def spoil(ir):
-        ir["nodes"][-1]["inputs"] = {**ir["nodes"][-1].get("inputs", {}), "path": "elsewhere.txt"}
-        return ir
-
-    plan = perfect([entry("copy a.txt")], spoil)
-    result = plan(entry("copy a.txt"))
-    assert result["right"] == {**dict.fromkeys(ASPECTS, True), "values": False}
-    assert "write-file path is 'elsewhere.txt', not 'b.txt'" in line(1, result)
-
-
 @pytest.mark.parametrize(
     ("answer", "rules"),
     [("I do not know.", {"PL00"}), ({"nodes": [{"id": "a", "type": "no-such-node"}]}, {"PF11"})],
@@ -219,14 +208,6 @@ def test_what_a_provider_does_wrong_is_told_and_does_not_end_it(perfect):
     assert lost(score(entry("copy a.txt"), None)) == [key for key, right in first["right"].items() if not right]
     assert " err copy a.txt to b.txt" in line(1, first)
     assert table(NAME, [first]).count("errors") == 1
-
-
-def test_an_error_is_no_refusal(perfect):
-    perfect([entry("copy a.txt")])
-    openai_server.TRANSCRIPTS.joinpath(f"{NAME}.json").write_text('[{"behave": "broken"}]')
-    result = plan_entry(entry("book me a flight"), NAME, 60)
-    assert result["error"]
-    assert not any(result["right"].values())
 
 
 def program(*words, **more):

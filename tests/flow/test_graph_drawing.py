@@ -1,7 +1,6 @@
 """The drawing of a flow: whoever follows its lines finds its edges."""
 
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -37,44 +36,6 @@ def test_one_step_is_a_name_and_no_step_is_nothing():
     assert draw(wire(Flow([], [])), 80) == ""
 
 
-def test_an_action_stands_at_its_edge():
-    assert drawn("ab", "ab:bad") == "1 a (shell)\n│ bad\n2 b (shell)\n"
-
-
-def test_a_branch_leaves_to_the_side():
-    assert drawn("abc", "ab", "ac:bad").split("\n") == [
-        "1 a (shell)",
-        "├─ bad ────────╮",
-        "│              │",
-        "2 b (shell)    │",
-        "               │",
-        "3 c (shell) ◀──╯",
-        "",
-    ]
-
-
-def test_a_loop_goes_back_up():
-    assert drawn("abc", "ab", "bc", "ca:again").split("\n") == [
-        "1 a (shell) ◀──╮",
-        "│              │",
-        "2 b (shell)    │",
-        "│              │",
-        "3 c (shell)    │",
-        "╰─ again ──────╯",
-        "",
-    ]
-
-
-def test_a_step_may_lead_to_itself():
-    assert drawn("ab", "aa:again", "ab").split("\n") == [
-        "1 a (shell) ◀──╮",
-        "├─ again ──────╯",
-        "│",
-        "2 b (shell)",
-        "",
-    ]
-
-
 def test_a_fork_goes_out_in_one_line_and_meets_in_another():
     assert drawn("abcd", "ab", "ac", "bd", "cd").split("\n") == [
         "1 a (shell)",
@@ -90,12 +51,6 @@ def test_a_fork_goes_out_in_one_line_and_meets_in_another():
     ]
 
 
-def test_lines_that_only_cross_are_not_joined():
-    text = drawn("abcd", "ac", "bd", "ab:x", "cd")
-    assert "┼" in text
-    assert edges_of(text) == {("a", "default", "c"), ("b", "default", "d"), ("a", "x", "b"), ("c", "default", "d")}
-
-
 def test_steps_stand_in_the_order_of_the_file_or_as_they_run_where_that_needs_fewer_lines():
     assert [line[2] for line in drawn("acb", "ab", "bc").split("\n") if line[:1].isdigit()] == ["a", "b", "c"]
     assert [line[2] for line in drawn("abc", "ac", "ab:bad").split("\n") if line[:1].isdigit()] == ["a", "b", "c"]
@@ -108,16 +63,6 @@ def test_what_a_step_is_stands_beside_it():
     )
     lines = [line for line in draw(wire(flow), 80).split("\n") if line[:1].isdigit()]
     assert lines == ["1 shell", "2 each (llm) × files", "3 odd (nope) ?", "4 alone (llm) · never runs"]
-
-
-def test_a_hundred_steps_are_right():
-    ids = [f"step-{n}" for n in range(100)]
-    edges = [Edge(one, other) for one, other in pairwise(ids)]
-    edges += [Edge(f"step-{n}", f"step-{n - 7}", "back") for n in range(10, 100, 10)]
-    edges += [Edge(f"step-{n}", f"step-{n + 5}", "skip") for n in range(3, 90, 9)]
-    text = draw(wire(Flow([Step(id, "llm") for id in ids], edges)), 80)
-    assert edges_of(text) == {(edge.source, edge.action, edge.target) for edge in edges}
-    assert max(map(cells, text.split("\n"))) <= 80
 
 
 def test_a_fork_of_fifty_branches_is_narrow():

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pflow.flow.unload import flow_to_ir
-from pflow.plan.cache import CachedPlan
-from pflow.plan.planner import plan_sentence
+from pflow.plan.planner import CachedPlan, plan_sentence
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "read data.txt, summarize it"
@@ -159,7 +158,7 @@ def test_a_cache_that_cannot_be_written_is_none(home, asked):
 
 
 def test_the_oldest_go_where_there_are_many(home, monkeypatch):
-    monkeypatch.setattr("pflow.plan.cache._MOST", 5)
+    monkeypatch.setattr("pflow.plan.planner._MOST", 5)
     for number in range(8):
         CachedPlan(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
         os.utime(CachedPlan(f"sentence {number}", "nodes", "model", 1).file, (number, number))

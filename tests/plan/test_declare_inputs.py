@@ -90,11 +90,6 @@ def test_a_number_becomes_an_input_of_a_param():
     assert ir["nodes"][0]["params"] == {"max_tokens": "$max_tokens"}
 
 
-def test_a_quoted_text_becomes_an_input():
-    ir = lifted("ask 'Why is the sky blue?'", step("ask", "llm", {"prompt": "Why is the sky blue?"}))
-    assert ir["inputs"]["prompt"] == {"type": "str", "description": "what to ask", "default": "Why is the sky blue?"}
-
-
 def test_a_value_in_a_list_becomes_an_input():
     ir = lifted(
         "count 'Zoë' in a.txt",
@@ -143,14 +138,6 @@ def test_an_input_fills_no_read_that_nothing_filled():
         mappings={"second": {"text": "first.response"}},
     )
     assert defaults(ir) == {"first_prompt": "Name a tree"}
-
-
-def test_an_input_is_not_called_like_a_step_or_a_write():
-    ir = lifted(
-        "list '*.md' in docs/",
-        step("pattern", "list-files", {"pattern": "*.md", "directory": "docs/"}),
-    )
-    assert defaults(ir) == {"pattern_pattern": "*.md", "directory": "docs/"}
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,6 @@ def test_the_same_change_is_asked_for_once(capfd, server):
     ("model", "words"),
     [
         ("edit-never", "PF14"),
-        ("edit-no-flow", "PL00"),
-        ("edit-smuggle-type", "PL01"),
         ("edit-smuggle-secret", "OPENAI_API_KEY"),
         ("edit-smuggle-mask", "a mask stands only where"),
     ],

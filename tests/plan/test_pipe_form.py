@@ -57,14 +57,6 @@ def test_a_literal_means_what_the_input_was(step, mapped, default, literal):
     assert flow.steps[0].input_mappings == {}
 
 
-def test_an_input_without_a_value_is_read_as_before():
-    mapped = {"read": {"path": "file"}, "s": {"text": "read.content"}}
-    prompt = node("s", "llm", prompt="$topic of $size")
-    flow = plan(READ, prompt, inputs={"size": 2}, declared={"file": {}, "topic": {}}, mappings=mapped)
-    text = "read-file:read --map-in=path=file\n  => llm:s --prompt='${topic} of 2'\n"
-    assert pipe_of(flow) == text
-
-
 def test_an_input_that_takes_the_pipe_is_stdin():
     article = {"article": {"pipe": True}}
     first = plan(SUM, declared=article, mappings={"sum": {"text": "article"}})

@@ -140,10 +140,8 @@ def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
     ("model", "exit", "words"),
     [
         ("plan-refuses-by-protocol", 1, "it refused: I will not say."),
-        ("plan-filtered", 1, "it refused"),
         ("plan-cut", 75, "cut before its end"),
         ("plan-rate-limited", 75, "429: slow down"),
-        ("plan-broken", 75, "500: the server is broken"),
         ("plan-forbidden", 77, "403: not in your country"),
         ("refused", 69, "cannot connect"),
         ("no-such-model", 78, "cannot find the model 'no-such-model'"),
@@ -318,21 +316,6 @@ class TestSentences:
         before = len(server.requests())
         assert failure("plan-right", sentence).exit == 2
         assert len(server.requests()) == before
-
-
-class TestLibrary:
-    """A library that cannot be read stops no plan."""
-
-    @pytest.fixture(autouse=True)
-    def without(self, server):
-        os.makedirs(os.environ["XDG_DATA_HOME"])
-        with open(os.path.join(os.environ["XDG_DATA_HOME"], "pflow"), "w"):
-            pass
-
-    def test_without_a_capable_model_the_nearest_nodes_are_named(self):
-        error = failure(None, "read a file and summarize it")
-        assert (error.exit, error.details["flows"]) == (78, [])
-        assert "read-file" in error.details["nodes"]
 
 
 class TestCapable:

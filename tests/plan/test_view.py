@@ -119,12 +119,6 @@ def test_all_of_a_command_is_shown():
     assert "end-of-it" in text.split("As a pipe")[1].split("[1]")[0]
 
 
-def test_warnings_are_in_it():
-    ir = {**COPY, "outputs": {"Odd-Name": "read.content"}}
-    warnings = [str(each) for each in proposal(ir).findings]
-    assert all(each[:20] in view(ir) for each in warnings)
-
-
 def test_findings_are_a_line_each_with_place_and_rule():
     found = [Finding("PF11", ("nodes", 0, "type"), "there is no node '\x1b[31m'", "leave it out")]
     assert findings_text(found) == "  nodes[0].type: PF11: there is no node '\\x1b[31m'; leave it out\n"

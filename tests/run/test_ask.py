@@ -142,12 +142,6 @@ def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
     assert said.count("cannot take") == (1 if "list" in type else len(lines) - 1)
 
 
-def test_what_a_flow_says_of_itself_gives_a_terminal_no_orders(monkeypatch):
-    _, said = asked(monkeypatch, "int", "1\x9b2", "1", description="a\x1b[2Jb\nc\u202e")
-    assert "(a\\x1b[2Jb c\\u202e): int? " in said
-    assert "cannot take '1\\x9b2': it is not an int" in said
-
-
 def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
     ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]

@@ -56,13 +56,3 @@ def test_one_that_has_passed_meanwhile_rings_at_once():
 def _take_away_and_sleep(deadline):
     take_away(deadline)
     time.sleep(30)
-
-
-def test_a_child_process_forgets_those_of_its_parent():
-    set_deadline(1000)
-    forget_deadlines()
-    assert armed() == 0
-    mine = set_deadline(10)
-    assert 0 < armed() <= 10
-    take_away(mine)
-    assert armed() == 0

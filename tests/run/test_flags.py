@@ -4,7 +4,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.run.flags import FlowFlags
-from pflow.run.inputs import RunInputs
+from pflow.run.io import RunInputs
 from pflow.stage.flags import take_words
 from tests.run.flows import plan_of
 
@@ -168,12 +168,6 @@ def test_what_an_earlier_step_writes_no_flag_gives():
     assert "'f' takes it from e.echoed (PF01)" in refused(ir, "--f.value=x")
     ir = {"nodes": [{"id": "c", "type": "count"}, {"id": "d", "type": "count"}]}
     assert "an earlier step writes 'n' (PF07)" in refused(ir, "--d.n=5")
-
-
-def test_two_explicit_reads_of_one_name_have_a_flag_each():
-    ir = {"nodes": [{"id": "a", "type": "wait_for"}, {"id": "b", "type": "wait_for"}]}
-    assert refused(ir, "--file=x").endswith("--a.file or --b.file")
-    assert given_by(ir, "--a.file=x", "--b.file=y").data == {"a": {"file": "x"}, "b": {"file": "y"}}
 
 
 def test_a_step_that_may_take_any_key_takes_any_flag_as_data_and_as_a_param():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.run import listeners
-from pflow.run.listeners import Progress, say_places, wants_progress
+from pflow.run.listeners import Progress, say_places
 
 
 @pytest.fixture
@@ -46,19 +46,3 @@ def test_v_says_where_each_value_came_from_and_went_to(monkeypatch):
     monkeypatch.setattr(listeners, "say", lambda program, text: said.append(text))
     say_places(line("start") + line("end", reads={"text": ["x.y", "z"], "n": []}, writes={"out": ["a.out"]}))
     assert said == ["a reads text from x.y, z", "a reads n from the flow itself", "a writes out to a.out"]
-
-
-@pytest.mark.parametrize(
-    ("is_terminal", "term", "quiet", "wanted"),
-    [
-        (True, "xterm", False, True),
-        (False, "xterm", False, False),
-        (True, "xterm", True, False),
-        (True, "dumb", False, False),
-        (True, "", False, False),
-    ],
-)
-def test_progress_is_for_terminals_that_can_show_it(monkeypatch, is_terminal, term, quiet, wanted):
-    monkeypatch.setattr("os.isatty", lambda fd: is_terminal)
-    monkeypatch.setenv("TERM", term)
-    assert wants_progress(quiet=quiet) is wanted

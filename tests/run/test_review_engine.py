@@ -176,11 +176,6 @@ def test_what_a_branch_wrote_before_it_failed_is_there_for_the_step_that_takes_t
     assert run(ir).store.get("echoed") == "x"
 
 
-def test_the_end_of_a_step_that_failed_in_a_subflow_is_in_the_trace(tmp_path):
-    type = write_flow(tmp_path, "inner", {"nodes": [{"id": "e", "type": "fail"}]})
-    assert run({"nodes": [{"id": "s", "type": type}]}, directory=str(tmp_path)).ends("step") == ["s/e", "s"]
-
-
 def test_the_steps_of_a_subflow_that_runs_in_workers_are_in_the_trace(tmp_path):
     type = write_flow(tmp_path, "inner", {"nodes": [{"id": "e", "type": "echo"}]})
     ir = {"nodes": [{"id": "s", "type": type, "batch": {"over": "xs", "as": "value", "jobs": 2}}]}

@@ -90,20 +90,7 @@ def test_a_secret_never_gets_into_it():
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        "é",
-        "",
-        0,
-        False,
-        None,
-        1.0,
-        [1, {"a": [b"\xff"]}],
-        {"$bytes": "of a user"},
-        b"",
-        b"\xff\x00",
-        b"/x\xff",
-    ],
+    "value", ["é", 0, False, None, [1, {"a": [b"\xff"]}], {"$bytes": "of a user"}, b"", b"\xff\x00"]
 )
 def test_every_value_comes_back_from_its_json(value):
     snapshot = Snapshot()
@@ -134,12 +121,3 @@ def test_of_more_only_the_digest_is_kept(piped, data):
     snapshot.inject_piped(("stdin",), piped)
     digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
     assert snapshot.cli_injections == {"stdin": {"$digest": digest, "size": len(data)}}
-
-
-def test_10_mb_is_for_all_that_is_piped():
-    snapshot = Snapshot()
-    for name, size in (("a", MOST_PIPED - 2), ("b", 3), ("c", 2)):
-        snapshot.inject_piped(name, "x" * size)
-    assert list(snapshot.cli_injections) == ["a", "b", "c"]
-    assert snapshot.cli_injections["b"]["size"] == 3
-    assert snapshot.cli_injections["c"] == "xx"

@@ -17,24 +17,7 @@ class Colour(enum.IntEnum):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        "a",
-        "é",
-        "\x00",
-        "",
-        0,
-        2**63 - 1,
-        -(2**63),
-        1.5,
-        -0.0,
-        True,
-        None,
-        b"\xff",
-        [],
-        [1, "a", [None]],
-        {"a": {"b": []}},
-    ],
+    "value", ["é", "\x00", 2**63 - 1, -(2**63), -0.0, True, None, b"\xff", [1, "a", [None]], {"a": {}}]
 )
 def test_what_json_can_hold_stays_as_it_is(value):
     assert storable("k", value) == value

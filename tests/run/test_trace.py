@@ -317,24 +317,6 @@ def test_a_document_that_failed_says_so():
     assert trace.exit == 69
 
 
-@pytest.mark.parametrize(
-    ("origin", "places"),
-    [
-        ("stdin", ["stdin"]),
-        ("a.b[0]", ["a.b[0]"]),
-        ("--path", []),
-        ("--prompt (a.b)", ["a.b"]),
-        ('--prompt (a["x, y"], b)', ['a["x, y"]', "b"]),
-        ('--prompt (a["x\\\\"], b)', ['a["x\\\\"]', "b"]),
-        ('--prompt (a["\\", x"], b)', ['a["\\", x"]', "b"]),
-        (["a", "b"], ["a", "b"]),
-    ],
-)
-def test_the_places_that_a_stage_read_are_found_in_what_it_says(origin, places):
-    (visit,) = piped(steps=[{"id": "a", "node": "b", "reads": {"x": origin}}]).visits
-    assert visit.read_keys == places
-
-
 def test_a_document_has_every_form():
     trace = piped(steps=STEPS, by="pflow-shell 0.1.0", traceparent=TRACEPARENT)
     document = json.loads(formats.as_json(trace, now=0.0, with_store=True))

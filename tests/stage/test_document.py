@@ -180,6 +180,7 @@ RAW = [
     b'{"a":1}',
     b'{"$schema":"x"}',
     b"{not json",
+    b'\xef\xbb\xbf{"$pflow":{"v":1}}',
     b'{"a":{"$pflow":{"v":1}}}',
     b'{"a":"$pflow"}',
     b'{"a":{"$pflow":1},"$schema":"x"}',
@@ -209,6 +210,10 @@ BROKEN = [
     ('{"$pflow":{"v":1},\n"$x":1\n}\n', "'$x' begins with a $"),
     ('{"$schema":"x", "$pflow":{"v":1}}', "'$schema' begins with a $"),
     ('{"$pflow":{"v":1},\n"\\u0024x":1\n}\n', "'$x' begins with a $"),
+    ('{"$pflow":{"v":1},"é":1,x', 'no " here, at byte 25'),
+    ('{"$pflow":{"v":1},"a":1 "b":2}', "no , here, at byte 24"),
+    ('{"$pflow":{"v":1},"a" 1}', "no : here, at byte 22"),
+    ('{"$pflow":{"v":1},"a":tru}', "a value does not parse, at byte 22"),
     ('{"$pflow":{"v":1,"v":1}}', "stands twice"),
     ('{"$pflow":{"v":1,"steps":[{"id":1,"id":2}]}}', "stands twice"),
     ('{"$pflow":{"v":1,"x":NaN}}', "at byte"),
@@ -399,12 +404,35 @@ def test_a_document_with_any_byte_changed_that_is_still_json_has_the_members_tha
     assert wrong == []
 
 
-REFORMATTED = {
-    "a member on the header's line": '{"$pflow":{"v":1}, "a":{},\n"b":1\n}\n',
+DOCUMENT = '{"$pflow":{"v":1},\n"a":1,\n"b":"x"\n}\n'
+NEARLY_OURS = {
+    "spaced": DOCUMENT.replace('{"$pflow":', '{ "$pflow": '),
+    "an indented line": DOCUMENT.replace('"a"', '  "a"'),
+    "a space after a key": DOCUMENT.replace('"a":', '"a": '),
+    "a space before a comma": DOCUMENT.replace("1,\n", "1 ,\n"),
+    "no final newline": DOCUMENT[:-1],
+    "an empty line": DOCUMENT.replace(",\n", ",\n\n", 1),
+    "one line": DOCUMENT.replace("\n", ""),
+    "a brace at the end of a line": DOCUMENT.replace("\n}", "}"),
+    "a value over two lines": DOCUMENT.replace("1,\n", "[1,\n2],\n"),
+    "an object over two lines": DOCUMENT.replace("1,\n", '{"x":{},\n"y":1},\n'),
+    "a key over two lines": DOCUMENT.replace('"a":1', '"a":\n1'),
+    "a header over two lines": DOCUMENT.replace('"v":1', '"v":1,\n"by":"x"'),
+    "the header at the end": '{"a":1,\n"$pflow":{"v":1}\n}\n',
+    "more after it": DOCUMENT + "\n",
+    "a key of 5000 letters": DOCUMENT.replace('"a"', f'"{"k" * 5000}"'),
+    "the lone header with an empty line": '{"$pflow":{"v":1}\n\n}\n',
+    "a member on the header's line": DOCUMENT.replace(",\n", ", ", 1),
     "two texts on a line": '{"$pflow":{"v":1,"members":3},\n"a":"x", "b":"y",\n"c":1\n}\n',
     "two objects on a line": '{"$pflow":{"v":1,"members":3},\n"a":{}, "b":{},\n"c":1\n}\n',
-    "an object over lines": '{"$pflow":{"v":1,"members":2},\n"a":{"x":{},\n"y":{},\n"z":{}},\n"c":1\n}\n',
 }
+
+
+@pytest.mark.parametrize("name", NEARLY_OURS)
+def test_a_layout_that_is_nearly_ours_has_the_members_that_json_finds(name):
+    expected = json.loads(NEARLY_OURS[name])
+    expected.pop("$pflow")
+    assert values(read(NEARLY_OURS[name])) == expected
 
 
 @pytest.mark.parametrize("layout", ["ours", *LAYOUTS])

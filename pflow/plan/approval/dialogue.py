@@ -18,7 +18,7 @@ from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
-from pflow.plan.sentence_values import with_value
+from pflow.plan.declare_inputs import with_value
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say_error

@@ -14,7 +14,7 @@ from pflow.flow.written import escaped
 from pflow.interface import COMMON
 from pflow.run.arguments import RunFlags, own_items
 from pflow.run.driver import parse
-from pflow.run.inputs import RunInputs
+from pflow.run.io import RunInputs
 
 
 class Proposal:

@@ -14,7 +14,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.load import write_json
 from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal
-from pflow.plan.change.masks import masked
+from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
     cells,

@@ -21,15 +21,13 @@ from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
-from pflow.plan.cache import CachedPlan
-from pflow.plan.change.change import Change, Options, change_error, errors_of, say, say_findings
-from pflow.plan.change.flow_file import flow_file_of
-from pflow.plan.change.masks import is_mask, masked, unmasked
+from pflow.plan.change.change import Change, Options, change_error, errors_of, flow_file_of, say, say_findings
 from pflow.plan.conversation import Request, converse
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
-from pflow.plan.planner import checked_sentence
+from pflow.plan.planner import CachedPlan, checked_sentence
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, listed, plan_schema
+from pflow.plan.secrets import is_mask, masked, unmasked
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 _FORM = "edit 1"

@@ -41,10 +41,6 @@ class Candidate:
     def text(self) -> str:
         return write_path(self.path)
 
-    @property
-    def name(self) -> str:
-        return str(self.path[-1])
-
 
 @dataclass
 class Gap:
@@ -170,11 +166,10 @@ class Gaps:
         """The source of a gap where names, the pipe and types leave one answer."""
         if gap.written is not None or len(gap.candidates) >= _MOST:
             return None  # what somebody wrote meant something
-        names = {gap.item.name, *gap.item.flags}
-        for is_part, why in ((False, "it has the read's name"), (True, "a part of it has the read's name")):
-            found = [each for each in gap.candidates if each.is_part == is_part and each.name in names]
+        named = [each for each in gap.candidates if each.path[-1] in {gap.item.name, *gap.item.flags}]
+        for found in ([each for each in named if not each.is_part], named):
             if any(each.is_fitting for each in found):
-                return self._only(gap, found, why)
+                return self._only(gap, found, "it has the read's name")
         if piped := self._piped(gap):
             return Wired(gap, piped[0] if len(piped) == 1 else piped, "it is what the pipe carries there")
         if gap.is_explicit or not gap.is_needed:
@@ -201,11 +196,12 @@ class Gaps:
         if "pipe" not in gap.item.marks or not carried.is_sure or STDIN in carried.writers:
             return []
         writers = [self.flow.steps[id] for id in carried.writers]
-        items = [(each, each.interface.pipe_write) for each in writers]
         found = [
             f"{each.id}.{item.name}"
-            for each, item in items
-            if item and "secret" not in item.marks and fits(self._type(each, item), gap.item.type) == YES
+            for each in writers
+            if (item := each.interface.pipe_write)
+            and "secret" not in item.marks
+            and fits(self._type(each, item), gap.item.type) == YES
         ]
         return found if len(found) == len(writers) else []
 

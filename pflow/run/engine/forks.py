@@ -47,7 +47,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         try:
             branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take)
         except Died as died:
-            raise self._named(starts[died.number], died) from died
+            start = starts[died.number]
+            raise StepFailed(start, self.engine.nodes[start].wired.step.type, died) from died
         except StepFailed as failure:
             self._apply(shared, failure.journal)
             raise
@@ -60,9 +61,6 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():
             self.engine.context.assign(shared, path, value)
-
-    def _named(self, start: str, died: Died) -> StepFailed:
-        return StepFailed(start, self.engine.nodes[start].wired.step.type, died)
 
     def _branch(self, number: int, shared: Any, take: Take) -> Any:
         """In the child process: the steps of one branch, and every change that they make to the store."""
@@ -99,7 +97,9 @@ class IsolatedStep(StepNode):
 
         def serve(number: int, take: Take) -> Any:
             self.context.journal = {}
-            self.context.emit = emit and (lambda part: take(part if isinstance(part, bytes) else _encoded(part)))
+            self.context.emit = emit and (
+                lambda part: take(part if isinstance(part, bytes) else part.encode("utf-8", "replace"))
+            )
             try:
                 StepNode.perform(self, shared, work)
             except (Interrupted, ClosedPipe):
@@ -118,7 +118,3 @@ class IsolatedStep(StepNode):
         journal, (work.action, work.reads, work.writes, work.more), self.context.carried = done
         for path, value in journal.items():
             self.context.assign(shared, path, value)
-
-
-def _encoded(part: str) -> bytes:
-    return part.encode("utf-8", "replace")
