@@ -1,7 +1,10 @@
 """Where each value comes from: the first that has it (DESIGN.md, section 4)."""
 
+import json
+
 import pytest
 
+from pflow.binding.store import is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
@@ -328,3 +331,10 @@ def test_a_flag_that_nobody_declared_may_wait_for_a_dry_stage_too():
 def test_map_in_reaches_a_node_without_an_interface():
     inputs = find(Interface(), ["--map-in=video_url=a.b"], {"a": {"b": 1}})
     assert (inputs.values["video_url"], inputs.origins["video_url"]) == (1, "a.b")
+
+
+@pytest.mark.parametrize("other", [1, True, "1", "two", [], [1], [2], {"a": 1}, {"a": 2}, {"b": 1}, {"a": 1, "b": 1}])
+def test_two_values_are_the_same_when_their_json_is(other):
+    for one in (1, "two", [1], {"a": 1}):
+        assert is_same(one, other) is (json.dumps(one) == json.dumps(other))
+        assert is_same(json.loads(json.dumps(one)), one)

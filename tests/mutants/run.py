@@ -31,7 +31,7 @@ TARGETS = {
     "pflow/binding": "tests/binding/test_[!o]*.py tests/stage/test_f*.py tests/run/test_e*.py tests/binding/test_o*.py",
     "pflow/flow/rules": "tests/flow/test_rules*.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
-    "pflow/models/errors.py": "tests/models",
+    "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
     "pflow/run/snapshot.py": "tests/run/test_snapshot.py",
     "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",
     "pflow/flow/subflow.py:secret": "tests/flow/test_subflow.py",
@@ -81,9 +81,9 @@ def mutations_of(target: str) -> Iterator[MutationSpec]:
         for_types = places_for_types(file)
         for item in _all_work_items([file.relative_to(ROOT)], {}):
             (mutation,) = item.mutations
-            if word in lines[mutation.start_pos[0] - 1] and not any(
-                start <= mutation.start_pos < end for start, end in for_types
-            ):
+            (row, column), text = mutation.start_pos, lines[mutation.start_pos[0] - 1]
+            is_for_types = any(start <= (row, column) < end for start, end in for_types)
+            if word in text and not is_for_types and not text[column:].startswith("*, "):  # (a, *, b) is no product
                 yield mutation
 
 

@@ -1,11 +1,73 @@
 """The derived snapshot: overrides and injections, without secrets and without what is too large."""
 
 import hashlib
+from typing import ClassVar
 
 import pytest
 
 from pflow.jsontext import decode, encode
+from pflow.run.inputs import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
+from pflow.stage.intake import RAW, STORE
+from tests.run.flows import plan_of
+
+LOCKED = '''from pflow import Node
+
+
+class Locked(Node):
+    """Post a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # what to post
+    - Reads: shared["key"]: str = null [secret]  # who may
+    - Params: token: str = null [secret] [env LOCKED_TOKEN]  # whose it is
+    - Params: level: int = 1 [env LOCKED_LEVEL]  # how loud
+    """
+'''
+
+
+class Piped(dict):
+    """A store that came through the pipe."""
+
+    header: ClassVar[dict] = {}
+
+
+@pytest.fixture
+def locked(nodes):
+    """A flow of one step that takes secrets, with these members."""
+    (nodes / "locked.py").write_text(LOCKED)
+    return lambda mapped=None, **members: plan_of(
+        {"nodes": [{"id": "one", "type": "locked", **members}], "mappings": {"one": {"input_mappings": mapped or {}}}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("mapped", "params", "store", "kept"),
+    [
+        ({}, {}, {"key": "hush", "text": "x"}, {"key": "***", "text": "x"}),
+        ({"key": "vault.key"}, {}, {"vault": {"key": "hush"}, "key": "x"}, {"vault": "***", "key": "x"}),
+        ({}, {"token": "$mine"}, {"mine": "hush", "text": "x"}, {"mine": "***", "text": "x"}),
+    ],
+)
+def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, store, kept):
+    snapshot = Snapshot()
+    snapshot.note_piped(locked(mapped, params=params), Piped(store), store, kind=STORE)
+    assert snapshot.cli_injections == kept
+
+
+def test_raw_input_is_kept_as_what_the_pipe_carries(locked):
+    snapshot = Snapshot()
+    snapshot.note_piped(locked(), Piped({"stdin": b"raw"}), {}, kind=RAW)
+    assert snapshot.cli_injections == {"stdin": "raw"}
+
+
+def test_a_variable_of_the_environment_is_noted_where_nothing_else_sets_the_param(locked, monkeypatch):
+    monkeypatch.setenv("LOCKED_TOKEN", "hush")
+    monkeypatch.setenv("LOCKED_LEVEL", "3")
+    for members, kept in (({}, {"token": "***", "level": 3}), ({"params": {"level": 2}}, {"token": "***"})):
+        flow, snapshot = locked(**members), Snapshot()
+        snapshot.note_environment(flow, RunInputs(flow, []))
+        assert snapshot.config_overrides == {"one": kept}
 
 
 def test_a_snapshot_has_what_seed_002_prints():
