@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from pflow.jsontext import decode, encode
-from pflow.run.inputs import RunInputs
+from pflow.run.io import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
 from pflow.stage.intake import RAW, STORE
 from tests.run.flows import plan_of
