@@ -32,7 +32,7 @@ TARGETS = {
     "pflow/flow/rules": "tests/flow/test_rules*.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
-    "pflow/run/snapshot.py": "tests/run/test_snapshot.py",
+    "pflow/run/snapshot.py:secret": "tests/run/test_snapshot.py",
     "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",
     "pflow/flow/subflow.py:secret": "tests/flow/test_subflow.py",
     "pflow/explain/account.py:secret": "tests/flow/test_explain.py",
