@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.node import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
     from typing import Any

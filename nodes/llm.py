@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
 from pflow.node import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import encode, text_of
 from pflow.node import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any

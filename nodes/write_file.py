@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow import TYPE_CHECKING
 from pflow.atomic import append, replace, write_all
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, USAGE, PflowError
 from pflow.node import Node
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -1,6 +1,10 @@
 """pflow: LLM workflows out of small Unix programs. Each name is imported when it is asked for."""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+"""What typing calls so; typing itself takes a stage too long to import. Type checkers know the name."""
+
 __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "step"]
 
 _HOMES = {

@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 
-TYPE_CHECKING = False
+from pflow import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-TYPE_CHECKING = False
+from pflow import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import RESERVED, Interface, Item, piped
 from pflow.scanner import scan
 from pflow.types import parse_type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -7,10 +7,10 @@ the work.
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.scanner import HIGHEST, INFINITY, LOWEST, WHITESPACE, ScanError, quote, scan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

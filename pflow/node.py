@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
 from pflow.jsontext import decode
 from pflow.scanner import quote, scanstring
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

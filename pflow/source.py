@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.jsontext import decode, text_of
 from pflow.templates import expand, is_reference, references
 from pflow.types import Type, fit, from_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import expanded_value
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import NodeStore
@@ -12,7 +13,6 @@ from pflow.interface import fresh
 from pflow.paths import meet, write_path
 from pflow.types import Type, fit, from_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any

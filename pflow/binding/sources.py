@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.paths import kind_of, look_up, missing, parse_path, write_path
 from pflow.templates import TEMPLATE, expand, references
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any

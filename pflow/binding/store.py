@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from _collections_abc import MutableMapping
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign, find, parse_source, remove
 from pflow.errors import PflowError
 from pflow.interface import fresh
 from pflow.paths import parse_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.registry import PACKAGE, bundled_names, data_directory, own_directories, tool_names
 from pflow.source import plain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

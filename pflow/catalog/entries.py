@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.discovery import BUNDLED, find_node, node_at
 from pflow.catalog.kinds import FLOW, Catalog, Kind, interpreter_fault_of, no_such_kind
 from pflow.catalog.lines import cannot_read
 from pflow.errors import NOT_FOUND, PflowError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -6,9 +6,9 @@ import errno
 import os
 import stat
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.interface import Interface
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
 from pflow.errors import BAD_DATA, PflowError, exit_code
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

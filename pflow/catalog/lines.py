@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import __version__
+from pflow import TYPE_CHECKING, __version__
 from pflow.atomic import cache_directory, read_cached
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.catalog.flows import saved_flows
@@ -19,7 +19,6 @@ from pflow.errors import PflowError
 from pflow.scanner import quote, scan
 from pflow.source import in_words, read_interface, read_python, source_version
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

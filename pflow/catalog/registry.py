@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.atomic import pflow_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

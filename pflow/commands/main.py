@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.stage.main import leave, print_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 

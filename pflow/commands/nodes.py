@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.discovery import own_places
 from pflow.catalog.entries import is_known
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
@@ -13,7 +14,6 @@ from pflow.help import usage as kinds
 from pflow.help.usage import Argument, Flag, Usage
 from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, clean, table, value_text, wrap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
@@ -9,7 +10,6 @@ from pflow.completion.names import VALUES, Candidate
 from pflow.help import usage as kinds
 from pflow.help.usage import INPUTS, SENTENCE, Argument, Flag, Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.help.usage import SENTENCE, Argument, Flag, Usage
 from pflow.jsontext import decode, encode
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from pflow import TYPE_CHECKING
 from pflow.completion import names as groups
 from pflow.completion.candidates import Answer, answer
 from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from pflow import TYPE_CHECKING
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

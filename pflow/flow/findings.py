@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.paths import write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
 from pflow.types import Type, fit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

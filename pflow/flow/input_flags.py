@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.interface import OF_RUNS
 from pflow.templates import is_reference
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.wired import FlowInput, WiredFlow
     from pflow.interface import Item

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import decode, encode
 from pflow.scanner import WHITESPACE, ScanError, quote, scan_without_duplicates
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

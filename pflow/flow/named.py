@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.kinds import find_kind
 from pflow.errors import MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.load import Loaded, load_file, load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.wired import END, Write
 from pflow.naming import nearest
 from pflow.paths import meet, missing, write_path
 from pflow.templates import references
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.flow import MAX_VISITS
 from pflow.types import parse_type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.schema import SCHEMA, TYPE_FORMAT, VERSION, is_of_type, parts, type_fault, version_numbers
 from pflow.jsontext import decode, encode, text_of
 from pflow.naming import nearest
 from pflow.paths import kind_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

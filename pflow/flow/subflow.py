@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import flow_file, is_flow_type
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.errors import BAD_DATA, PflowError
@@ -12,7 +13,6 @@ from pflow.flow.wired import Write
 from pflow.interface import Interface, Item
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
 from pflow.flow.build import chain
 from pflow.flow.flow import MAX_VISITS
@@ -12,7 +13,6 @@ from pflow.flow.written import MAPPING, OUTPUT, OVER, parts_of_outputs, parts_of
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.flow import REST
 from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

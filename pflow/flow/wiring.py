@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
@@ -14,7 +15,6 @@ from pflow.paths import parse_path, write_path
 from pflow.templates import expand, is_reference
 from pflow.types import Type, parse_type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

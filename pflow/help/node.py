@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage
 from pflow.interface import COMMON as COMMON_FLAGS
 from pflow.jsontext import encode
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.interface import Interface, Item
     from pflow.types import Type

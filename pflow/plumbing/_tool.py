@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pflow import __version__
+from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import flag_value
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import CHOICE, Flag
@@ -16,7 +16,6 @@ from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn

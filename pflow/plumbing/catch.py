@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import errors
+from pflow import TYPE_CHECKING, errors
 from pflow.binding.sources import has
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
@@ -10,7 +10,6 @@ from pflow.paths import meet, parse_path
 from pflow.plumbing._tool import HELP_FLAGS, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.stage.document import Document

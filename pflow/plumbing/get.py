@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import errors
+from pflow import TYPE_CHECKING, errors
 from pflow.binding.sources import find, has
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Argument, Flag, Usage, split_flags
@@ -11,7 +11,6 @@ from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, source_in, take_sto
 from pflow.process.streams import as_it_is, write_pieces
 from pflow.terminal.messages import write_stderr
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

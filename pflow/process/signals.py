@@ -6,9 +6,9 @@ import os
 import sys
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.errors import TIMED_OUT, PflowError, bug_error
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError
 from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

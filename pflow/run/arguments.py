@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value
 from pflow.errors import USAGE, PflowError
 from pflow.interface import COMMON, Item
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import converted
 from pflow.errors import MISSING, PflowError
 from pflow.interface import OF_RUNS
 from pflow.terminal.columns import clean
 from pflow.types import Type, from_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
@@ -16,7 +17,6 @@ from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, assign, has
 from pflow.binding.store import NodeStore
@@ -20,7 +21,6 @@ from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
 from pflow.flow.input_flags import means, names_of, readers_of
@@ -9,7 +10,6 @@ from pflow.interface import OF_RUNS, Item
 from pflow.paths import meet
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

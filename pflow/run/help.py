@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.help import usage as kinds
 from pflow.help.node import common_flag, flag_of, metavar
 from pflow.help.usage import Argument, Flag, Usage, help_text
@@ -10,7 +11,6 @@ from pflow.jsontext import encode
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, PathSource, TemplateSource, find
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import BAD_STDIN, PflowError
@@ -12,7 +13,6 @@ from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.intake import EMPTY, RAW, empty_pipe
 from pflow.stage.trace import add_step, step_id
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

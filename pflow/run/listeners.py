@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.jsontext import decode
 from pflow.run.engine.context import Recorder, StepFailed
 from pflow.stage.trace import enter_span
 from pflow.terminal.columns import duration, encodable
 from pflow.terminal.messages import say, write_stderr
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.atomic import pflow_directory, write_all
 from pflow.errors import PflowError
 from pflow.jsontext import encode
@@ -12,7 +13,6 @@ from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.terminal.messages import say
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

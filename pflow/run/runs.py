@@ -10,6 +10,7 @@ import os
 import time
 from itertools import islice
 
+from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
 from pflow.run.log import FLOW, LOCK, SNAPSHOT, TRACE, VERSION, runs_directory
@@ -18,7 +19,6 @@ DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 DAYS, SIZE = 30, 200 << 20
 """How old runs may get, and how many bytes all of them may take."""
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any

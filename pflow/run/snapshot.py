@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import from_environment
 from pflow.binding.sources import find
 from pflow.jsontext import encode
@@ -11,7 +12,6 @@ from pflow.paths import parse_path, write_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.intake import RAW
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

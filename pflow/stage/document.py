@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import __version__
+from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, has, remove
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import fresh
@@ -14,7 +14,6 @@ from pflow.paths import parse_path
 from pflow.scanner import scan_without_duplicates
 from pflow.stage.layout import Member, Misfit, is_marked, parse_whole, split_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

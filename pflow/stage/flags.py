@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, flag_value
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface import COMMON, LETTERS
@@ -9,7 +10,6 @@ from pflow.paths import is_step_name, meet, parse_path
 from pflow.templates import broken_references
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError
 from pflow.process.streams import is_quiet, is_readable, read_chunks
 from pflow.stage.document import Document, read_document, read_members
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

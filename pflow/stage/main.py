@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False
+from pflow import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import NoReturn
 

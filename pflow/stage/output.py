@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
 from pflow.errors import PflowError
@@ -13,7 +14,6 @@ from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.terminal.messages import write_stderr
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
@@ -11,7 +12,6 @@ from pflow.node import pocketflow
 from pflow.process.start import NODE, refuse_itself, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
@@ -20,7 +21,6 @@ from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_eve
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any

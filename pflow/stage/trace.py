@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.jsontext import encode
 from pflow.terminal.messages import say
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.errors import PflowError, is_permanent
 from pflow.process.signals import start_timer, stop_timer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

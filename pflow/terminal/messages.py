@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
+from pflow import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from pflow.errors import PflowError
     from pflow.terminal.columns import Colour

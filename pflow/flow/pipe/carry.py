@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.graph import ERROR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
@@ -15,7 +16,6 @@ from pflow.flow.written import path_text, rewritten
 from pflow.paths import parse_path
 from pflow.templates import TEMPLATE, parse_template, references
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import is_flow_type, saved_flow
 from pflow.catalog.kinds import find_kind
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import END, LINK, fault
 from pflow.paths import is_step_name
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.flow.pipe.scan import Token
 

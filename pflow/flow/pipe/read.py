@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError, shorten
@@ -15,7 +16,6 @@ from pflow.flow.pipe.steps import OF_A_STREAM, draft_step
 from pflow.paths import is_step_name
 from pflow.templates import parse_template
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.parse import Mention

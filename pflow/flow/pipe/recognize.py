@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.flows import is_flow_type, saved_flow
 from pflow.catalog.kinds import find_kind
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.parse import split_name
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.carry import STDIN, are_parallel, is_given
 from pflow.flow.written import INPUT, PARAM, path_text
 from pflow.paths import parse_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

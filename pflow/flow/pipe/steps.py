@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
@@ -13,7 +14,6 @@ from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, 
 from pflow.templates import TEMPLATE, references
 from pflow.types import Type
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

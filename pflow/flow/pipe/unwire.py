@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import carried_into, is_given
@@ -15,7 +16,6 @@ from pflow.flow.written import path_text, rewritten
 from pflow.paths import is_step_name, parse_path
 from pflow.templates import TEMPLATE
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.pipe.compile import parse_pipe
@@ -14,7 +15,6 @@ from pflow.interface import COMMON
 from pflow.jsontext import text_of
 from pflow.templates import is_reference
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

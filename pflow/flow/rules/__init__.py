@@ -6,6 +6,7 @@ import os
 import sys
 from copy import copy
 
+from pflow import TYPE_CHECKING
 from pflow.flow.build import place_in_file
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import Edge
@@ -13,7 +14,6 @@ from pflow.flow.rules._view import View
 from pflow.flow.wiring import wire
 from pflow.naming import nearest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.reaching import writes_of
 from pflow.flow.written import parts_of_outputs, parts_of_step
 from pflow.paths import meet
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.interface import OF_RUNS
 from pflow.paths import write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

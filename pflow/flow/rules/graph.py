@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
@@ -9,7 +10,6 @@ from pflow.flow.rules._view import is_known
 from pflow.naming import guess, joined, meant
 from pflow.paths import is_step_name, write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.discovery import PROGRAM, PYTHON, fault_of
 from pflow.catalog.flows import is_flow_type, saved_flows
 from pflow.catalog.kinds import FLOW, interpreter_fault_of, list_kinds
@@ -9,7 +10,6 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.schema import version_numbers
 from pflow.naming import listed, nearest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator

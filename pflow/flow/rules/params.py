@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
@@ -13,7 +14,6 @@ from pflow.naming import guess, meant
 from pflow.templates import is_reference
 from pflow.types import Type, from_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

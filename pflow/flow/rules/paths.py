@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.written import MAPPING
@@ -9,7 +10,6 @@ from pflow.naming import nearest
 from pflow.paths import missing, parse_path, write_path
 from pflow.templates import broken_references
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import YES, fits
 from pflow.flow.rules._view import is_known
@@ -9,7 +10,6 @@ from pflow.flow.rules.params import slips
 from pflow.naming import meant, nearest
 from pflow.paths import write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import MAYBE, NO, fits, named, template_fits
 from pflow.flow.rules._view import is_known
@@ -10,7 +11,6 @@ from pflow.flow.written import MAPPING, OVER
 from pflow.paths import write_path
 from pflow.templates import is_reference
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

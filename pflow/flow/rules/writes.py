@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules._view import place_of_write, read_places
 from pflow.naming import joined
 from pflow.paths import meet, write_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 
+from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
@@ -14,7 +15,6 @@ from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, drop, run_all
 from pflow.terminal.columns import encodable
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
@@ -11,7 +12,6 @@ from pflow.errors import BAD_DATA, PflowError, node_error
 from pflow.jsontext import encode, plain
 from pflow.paths import meet
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import AlternativeSource, Constant, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
@@ -12,7 +13,6 @@ from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, is_direct
 from pflow.terminal.columns import encodable
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any

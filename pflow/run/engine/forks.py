@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
 from pflow.node import pocketflow
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -9,7 +10,6 @@ from pflow.run.engine.context import Recorder, StepFailed, in_words
 from pflow.run.engine.step import StepNode
 from pflow.run.engine.workers import Died, drop, run_all
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
@@ -17,7 +18,6 @@ from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign, has
 from pflow.errors import MISSING, PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.interface import fresh
 from pflow.node import pocketflow
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 
+from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
 from pflow.errors import FAILED, PflowError, bug_error
 from pflow.process.children import GRACE
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
