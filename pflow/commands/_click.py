@@ -92,7 +92,7 @@ def error_document(error: PflowError, command: str) -> dict[str, Any]:
 
 
 def _asks_for_json(words: list[str]) -> bool:
-    """Whether --json is among the command's own flags: not behind a --, and not a flow's step's."""
+    """Whether --json is among the command's own flags: not behind a --, no value of another flag, no flow's step's."""
     word, rest = words[0], words[1:]
     if word == "run" or word not in names_in("commands"):  # of a run it is about the store
         return False
@@ -101,10 +101,13 @@ def _asks_for_json(words: list[str]) -> bool:
         return "--json" in rest
     usage = getattr(module, "USAGE", None)
     if isinstance(usage, Usage):
-        own, known = rest, [list(flag.names) for flag in usage.flags]
+        own, flags = rest, {name: bool(flag.metavar) for flag in usage.flags for name in flag.names}
     else:
-        own, known = own_words(module.command, rest), [each.opts for each in module.command.params]
-    return "--json" in own[: [*own, "--"].index("--")] and any("--json" in names for names in known)
+        options = [each for each in module.command.params if isinstance(each, click.Option)]
+        own, flags = own_words(module.command, rest), {name: not each.is_flag for each in options for name in each.opts}
+    own = own[: [*own, "--"].index("--")]
+    is_given = any(word == "--json" and not flags.get(before) for before, word in zip(["", *own], own, strict=False))
+    return is_given and "--json" in flags
 
 
 color_option = click.option(
