@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import RESERVED
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import RESERVED, Interface, Item, piped
+from pflow.interface import Interface, Item, piped
 from pflow.scanner import scan
 from pflow.types import parse_type
 

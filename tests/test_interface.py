@@ -6,9 +6,9 @@ import pytest
 
 from pflow.catalog.entries import describe
 from pflow.catalog.interfaces import program_interface, strip_comments
+from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
-from pflow.interface import COMMON
 from pflow.source import read_interface
 
 

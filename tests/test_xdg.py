@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.atomic import pflow_directory
+from pflow.xdg import pflow_directory
 
 
 @pytest.mark.parametrize(

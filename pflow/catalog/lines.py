@@ -10,7 +10,6 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, __version__
-from pflow.atomic import cache_directory, read_cached
 from pflow.catalog.discovery import PROGRAM, PYTHON, Found, list_nodes
 from pflow.catalog.flows import saved_flows
 from pflow.catalog.interfaces import interpreter_fault, program_interface
@@ -18,6 +17,7 @@ from pflow.catalog.kinds import Catalog, Kind
 from pflow.errors import PflowError
 from pflow.scanner import quote, scan
 from pflow.source import in_words, read_interface, read_python, source_version
+from pflow.xdg import cache_directory, read_cached
 
 if TYPE_CHECKING:
     from typing import Any

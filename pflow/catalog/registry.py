@@ -6,8 +6,8 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import pflow_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.xdg import pflow_directory
 
 if TYPE_CHECKING:
     from typing import Any

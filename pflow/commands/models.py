@@ -35,7 +35,7 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
 
 
 def _get(name: str) -> int:
-    from pflow.models.local import get
+    from pflow.models.weights import get
 
     path, is_new = get(name)
     if not is_new:

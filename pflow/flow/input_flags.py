@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.interface import OF_RUNS
+from pflow.common import OF_RUNS
 from pflow.templates import is_reference
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import COMMON as COMMON_FLAGS
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage
-from pflow.interface import COMMON as COMMON_FLAGS
 from pflow.jsontext import encode
 
 if TYPE_CHECKING:

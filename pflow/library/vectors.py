@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 
-from pflow.atomic import pflow_directory
 from pflow.errors import BAD_DATA, PflowError
 from pflow.models.embed import embed
+from pflow.xdg import pflow_directory
 
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (model, digest, vector, used, PRIMARY KEY (model, digest)) WITHOUT ROWID"
 _DAYS = 30

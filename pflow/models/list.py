@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import cache_directory, read_cached
+from pflow.xdg import cache_directory, read_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 import hashlib
 from pathlib import Path
 
-from pflow.atomic import cache_directory, read_cached, replace
+from pflow.atomic import replace
 from pflow.flow.load import write_json
 from pflow.jsontext import decode, encode
+from pflow.xdg import cache_directory, read_cached
 
 LONGEST = 20_000
 """Characters of a sentence."""

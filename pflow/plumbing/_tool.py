@@ -6,9 +6,9 @@ import sys
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import flag_value
+from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import CHOICE, Flag
-from pflow.interface import SOURCES
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import Document

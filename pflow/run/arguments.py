@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value
+from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
-from pflow.interface import COMMON, Item
+from pflow.interface import Item
 from pflow.types import Type
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import converted
+from pflow.common import OF_RUNS
 from pflow.errors import MISSING, PflowError
-from pflow.interface import OF_RUNS
 from pflow.terminal.columns import clean
 from pflow.types import Type, from_text
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
+from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.input_flags import means, names_of, readers_of
-from pflow.interface import OF_RUNS, Item
+from pflow.interface import Item
 from pflow.paths import meet
 from pflow.types import Type
 

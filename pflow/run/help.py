@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import COMMON
 from pflow.help import usage as kinds
 from pflow.help.node import common_flag, flag_of, metavar
 from pflow.help.usage import Argument, Flag, Usage, help_text
-from pflow.interface import COMMON, UNDECLARED
+from pflow.interface import UNDECLARED
 from pflow.jsontext import encode
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean

@@ -6,12 +6,13 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import pflow_directory, write_all
+from pflow.atomic import write_all
 from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.terminal.messages import say
+from pflow.xdg import pflow_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

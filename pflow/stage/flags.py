@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, flag_value
+from pflow.common import COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface import COMMON, LETTERS
 from pflow.paths import is_step_name, meet, parse_path
 from pflow.templates import broken_references
 from pflow.types import Type

@@ -7,8 +7,8 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
+from pflow.common import LETTERS
 from pflow.errors import PflowError
-from pflow.interface import LETTERS
 from pflow.paths import meet, parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces

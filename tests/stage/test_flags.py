@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.binding.resolve import Finder
+from pflow.common import COMMON, LETTERS
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
-from pflow.interface import COMMON, LETTERS, Interface
+from pflow.interface import Interface
 from pflow.stage.flags import parse_flags
 
 NODE = parse_interface("""Ask.

@@ -6,10 +6,11 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
+from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.written import escaped
-from pflow.interface import COMMON, Interface
+from pflow.interface import Interface
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
 from pflow.templates import TEMPLATE, references
 from pflow.types import Type

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.pipe.compile import parse_pipe
 from pflow.flow.pipe.parse import free_id, is_action
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.unwire import Unwired, difference, unsayable
-from pflow.interface import COMMON
 from pflow.jsontext import text_of
 from pflow.templates import is_reference
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import OF_RUNS
 from pflow.flow.findings import Finding, Rule
-from pflow.interface import OF_RUNS
 from pflow.paths import write_path
 
 if TYPE_CHECKING:

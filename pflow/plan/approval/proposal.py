@@ -5,13 +5,13 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from pflow.common import COMMON
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
-from pflow.interface import COMMON
 from pflow.run.arguments import RunFlags, own_items
 from pflow.run.driver import parse
 from pflow.run.io import RunInputs

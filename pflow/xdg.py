@@ -1,0 +1,41 @@
+"""Where the XDG base directories are, and pflow's own in them; and what is read of the cache."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+_LARGEST_CACHED = 1 << 24
+"""Bytes that are read of a file of the cache at most."""
+
+
+def pflow_directory(variable: str, default: str) -> str | None:
+    """pflow's directory below that of an XDG variable, else below `default` at home; None where neither names a place.
+
+    A relative path in the variable counts as none, as the XDG specification has it.
+    """
+    base = os.environ.get(variable, "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.environ.get("HOME", ""), default)
+    return os.path.join(base, "pflow") if os.path.isabs(base) else None
+
+
+def cache_directory() -> str | None:
+    """pflow's directory under XDG_CACHE_HOME; None where the environment names no place."""
+    return pflow_directory("XDG_CACHE_HOME", ".cache")
+
+
+def read_cached(path: str) -> bytes | None:
+    """The bytes of a file of the cache; None unless it is a regular file that only its owner, the user, may write."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        return os.read(fd, status.st_size) if is_ours and status.st_size <= _LARGEST_CACHED else None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
