@@ -7,7 +7,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.explain.account import explain
-from pflow.explain.text import account_text, origins_text
+from pflow.explain.text import account_text, graph_text, origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.subflow import FlowCatalog
@@ -463,3 +463,17 @@ def test_without_utf8_every_sign_of_ours_is_ascii_and_as_wide():
     text = account_text(explain(fix_issue()), 80)
     assert in_ascii(text).isascii()
     assert [len(line) for line in in_ascii(text).split("\n")] == [len(line) for line in text.split("\n")]
+
+
+def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
+    fork = plan(*[Step(id, "ask") for id in "abcde"], edges="a>b a>c b>d c>d d>a:again")
+    assert graph_text(explain(fork), 80).splitlines() == [
+        "1 a (ask)",
+        "    then: b, c at the same time; they meet at d",
+        "2 b (ask)",
+        "    then: d",
+        "3 c (ask)",
+        "4 d (ask)",
+        "    on again: back to a",
+        "5 e (ask), never runs",
+    ]
