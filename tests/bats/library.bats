@@ -229,7 +229,7 @@ As a pipe
         "nodes": [{"id": "l", "type": "list-files"}, {"id": "r", "type": "read-file", "batch": {"over": "files", "as": "path"}}],
         "mappings": {"l": {"input_mappings": {"pattern": "all"}}}}' | pflow save each - 2>/dev/null
     run --separate-stderr bash -c 'COLUMNS=200 pflow show each | grep pipe'
-    [[ $output == *"Not as a pipe: 'r' runs once for each of 'files' (a batch), which has no pipe form"* ]]
+    [[ $output == *"Not as a pipe: it has a batch, which runs a step once for each item"* ]]
 }
 
 @test "what a saved flow says of itself gives a terminal no orders in JSON either" {
