@@ -10,9 +10,9 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.run.engine.context import Recorder, StepFailed, in_words, storable
+from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
-from pflow.run.engine.workers import Died, drop, run_all
+from pflow.run.engine.workers import Died, run_all
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
@@ -70,14 +70,12 @@ class BatchStep(StepNode):
 
         def serve(number: int, take: Take) -> Any:
             if recorder is not None:
-                self.context.recorder = Recorder(take, prefix=recorder.prefix, lane=recorder.lane)
+                self.context.recorder = recorder.to(take)
             return self._run_item(shared, number, items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
             return {}, "{}", (error.exit, error.message)
 
-        if recorder is not None:
-            recorder.flush()
         try:
             return run_all(
                 len(items),

@@ -63,9 +63,8 @@ def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
 
 
 class Recorder:
-    """Makes the lines of one lane of a run and hands them to `write`.
+    """Makes the events of one lane of a run, each a line of JSON, and hands them to `write`.
 
-    The line of a step's end waits for that of the next one's start, so that both go out at once; `flush` sends it.
     What is said of a step (`about`), of its reads and of its writes comes as JSON, made once and used at every visit.
     """
 
@@ -73,40 +72,34 @@ class Recorder:
         self.write = write
         self.prefix = prefix
         self.lane = lane
-        self._waiting = ""
-        self._stamp = ""
 
     def inside(self, step: str) -> Recorder:
         """The recorder of a subflow's steps."""
-        self.flush()
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
+
+    def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
+        """The recorder of another process, or of a lane of its own."""
+        return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
 
     def about(self, step: str, node: str, version: str) -> str:
         named = {"step": self.prefix + step, "node": node, "version": version}
-        if self.lane:
-            named["lane"] = self.lane
-        return members(named)
+        return members({**named, "lane": self.lane} if self.lane else named)
 
     def start(self, about: str, visit: int) -> None:
-        stamp = self._stamp if self._waiting else _now()
-        line = f'{self._waiting}{{"v":1,"event":"start","time":{stamp},{about},"visit":{visit}}}\n'
-        self._waiting = ""
-        self.write(line.encode())
+        self.write(f'{{"v":1,"event":"start","time":{_now()},{about},"visit":{visit}}}\n'.encode())
 
     def end(self, about: str, visit: int, reads: str, writes: str, ns: int, more: dict[str, Any] | None) -> None:
         """`ns` is how many nanoseconds it took; `more` holds what not every end has: action, exit, message, tokens."""
         rest = "," + members(more) if more else ""
-        us = ns // 1000
-        self._stamp = stamp = _now()
-        self._waiting += (
-            f'{{"v":1,"event":"end","time":{stamp},{about},"visit":{visit},"reads":{reads},"writes":{writes},'
-            f'"ms":{us // 1000}.{us % 1000:03}{rest}}}\n'
+        line = (
+            f'{{"v":1,"event":"end","time":{_now()},{about},"visit":{visit},"reads":{reads},"writes":{writes},'
+            f'"ms":{ns / 1e6:.3f}{rest}}}\n'
         )
+        self.write(line.encode())
 
-    def flush(self) -> None:
-        if self._waiting:
-            self.write(self._waiting.encode())
-            self._waiting = ""
+
+def drop(line: bytes) -> None:
+    """Where lines go that nobody wants."""
 
 
 def members(of: dict[str, Any]) -> str:
@@ -115,9 +108,8 @@ def members(of: dict[str, Any]) -> str:
 
 
 def _now() -> str:
-    """Seconds since the epoch. Of a whole number, because a float takes longer to write."""
-    us = time.time_ns() // 1000
-    return f"{us // 1_000_000}.{us % 1_000_000:06}"
+    """Seconds since the epoch."""
+    return f"{time.time():.6f}"
 
 
 class Context:
