@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
@@ -11,6 +9,7 @@ from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError, node_error
 from pflow.jsontext import encode, plain
 from pflow.paths import meet
+from pflow.stage.trace import event_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,10 +62,7 @@ def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
 
 
 class Recorder:
-    """Makes the events of one lane of a run, each a line of JSON, and hands them to `write`.
-
-    What is said of a step (`about`), of its reads and of its writes comes as JSON, made once and used at every visit.
-    """
+    """Makes the events of one lane of a run and hands each, a line, to `write`."""
 
     def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
         self.write = write
@@ -81,35 +77,14 @@ class Recorder:
         """The recorder of another process, or of a lane of its own."""
         return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
 
-    def about(self, step: str, node: str, version: str) -> str:
-        named = {"step": self.prefix + step, "node": node, "version": version}
-        return members({**named, "lane": self.lane} if self.lane else named)
-
-    def start(self, about: str, visit: int) -> None:
-        self.write(f'{{"v":1,"event":"start","time":{_now()},{about},"visit":{visit}}}\n'.encode())
-
-    def end(self, about: str, visit: int, reads: str, writes: str, ns: int, more: dict[str, Any] | None) -> None:
-        """`ns` is how many nanoseconds it took; `more` holds what not every end has: action, exit, message, tokens."""
-        rest = "," + members(more) if more else ""
-        line = (
-            f'{{"v":1,"event":"end","time":{_now()},{about},"visit":{visit},"reads":{reads},"writes":{writes},'
-            f'"ms":{ns / 1e6:.3f}{rest}}}\n'
-        )
-        self.write(line.encode())
+    def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        """Record the start or the end of a step's visit."""
+        named = {"step": self.prefix + step, "lane": self.lane} if self.lane else {"step": self.prefix + step}
+        self.write(event_line(event, {**named, **about}))
 
 
 def drop(line: bytes) -> None:
     """Where lines go that nobody wants."""
-
-
-def members(of: dict[str, Any]) -> str:
-    """An object's members as JSON, without the braces."""
-    return str(encode(of), "utf-8")[1:-1]
-
-
-def _now() -> str:
-    """Seconds since the epoch."""
-    return f"{time.time():.6f}"
 
 
 class Context:
