@@ -165,7 +165,12 @@ def encode(value: Any, *, escape: bool = True) -> bytes:
 
     Without `escape` an object that looks like escaped bytes stays what it is.
     """
-    return "".join(_write(plain(value, escape=escape), 0)).encode()
+    return compact(plain(value, escape=escape)).encode()
+
+
+def compact(value: Any) -> str:
+    """The JSON text of what we made ourselves: nothing in it is checked."""
+    return "".join(_write(value, 0))
 
 
 def _write_bytes(value: bytes) -> dict[str, str]:
