@@ -9,25 +9,34 @@ if TYPE_CHECKING:
     from typing import Any
 
     def quote(text: str, /) -> str: ...
+    def compact(value: Any) -> str: ...
     def _scanstring(text: str, end: int, strict: bool, /) -> tuple[str, int]: ...
     def make_scanner(context: _Context, /) -> Callable[[str, int], tuple[Any, int]]: ...
 else:
     try:
         # json's C parts without its `re` and `enum`, which are half of what a stage would take to start.
         from _json import encode_basestring as quote
-        from _json import make_scanner
+        from _json import make_encoder, make_scanner
         from _json import scanstring as _scanstring
+
+        _encoder = make_encoder(None, str, quote, None, ":", ",", False, False, True)
+
+        def compact(value):
+            """The JSON text of what we made ourselves: nothing in it is checked."""
+            return "".join(_encoder(value, 0))
     except ImportError:  # another Python than CPython
+        import json
         from json.decoder import JSONDecoder
         from json.decoder import scanstring as _scanstring
         from json.encoder import encode_basestring as quote
+
+        def compact(value):
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
         def make_scanner(context):
             hooks = ("object_pairs_hook", "parse_float", "parse_int", "parse_constant")
             return JSONDecoder(**{hook: getattr(context, hook) for hook in hooks}).scan_once
 
-
-__all__ = ["WHITESPACE", "ScanError", "quote", "scan", "scan_loosely", "scan_without_duplicates", "scanstring"]
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
 """Integers from the one up to, and not with, the other are kept; any other is refused."""
