@@ -10,7 +10,6 @@ from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.findings import Place
     from pflow.flow.flow import Flow, Step
     from pflow.paths import Path
 
@@ -177,27 +176,3 @@ def _from_keys(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
         if isinstance(path, str):
             mapping = {**mapping, goal: {path: path, **mapping.get(goal, {})}}
     return node, mapping
-
-
-def place_in_file(flow: Flow, place: Place) -> Place:
-    """Where the file of an older form has what stands at a place of this form."""
-    if flow.dialect not in (BINDINGS, KEYS) or len(place) < 4:
-        return place
-    step = next((each for each in flow.steps if place[1] == each.id or place[:2] == each.place), None)
-    if step is None:
-        return place
-    if place[0] == "mappings":
-        return _place_of_mapping(step, place)
-    config = step.params.get("config")
-    is_config = place[2] == "params" and isinstance(config, dict) and place[3] in config
-    return (*step.place, "config", *place[3:]) if is_config else place
-
-
-def _place_of_mapping(step: Step, place: Place) -> Place:
-    for older, goal in [*_BINDINGS.items(), *_KEYS.items()]:
-        written = step.params.get(older)
-        if goal == place[2] and written == place[3]:
-            return (*step.place, "params", older)
-        if goal == place[2] and isinstance(written, dict) and place[3] in written:
-            return (*step.place, older, place[3])
-    return place

@@ -9,7 +9,8 @@ from pflow.errors import PflowError
 from pflow.flow.build import chain
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.load import write_json
-from pflow.flow.written import MAPPING, OUTPUT, OVER, parts_of_outputs, parts_of_step
+from pflow.flow.wired import END
+from pflow.flow.written import MAPPING, OUTPUT, OVER
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 
@@ -107,8 +108,8 @@ def flow_hash(flow: WiredFlow) -> str:
     steps = flow.steps.values()
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.flow.edges}),
-        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
-        "outputs": sorted(_places(parts_of_outputs(flow.flow))),
+        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired, flow.parts[wired.id]))],
+        "outputs": sorted(_places(flow.parts[END])),
         "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
@@ -123,9 +124,9 @@ def _version(wired: WiredStep) -> str:
         return wired.step.version or ""
 
 
-def _mapped(wired: WiredStep) -> dict[str, Any]:
+def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
     """What a step has mapped: where its reads come from, what its templates use, where its writes go."""
-    reads = sorted(_places(parts_of_step(wired)))
+    reads = sorted(_places(parts))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
     facts = {"item": item, "reads": reads, "writes": writes}

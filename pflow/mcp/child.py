@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from pflow.process.children import end_with_parent
 
 FLOW, BUNDLED, FILE, CHECK, PLAN = "flow", "bundled", "file", "check", "plan"
 """What a child does: run a flow, a node that comes with pflow or a user's own; check a flow's text, or plan."""
@@ -17,21 +18,9 @@ def main() -> None:
     Only what KIND needs is imported: a call waits for it.
     """
     parent, program, kind, *words = sys.argv[1:]
-    _end_with(int(parent))
+    end_with_parent(int(parent))
     sys.argv = [program, *words]
     _KINDS[kind](words)
-
-
-def _end_with(parent: int) -> None:
-    """Get SIGTERM when the parent is gone, however it went; where it is gone already, end."""
-    if sys.platform == "linux":
-        import ctypes
-        import signal
-
-        set_parent_death_signal = 1  # prctl(2)
-        ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGTERM))
-    if os.getppid() != parent:
-        os._exit(143)
 
 
 def _run_flow(words: list[str]) -> None:

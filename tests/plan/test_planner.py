@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.findings import Finding, write_place
+from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
+from pflow.paths import write_path
 from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
@@ -119,7 +120,7 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     assert isinstance(error, Unplannable)
     assert (error.exit, error.tries) == (65, 3)
     assert "3 tries" in error.message
-    assert (rule, place) in [(each.rule, write_place(each.place)) for each in error.findings]
+    assert (rule, place) in [(each.rule, write_path(each.place)) for each in error.findings]
     assert (error.ir is None) == (rule == "PL00")
     assert error.details["findings"][0]["rule"]
 
