@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.jsontext import quote
 from pflow.paths import parse_path
-from pflow.scanner import quote
 from pflow.templates import TEMPLATE, parse_template, references
 
 if TYPE_CHECKING:
