@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import decode, text_of
+from pflow.jsontext import HIGHEST, LOWEST, decode, text_of
 from pflow.paths import kind_of
-from pflow.scanner import HIGHEST, LOWEST
 
 if TYPE_CHECKING:
     from typing import Any

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from pflow.process.children import end_with_parent
 
 
 def main() -> None:
     """Do what pflow does with `PARENT WORD…`. Only what that needs is imported: a call waits for it."""
     parent, *words = sys.argv[1:]
-    _end_with(int(parent))
+    end_with_parent(int(parent))
     if words[0] in ("check", "plan"):  # a stranger's text: no file that it names is opened
         from pflow.flow.subflow import FlowCatalog
 
@@ -18,18 +19,6 @@ def main() -> None:
 
     sys.argv = ["pflow", *words]
     pflow()
-
-
-def _end_with(parent: int) -> None:
-    """Get SIGTERM when the parent is gone, however it went; where it is gone already, end."""
-    if sys.platform == "linux":
-        import ctypes
-        import signal
-
-        set_parent_death_signal = 1  # prctl(2)
-        ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGTERM))
-    if os.getppid() != parent:
-        os._exit(143)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def work(words: list[str]) -> int:
         raise empty_pipe()
     document = intake.document
     if "error" in document.header:
-        write_pieces(1, list(intake.chunks))
+        write_pieces(1, [intake.data])
         return int(document.header["error"]["exit"])
     set_members(document, members)
     document.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow import TYPE_CHECKING
 from pflow.process.signals import HeldSignals
@@ -57,6 +58,17 @@ def run(
             child.close()
     finally:
         held.release()
+
+
+def end_with_parent(parent: int) -> None:
+    """In a child: get SIGTERM when its parent is gone, however it went; where it is gone already, end."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1  # prctl(2)
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(_signal.SIGTERM))
+    if os.getppid() != parent:
+        os._exit(143)
 
 
 class _Child:

@@ -103,7 +103,7 @@ class Driver:
         self.document = document = intake.document
         if "error" in document.header:
             if self.output.form == DOCUMENT:
-                self.output.write(list(intake.chunks))
+                self.output.write([intake.data])
             return int(document.header["error"]["exit"])
         document.start()
         execution = Execution(wired, flags, intake, self.output)

@@ -81,7 +81,7 @@ def check_stdin(wired: WiredFlow, intake: Intake, values: dict[str, Any], *, all
     wants_pipe = (name is not None and name not in values) or _takes_pipe(wired, values)
     if intake.kind == EMPTY and wants_pipe and not allow_empty:
         raise empty_pipe()
-    size = sum(map(len, intake.chunks))
+    size = len(intake.data)
     if intake.kind == RAW and size and not (wants_pipe or _names_stdin(wired)):
         raise PflowError(
             f"cannot use stdin: no step takes its {size:,} bytes (PF05)",

@@ -9,10 +9,9 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, has, remove
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import fresh
-from pflow.jsontext import decode, encode
+from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
-from pflow.scanner import scan_without_duplicates
-from pflow.stage.layout import Member, Misfit, is_marked, parse_whole, split_lines
+from pflow.stage.layout import MARK, parse_whole, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,14 +45,10 @@ class Document:
         """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
         if key not in self._values:
             try:
-                self._values[key] = decode(self._members[key].value())
+                self._values[key] = decode(self._members[key])
             except ValueError as error:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
-
-    def decoded(self) -> dict[str, Any]:
-        """Every key and its value."""
-        return {key: self[key] for key in self._members}
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
@@ -64,8 +59,8 @@ class Document:
         """Set a key to a JSON text of one line, as it is written."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
-        name = encode(key) + b":"
-        self._members[key] = Member([name, json], len(name))
+        encode(key)
+        self._members[key] = json
         self._values.pop(key, None)
 
     def put(self, path: Path, value: Any) -> None:
@@ -102,9 +97,8 @@ class Document:
         header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
         header["by"] = WRITER
         pieces: list[Piece] = [b'{"$pflow":', encode(header, escape=False)]
-        for member in self._members.values():
-            pieces.append(b",\n")
-            pieces += member.pieces
+        for key, json in self._members.items():
+            pieces += [b",\n" + quote(key).encode() + b":", json]
         pieces.append(b"\n}\n")
         return pieces
 
@@ -118,32 +112,32 @@ def new_run_id() -> str:
     return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
-def read_document(chunks: list[bytes]) -> Document | None:
+def read_document(data: bytes) -> Document | None:
     """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
-    if not is_marked(chunks):
+    if not data.startswith(b"{") or MARK not in data:
         return None
-    try:
-        header, members = _read_by_line(chunks)
-    except Misfit:
-        raw, members = parse_whole(b"".join(chunks))
-        if raw is None:
+    by_line = _read_by_line(data)
+    if by_line is None:
+        members = parse_whole(data)
+        if "$pflow" not in members:
             return None
-        header = _read_header(raw)
+        by_line = _read_header(members.pop("$pflow")), members
+    header, members = by_line
     _refuse_reserved(members)
     _check_header(header)
     return Document(header, members)
 
 
-def _read_by_line(chunks: list[bytes]) -> tuple[dict[str, Any], Members]:
-    """The header and members by line. Raises Misfit also where their number is not the one that the writer counted."""
-    raw, members = split_lines(chunks)
+def _read_by_line(data: bytes) -> tuple[dict[str, Any], Members] | None:
+    """The header and members by line; None also where their number is not the one that the writer counted."""
+    split = split_lines(data)
+    if split is None:
+        return None
     try:
-        header = _read_header(raw)
+        header = _read_header(split[0])
     except PflowError:
-        raise Misfit from None
-    if header.get("members", len(members)) != len(members):
-        raise Misfit
-    return header, members
+        return None
+    return (header, split[1]) if header.get("members", len(split[1])) == len(split[1]) else None
 
 
 def read_members(data: bytes) -> Document:
@@ -151,8 +145,8 @@ def read_members(data: bytes) -> Document:
     data = data.strip()
     if not data.startswith(b"{"):
         raise PflowError("cannot take stdin as a store: it is no JSON object", hint="--from=text", exit=BAD_DATA)
-    header, members = parse_whole(data)
-    if header is not None:
+    members = parse_whole(data)
+    if "$pflow" in members:
         raise PflowError("cannot take stdin as JSON: it is a store", hint="leave --from=json out", exit=BAD_DATA)
     _refuse_reserved(members)
     return Document(None, members)
@@ -164,7 +158,7 @@ def _refuse_reserved(members: Members) -> None:
             raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
 
 
-def _read_header(raw: bytes) -> dict[str, Any]:
+def _read_header(raw: Piece) -> dict[str, Any]:
     try:
         text = str(raw, "utf-8")
         header, end = scan_without_duplicates(text, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError
-from pflow.process.streams import is_quiet, is_readable, read_chunks
+from pflow.process.streams import is_quiet, is_readable, read_all
 from pflow.stage.document import Document, read_document, read_members
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
 class Intake:
     """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
 
-    __slots__ = ("chunks", "document", "kind")
+    __slots__ = ("data", "document", "kind")
 
-    def __init__(self, document: Document, kind: str, chunks: list[bytes]) -> None:
+    def __init__(self, document: Document, kind: str, data: bytes = b"") -> None:
         self.document = document
         self.kind = kind
-        self.chunks = chunks
+        self.data = data
 
 
 def take_in(
@@ -36,26 +36,25 @@ def take_in(
     65 where it holds a broken store.
     """
     if no_stdin or not is_readable(source):
-        return Intake(Document(), NOTHING, [])
+        return Intake(Document(), NOTHING)
     if warm is not None and is_quiet(0):
         warm()
-    chunks = read_chunks()
-    if not chunks and not allow_empty:
-        return Intake(Document(), EMPTY, [])
-    return _tell(chunks, source)
+    data = read_all()
+    if not data and not allow_empty:
+        return Intake(Document(), EMPTY)
+    return _tell(data, source)
 
 
-def _tell(chunks: list[bytes], source: str) -> Intake:
+def _tell(data: bytes, source: str) -> Intake:
     if source in ("auto", "store"):
-        document = read_document(chunks)
+        document = read_document(data)
         if document is not None:
-            return Intake(document, STORE, chunks)
+            return Intake(document, STORE, data)
         if source == "store":
             raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
-    data = b"".join(chunks)
     if source == "json":
-        return Intake(read_members(data), STORE, chunks)
-    return Intake(_around(data), RAW, chunks)
+        return Intake(read_members(data), STORE, data)
+    return Intake(_around(data), RAW, data)
 
 
 def _around(data: bytes) -> Document:
@@ -81,7 +80,7 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
     open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
     if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
         raise empty_pipe()
-    size = sum(map(len, intake.chunks))
+    size = len(intake.data)
     if intake.kind != RAW or not size or open_to_pipe or interface.open or "stdin" in interface.reads:
         return
     if not any(path[0] == "stdin" for path in flags.paths()):

@@ -98,7 +98,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def _read(self, output: _Output, code: int) -> Document:
         try:
-            answer = read_document(output.answer)
+            answer = read_document(b"".join(output.answer))
         except PflowError as error:
             if code:
                 raise output.ended(code) from error

@@ -130,7 +130,7 @@ class Stage:
     def _pass_on(self, intake: Intake) -> int:
         """An error document: nothing is done, and it goes on as it came."""
         if self.output.form == DOCUMENT:
-            self.output.write(list(intake.chunks))
+            self.output.write([intake.data])
         return int(intake.document.header["error"]["exit"])
 
     def _node(self, node_class: Any, params: dict[str, Any]) -> Any:

@@ -92,7 +92,7 @@ bare() { # a script with nothing but PATH
 
 @test "PYTHONPATH, a module of one's own in the way, and python's switches" {
     echo 'raise SystemExit("wrong json")' >json.py
-    cp json.py pflow.py && cp json.py orjson.py && cp json.py signal.py && cp json.py nodes.py
+    cp json.py pflow.py && cp json.py signal.py && cp json.py nodes.py
     run --separate-stderr sh -c 'echo hi | pflow-write-file --path=o | pflow-shell --command=cat | pflow-get'
     expect 0 hi
     in_shells 'PYTHONWARNINGS=error PYTHONDEVMODE=1 PYTHONUTF8=0 pflow-shell -n --command="echo hi" -r'

@@ -281,7 +281,7 @@ UNPIPED = node('- Reads: shared["more"]: str = null')
 
 def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int = 0) -> int:
     try:
-        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, [b"x" * size] if size else []))
+        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, b"x" * size))
     except PflowError as error:
         return error.exit
     return 0

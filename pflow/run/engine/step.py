@@ -9,7 +9,6 @@ from pflow.binding.sources import check_place, has
 from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
 from pflow.process.signals import ClosedPipe, Interrupted, TimedOut, set_deadline, take_away
@@ -19,23 +18,25 @@ from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from pflow.binding.resolve import Binding
+    from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
     from pflow.run.engine.context import Context
 
 
 class Work:
-    """What one visit of a step did, for the trace: its action, its reads and writes as JSON, and more."""
+    """What one visit of a step did, for the trace: its action, the places of its reads and of its writes, and more."""
 
     __slots__ = ("action", "more", "reads", "writes")
 
     def __init__(self) -> None:
         self.action: Any = None
-        self.reads = "{}"
-        self.writes = "{}"
+        self.reads: Places = {}
+        self.writes: Places = {}
         self.more: dict[str, Any] = {}
 
 
@@ -83,12 +84,11 @@ class StepNode(PlainStep):
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
 
     def _run(self, shared: Any) -> Any:
-        context, work = self.context, Work()
-        recorder, visit, about = context.recorder, context.visits.get(self.id, 1), ""
+        recorder, work = self.context.recorder, Work()
+        about = {"node": self.type, "version": self.version, "visit": self.context.visits.get(self.id, 1)}
         if recorder is not None:
-            about = recorder.about(self.id, self.type, self.version)
-            recorder.start(about, visit)
-        begun = time.monotonic_ns()
+            recorder.event("start", self.id, about)
+        begun = time.monotonic()
         try:
             self.perform(shared, work)
             if work.action is not None and work.action != "default":
@@ -105,7 +105,9 @@ class StepNode(PlainStep):
             raise failure from error
         finally:
             if recorder is not None:
-                recorder.end(about, visit, work.reads, work.writes, time.monotonic_ns() - begun, work.more)
+                ms = round((time.monotonic() - begun) * 1000, 3)
+                about |= {"reads": work.reads, "writes": work.writes, "ms": ms, **work.more}
+                recorder.event("end", self.id, about)
         return work.action
 
     def perform(self, shared: Any, work: Work) -> None:
@@ -131,7 +133,7 @@ class StepNode(PlainStep):
                 node.set_params(binding.find_params(store))
             action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         finally:
-            work.reads = str(encode(self._origins(view, store)), "utf-8")
+            work.reads = self._origins(view, store)
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
@@ -139,7 +141,7 @@ class StepNode(PlainStep):
             check_changes(self.interface, changes)
         return changes, view.found
 
-    def _origins(self, view: NodeStore, store: Any) -> dict[str, tuple[str, ...]]:
+    def _origins(self, view: NodeStore, store: Any) -> Places:
         """The places of the store that each read, and each param with a template, really came from."""
         found = self.binding.origins(store)
         origins = {key: places for key, places in found.items() if key.startswith("params.")}
@@ -147,9 +149,9 @@ class StepNode(PlainStep):
             origins[key] = (write_path((key,)),) if source == OWN else found.get(key, ()) if source == FOUND else ()
         return origins
 
-    def places_of(self, keys: Any) -> str:
-        """Where writes go, as JSON."""
-        return str(encode({key: [write_path(self.wired.place_of(key))] for key in keys}), "utf-8")
+    def places_of(self, keys: Iterable[str]) -> Places:
+        """Where writes go."""
+        return {key: (write_path(self.wired.place_of(key)),) for key in keys}
 
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""
