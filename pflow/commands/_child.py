@@ -1,4 +1,4 @@
-"""A child of the server: pflow with the words of a call; it ends with the server, however that ends."""
+"""A child of `pflow mcp serve`: pflow with the words of a call; it ends with the server, however that ends."""
 
 from __future__ import annotations
 
