@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import click
 
-from pflow.errors import USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code
 from pflow.process.streams import write_pieces
-from pflow.setup import install
-from pflow.setup.install import Installation, Report
-from pflow.setup.places import FOLDERS, Places, advise, find_places, find_wanted, zshrc_path
+from pflow.setup import (
+    CHANGED,
+    FOLDERS,
+    FOUND,
+    KEEP,
+    REMOVE,
+    UPDATE,
+    WRITE,
+    Setup,
+    advise,
+    find_share,
+    find_wanted,
+    new_block,
+    read_setup,
+    zshrc_path,
+)
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
 _DONE = {
-    install.WRITE: "wrote",
-    install.UPDATE: "updated",
-    install.REMOVE: "removed",
-    install.KEEP: "unchanged",
-    install.FOUND: "was there already",
-    install.CHANGED: "left",
+    WRITE: "wrote",
+    UPDATE: "updated",
+    REMOVE: "removed",
+    KEEP: "unchanged",
+    FOUND: "was there already",
+    CHANGED: "left",
 }
-_WOULD = _DONE | {install.WRITE: "would write", install.UPDATE: "would update", install.REMOVE: "would remove"}
-_ZSHRC = {
-    install.WRITE: ("added a block to", "would add a block to"),
-    install.REMOVE: ("removed the block from", "would remove the block from"),
-}
+_WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would remove"}
 
 
 @click.command
@@ -52,51 +62,59 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     if undo and with_zshrc:
         hint = "--undo alone takes the block out of ~/.zshrc too"
         raise PflowError("cannot put a block into ~/.zshrc and undo that", hint=hint, exit=USAGE)
-    places = find_places(prefix)
-    found = install.read_installation(places)
-    if undo and found is None:
-        say("pflow setup", f"there is nothing to undo in '{places.share}'")
+    share = find_share(prefix)
+    setup = read_setup(share)
+    if undo and not setup.files:
+        say("pflow setup", f"there is nothing to undo in '{share}'")
         return 0
-    found = found or install.Installation(places)
-    report = found.take_away(is_dry=is_dry) if undo else _put(found, is_dry, with_zshrc)
-    lines = _report_lines(places, report, is_dry=is_dry, verbose=verbose or is_dry)
-    lines += [] if undo or is_dry else _advice_lines(places)
+    wanted, left_out = ({}, []) if undo else find_wanted()
+    for line in left_out:
+        say("pflow setup", line)
+    try:
+        lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
+        lines += _act(setup, wanted, zshrc_path() if with_zshrc else None, is_dry=is_dry, undo=undo)
+    except OSError as error:
+        what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
+        hint = "the same command goes on where this ended, and with --undo takes it back"
+        exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
+        raise PflowError(f"{what}: {(error.strerror or str(error)).lower()}", hint=hint, exit=exit) from None
+    lines += [] if undo or is_dry else _advice_lines(share)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
     return 0
 
 
-def _put(found: Installation, is_dry: bool, with_zshrc: bool) -> Report:
-    wanted, left_out = find_wanted()
-    for line in left_out:
-        say("pflow setup", line)
-    return found.put(wanted, zshrc_path() if with_zshrc else None, is_dry=is_dry)
-
-
-def _report_lines(places: Places, report: Report, *, is_dry: bool, verbose: bool) -> list[str]:
-    """What was done to files and to .zshrc; what was left is said on stderr."""
-    words = _WOULD if is_dry else _DONE
-    for name in [name for name, change in report.files.items() if change == install.CHANGED]:
-        say("pflow setup", f"'{places.share / name}' is left as it is: it was changed since setup wrote it")
-    if report.zshrc == install.CHANGED:
-        say("pflow setup", f"'{report.zshrc_path}' is left as it is: its block was changed since setup wrote it")
-    lines = [f"{words[change]} {clean(str(places.share / name))}" for name, change in report.files.items() if verbose]
+def _report(setup: Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
+    """What becomes of the files; what is left is said on stderr."""
+    words, changes = _WOULD if is_dry else _DONE, setup.changes(wanted)
+    for name in [name for name, change in changes.items() if change == CHANGED]:
+        say("pflow setup", f"'{setup.share / name}' is left as it is: it was changed since setup wrote it")
+    lines = [f"{words[change]} {clean(str(setup.share / name))}" for name, change in changes.items() if verbose]
     for program, folder in FOLDERS.items():
-        counts = Counter(words[change] for name, change in report.files.items() if name.startswith(f"{folder}/"))
-        if counts:
-            said = ", ".join(f"{word} {count}" for word, count in counts.items())
-            lines.append(f"{program:5} {said} in {clean(str(places.folder(program)))}")
-    if report.zshrc in _ZSHRC:
-        lines.append(f"zsh   {_ZSHRC[report.zshrc][is_dry]} {clean(str(report.zshrc_path))}")
+        counts = Counter(words[change] for name, change in changes.items() if name.startswith(f"{folder}/"))
+        said = ", ".join(f"{word} {count}" for word, count in counts.items())
+        lines += [f"{program:5} {said} in {clean(str(setup.share / folder))}"] * bool(said)
     return lines
 
 
-def _advice_lines(places: Places) -> list[str]:
+def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: bool, undo: bool) -> list[str]:
+    """Do it, unless it is tried only; what becomes of the start-up file of zsh."""
+    is_new = bool(zshrc and new_block(setup.share, zshrc))
+    file, would = clean(setup.zshrc if undo else str(zshrc)), "would " * is_dry
+    lines = [f"zsh   {would}add{'ed' * (not is_dry)} a block to {file}"] * is_new
+    lines += [f"zsh   {would}remove{'d' * (not is_dry)} the block from {file}"] * bool(undo and setup.block)
+    if undo and not is_dry:
+        setup.take_away()
+    elif not is_dry:
+        setup.put(wanted, zshrc)
+    return lines
+
+
+def _advice_lines(share: Path) -> list[str]:
     """What the user still has to do."""
-    advice = advise(places)
-    done = ", ".join(program for program, each in advice.items() if each is None)
+    advice = advise(share)
+    done = ", ".join(program for program, (_, text) in advice.items() if not text)
     lines = ["", f"New shells find this by themselves: {done}."] if done else []
-    for program, each in advice.items():
-        if each is not None:
-            file, text = each
-            lines += ["", f"For {program}, add to {clean(file)}:", *[f"  {line}" for line in text]]
+    for program, (file, text) in advice.items():
+        if text:
+            lines += ["", f"For {program}, add to {clean(file)}:", *(f"  {line}" for line in text)]
     return lines

@@ -159,8 +159,8 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     pflow setup --prefix other >said
     said_for bash >>.bashrc
     in_terminal bash
-    "${tmux[@]}" send-keys -l 'pflow-word-stats --te' \; send-keys Tab
-    shows 'pflow-word-stats --text='
+    "${tmux[@]}" send-keys -l 'pflow word-stats --te' \; send-keys Tab
+    shows 'pflow word-stats --text='
 }
 
 @test "a new zsh completes, with what setup said and with --zshrc" {
