@@ -176,7 +176,7 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
     in_shells 'pflow run -n github-get-issue :: github-get-issue:b --issue=2 -r; pflow run -n "github-get-issue => github-get-issue:b --issue=2" --limit=3 -r; echo $?'
     expect 0 2 'it fits several steps (PF02); --github-get-issue.limit or --b.limit'
     in_shells 'pflow run -n "github-get-issue --issue=1 => say" --say.text=x -r; echo $?'
-    expect 0 2 "cannot take --say.text: 'say' takes it from title, which 'github-get-issue' writes (PF01)"
+    expect 0 2 "cannot take --say.text: 'say' takes it from title (PF01)"
     in_shells 'pflow run -n github-get-issue --issue=1 --issue-number=2 -r; echo $?'
     expect 0 2 'cannot take --issue-number: --issue gives the same'
     for flag in --id=x --map-in=a=b --retries=3; do
@@ -211,7 +211,7 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 
 @test "what nothing gives is 66 before anything runs, all of it at once" {
     in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue => shell:b" -r; echo $?; ls'
-    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --command=STR"
+    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --b.command=STR"
     in_shells 'pflow-set -n command="touch ran" | pflow run "shell:a --command=\"touch ran\" => shell:b" -r; echo $?; ls'
     expect 0 66 'nothing gives it (PF03)'
 }
