@@ -101,11 +101,12 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
 
 def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
     """What --wire and --edit do with a flow that is there."""
-    from pflow.plan.change.change import Options
+    from pflow.plan.change import Options
 
     if wire and edit:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
-    module = import_module(f"pflow.plan.change.{'wire' if wire else 'edit'}")
+    module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
+    del options["fresh"]  # a change asks anew each time
     main: Callable[[list[str], Options], int] = module.main
     return main(words, Options(timeout=timeout, color=color, **options))
 

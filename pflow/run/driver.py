@@ -93,14 +93,14 @@ class Driver:
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.execution import Execution
-        from pflow.stage.intake import take_in
+        from pflow.stage.document import take_in
 
         source = getattr(flags, "from")
         intake = take_in(no_stdin=flags.no_stdin or is_stdin_read, source=source, allow_empty=flags.allow_empty)
         self.document = intake.document
         if "error" in self.document.header:
             if self.output.form == DOCUMENT:
-                self.output.write(list(intake.chunks))
+                self.output.write([intake.data])
             return int(self.document.header["error"]["exit"])
         self.document.start()
         Execution(inputs, flags, self.output).run(intake)

@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, PathSource, assign
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import write_path
-from pflow.process.signals import ClosedPipe, Interrupted, set_deadline, take_away
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.run.ask import ask_for
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
     from pflow.run.inputs import RunInputs
-    from pflow.stage.document import Document
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
 
 
@@ -113,12 +112,8 @@ class Execution:
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
-        deadline = None if self.flags.timeout is None else set_deadline(self.flags.timeout)
-        try:
+        with Deadline(self.flags.timeout):
             engine.run(shared)
-        finally:
-            if deadline is not None:
-                take_away(deadline)
 
     def _hand_on(self, document: Document, shared: NodeStore, carried: Path | None) -> list[str]:
         """Put the outputs into the document, and say what the pipe carries. The outputs that are there.

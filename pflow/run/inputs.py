@@ -8,7 +8,7 @@ from pflow.errors import BAD_STDIN, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
-from pflow.stage.intake import EMPTY, RAW, empty_pipe
+from pflow.stage.document import EMPTY, RAW, empty_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pflow.flow.flags import Target
     from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
     from pflow.paths import Path
-    from pflow.stage.document import Document
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Document, Intake
 
 
 class RunInputs:
@@ -100,7 +99,7 @@ class RunInputs:
         wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe()
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
-        size = sum(map(len, intake.chunks))
+        size = len(intake.data)
         if intake.kind == RAW and size and not (wants_pipe or _names_stdin(self.wired)):
             raise PflowError(
                 f"cannot use stdin: no step takes its {size:,} bytes (PF05)",

@@ -9,7 +9,7 @@ from pflow.binding.resolve import from_environment
 from pflow.binding.sources import find
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
-from pflow.stage.intake import RAW
+from pflow.stage.document import RAW
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.inputs import RunInputs
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Intake
 
 SECRET = "***"
 MOST_PIPED = 10_000_000

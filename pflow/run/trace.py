@@ -65,9 +65,7 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
         events.append(
             {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
         )
-    store = (
-        {key: {**describe(value), "value": value} for key, value in document.decoded().items()} if with_store else {}
-    )
+    store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
     return {
         "run": run,
         "flow": None,

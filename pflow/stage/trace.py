@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.scanner import compact
+from pflow.jsontext import compact
 from pflow.terminal.messages import say
 
 if TYPE_CHECKING:

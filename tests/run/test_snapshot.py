@@ -9,7 +9,7 @@ from pflow.flow.flags import DATA, INPUT, PARAM
 from pflow.jsontext import decode, encode
 from pflow.run.inputs import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
-from pflow.stage.intake import RAW, STORE, Intake
+from pflow.stage.document import RAW, STORE, Intake
 from tests.run.flows import plan_of
 
 LOCKED = '''from pflow import Node
@@ -52,13 +52,13 @@ def locked(nodes):
 )
 def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, store, kept):
     snapshot = Snapshot()
-    snapshot.note_piped(locked(mapped, params=params), Intake(Piped(store), STORE, []), store)
+    snapshot.note_piped(locked(mapped, params=params), Intake(Piped(store), STORE), store)
     assert snapshot.cli_injections == kept
 
 
 def test_raw_input_is_kept_as_what_the_pipe_carries(locked):
     snapshot = Snapshot()
-    snapshot.note_piped(locked(), Intake(Piped({"stdin": b"raw"}), RAW, []), {})
+    snapshot.note_piped(locked(), Intake(Piped({"stdin": b"raw"}), RAW), {})
     assert snapshot.cli_injections == {"stdin": "raw"}
 
 

@@ -6,8 +6,8 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
-from pflow.errors import BAD_DATA, PflowError, node_error
-from pflow.jsontext import encode, plain
+from pflow.errors import PflowError, node_error
+from pflow.jsontext import plain
 from pflow.paths import meet
 from pflow.stage.trace import event_line
 
@@ -154,10 +154,5 @@ def storable(key: str, value: Any) -> Any:
     """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
     try:
         return plain(value)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        encode(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None
-    raise PflowError(f"cannot store '{key}': it is nested too deeply", exit=BAD_DATA)
