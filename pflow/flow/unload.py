@@ -6,7 +6,7 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
-from pflow.flow.build import chain
+from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.load import write_json
 from pflow.flow.wired import END
@@ -38,18 +38,20 @@ else:
 
 def flow_to_ir(flow: Flow) -> IR:
     """The IR of a flow, without what is default. Loading it gives an equal flow, whatever dialect this one was in."""
-    ids = [step.id for step in flow.steps]
-    is_chain = list(map(_edge, flow.edges)) == list(map(_edge, chain(ids)))
-    mappings = {step.id: mapping for step in flow.steps if (mapping := _mapping(step))}
+    edges = [_edge(edge) for edge in flow.edges]
+    is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
+    mappings = {step.id: _said(step, "input_mappings", "output_mappings") for step in flow.steps}
+    mappings = {id: mapping for id, mapping in mappings.items() if mapping} | flow.stray_mappings
     return {
-        **_given(**{"$schema": flow.schema}),
+        **({"$schema": flow.schema} if flow.schema else {}),
         "pflow": 1,
-        **_given(name=flow.name, description=flow.description),
-        **_given(inputs={name: _input(given) for name, given in flow.inputs.items()}, outputs=flow.outputs),
+        **_said(flow, "name", "description"),
+        **({"inputs": {name: _input(given) for name, given in flow.inputs.items()}} if flow.inputs else {}),
+        **_said(flow, "outputs"),
         "nodes": [_node(step) for step in flow.steps],
-        **({} if is_chain else {"edges": [_edge(edge) for edge in flow.edges]}),
-        **_given(mappings=mappings | flow.stray_mappings),
-        **({} if flow.max_visits == MAX_VISITS else {"max_visits": flow.max_visits}),
+        **({} if is_chain else {"edges": edges}),
+        **({"mappings": mappings} if mappings else {}),
+        **_said(flow, max_visits=MAX_VISITS),
     }
 
 
@@ -58,44 +60,33 @@ def canonical_json(ir: IR) -> str:
     return write_json(ir)
 
 
-def _given(**members: Any) -> IR:
-    """Those members that say something: neither empty nor null."""
-    return {name: value for name, value in members.items() if value is not None and value not in ("", {})}
+def _said(thing: Any, *names: str, **defaults: Any) -> IR:
+    """Those members of a thing that say something: neither empty nor null, nor what they are anyway."""
+    members = {name: getattr(thing, name) for name in (*names, *defaults)}
+    return {
+        name: value
+        for name, value in members.items()
+        if value is not None and value not in ("", {}) and (name not in defaults or value != defaults[name])
+    }
 
 
 def _node(step: Step) -> IR:
-    return {
-        "id": step.id,
-        "type": step.type,
-        **_given(description=step.description, version=step.version, params=step.params, inputs=step.inputs),
-        **_given(retries=step.retries, wait=step.wait, timeout=step.timeout, max_visits=step.max_visits),
-        **({} if step.batch is None else {"batch": _batch(step.batch)}),
-    }
+    batch = {} if step.batch is None else {"batch": _batch(step.batch)}
+    return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch}
 
 
 def _batch(batch: Batch) -> IR:
     item = {} if batch.item == "item" else {"as": batch.item}
-    on_error = {} if batch.on_error == "stop" else {"on_error": batch.on_error}
-    return {"over": batch.over, **item, **_given(jobs=batch.jobs), **on_error}
+    return {"over": batch.over, **item, **_said(batch, "jobs", on_error="stop")}
 
 
 def _edge(edge: Edge) -> IR:
-    action = {} if edge.action == "default" else {"action": edge.action}
-    return {"from": edge.source, "to": edge.target, **action}
-
-
-def _mapping(step: Step) -> IR:
-    return _given(input_mappings=step.input_mappings, output_mappings=step.output_mappings)
+    return {"from": edge.source, "to": edge.target, **_said(edge, action="default")}
 
 
 def _input(given: Input) -> IR:
-    return {
-        **({} if given.type == "any" else {"type": given.type}),
-        **_given(description=given.description),
-        **({} if given.required or given.has_default else {"required": False}),
-        **({"pipe": True} if given.pipe else {}),
-        **({"default": given.default} if given.has_default else {}),
-    }
+    members = _said(given, type="any", description="", required=not given.has_default, pipe=False)
+    return {**members, **({"default": given.default} if given.has_default else {})}
 
 
 def flow_hash(flow: WiredFlow) -> str:

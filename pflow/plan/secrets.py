@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from copy import copy
+from copy import deepcopy
 from typing import Any
 
 from pflow.errors import USAGE, PflowError
-from pflow.explain.account import MASK, without_secrets
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
+from pflow.library.portable import secrets_of
+from pflow.templates import TEMPLATE
+
+MASK = "***"
+"""What is shown in place of a secret."""
 
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = re.compile(r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)")
@@ -68,9 +72,20 @@ def secret_variables(text: str) -> list[str]:
 
 def masked(wired: WiredFlow) -> dict[str, Any]:
     """The IR of a flow, with a mask in place of each secret."""
-    flow = without_secrets(wired)
-    flow.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    for name, declared in flow.inputs.items():
-        if wired.inputs[name].secret and declared.default is not None:
-            declared.default = MASK
-    return flow_to_ir(flow)
+    ir = deepcopy(flow_to_ir(wired.flow))
+    for place, value, _ in secrets_of(wired):
+        holder = _at(ir, place[:-1])
+        if isinstance(holder, dict) and place[-1] in holder:
+            holder[place[-1]] = TEMPLATE + MASK if str(value).startswith(TEMPLATE) else MASK
+    return ir
+
+
+def _at(ir: dict[str, Any], place: tuple[str, ...]) -> Any:
+    """What stands at a place of an IR; a step is found by its id."""
+    value: Any = ir
+    for name in place:
+        if isinstance(value, list):
+            value = next((each for each in value if (each.get("id") or each.get("type")) == name), None)
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    return value

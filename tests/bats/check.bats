@@ -40,7 +40,7 @@ END
  "mappings": {"save": {"input_mappings": {"content": "ask.usage.tokens"}}}}
 END
     run --separate-stderr pflow check flow.json
-    expect 65 "flow.json: nodes[0].retries: PF00: it is a str (\"3\"), not an int; write 3, without quotes
+    expect 65 "flow.json: nodes[0].retries: PF00: it is a str (\"3\"), not an int; write a whole number
 flow.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?
 flow.json: nodes[1].inputs.prompt: PF14: nothing writes 'raed.content'; did you mean read?
 flow.json: nodes[1].inputs.prompt: PF14: warning: '\${x' is no reference, so it stays as it is; \${name} is one; \$\$ is a dollar

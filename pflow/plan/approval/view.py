@@ -88,7 +88,7 @@ def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
     """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
     try:
-        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"))
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
         ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
