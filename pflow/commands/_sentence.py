@@ -5,8 +5,7 @@ from __future__ import annotations
 from pflow.catalog.kinds import list_kinds
 from pflow.common import LETTERS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.pipe.parse import split_name
-from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.recognize import names_node, split_name
 from pflow.flow.pipe.scan import is_separator
 from pflow.help.usage import DIRECTORY, MODEL, SENTENCE, Argument, Flag, Usage
 from pflow.naming import nearest
