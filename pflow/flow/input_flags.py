@@ -1,4 +1,4 @@
-"""The flag that each input of a flow is shown under: the shortest that means it and nothing else."""
+"""The flag that each input of a flow is shown under."""
 
 from __future__ import annotations
 
@@ -8,22 +8,35 @@ from pflow.templates import is_reference
 
 if TYPE_CHECKING:
     from pflow.flow.wired import FlowInput, WiredFlow
-    from pflow.interface import Item
 
 
 def name_flags(flow: WiredFlow) -> None:
-    """Set `flag` of every input: its name or an alias; where each of those fits several, `--ID.READ`.
+    """Set `flag` of every input: the shortest of its names that no other input and no param shares, else `--ID.READ`.
 
-    A flag of `pflow run` itself is never an input's.
+    A name that the flow declares is the input's alone. A flag of `pflow run` itself is never an input's.
     """
+    params = [item for wired in flow.steps.values() for item in wired.interface.params.values()]
     fitting: dict[str, int] = {}
-    for names in [*({_plain(name) for name in names_of(each)} for each in flow.inputs.values()), *_param_names(flow)]:
-        for name in names:
+    for names in [*map(names_of, flow.inputs.values()), *([item.name, *item.flags] for item in params)]:
+        for name in set(map(_plain, names)):
             fitting[name] = fitting.get(name, 0) + 1
     for input in flow.inputs.values():
-        free = [name for name in _own_names(flow, input) if name.replace("-", "_") not in OF_RUNS]
-        alone = [name for name in free if fitting[name] == 1 or (name == _plain(input.name) and means(flow, input))]
-        input.flag = "--" + (min(alone, key=len) if alone else _plain(_of_a_step(flow, input) or input.name))
+        names = [_plain(name) for name in [input.name, *_aliases(flow, input)] if _plain(name) not in OF_RUNS]
+        free = [name for name in names if fitting[name] == 1 or (input.declared and name == _plain(input.name))]
+        flag = min(free, key=len) if free else _of_a_step(flow, input) or input.name
+        input.flag = "--" + flag.replace("_", "-")
+
+
+def _aliases(flow: WiredFlow, input: FlowInput) -> list[str]:
+    """The other names of an input: of one that the flow declares those of the reads of its name."""
+    if not input.declared:
+        return input.flags
+    reads = [flow.steps[step].interface.reads.get(key) for step, key in input.readers if key == input.name]
+    return [flag for read in reads if read for flag in read.flags]
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def names_of(input: FlowInput) -> list[str]:
@@ -46,37 +59,3 @@ def _of_a_step(flow: WiredFlow, input: FlowInput) -> str | None:
     """`ID.READ`, of a read that takes this input and no other."""
     others = {reader for other in flow.inputs.values() if other is not input for reader in other.readers}
     return next((".".join(reader) for reader in readers_of(flow, input) if reader not in others), None)
-
-
-def means(flow: WiredFlow, input: FlowInput) -> bool:
-    """Whether a declared input's name means it, though a param has that name too: because that param takes the input,
-    or because no other flag could give it."""
-    others = [
-        item
-        for wired in flow.steps.values()
-        for key, item in wired.interface.params.items()
-        if (wired.id, key) not in input.readers
-    ]
-    is_alone = not any(_plain(input.name) in _item_names(item) for item in others)
-    return input.declared and (is_alone or _of_a_step(flow, input) is None)
-
-
-def _own_names(flow: WiredFlow, input: FlowInput) -> list[str]:
-    """What an input may be called: one that the flow declares, by its name and the aliases of reads of that name."""
-    if not input.declared:
-        return [_plain(name) for name in [input.name, *input.flags]]
-    reads = [flow.steps[step].interface.reads.get(key) for step, key in input.readers if key == input.name]
-    return [_plain(name) for name in [input.name, *(flag for read in reads if read for flag in read.flags)]]
-
-
-def _param_names(flow: WiredFlow) -> list[set[str]]:
-    """The names of each param of each step."""
-    return [_item_names(item) for wired in flow.steps.values() for item in wired.interface.params.values()]
-
-
-def _item_names(item: Item) -> set[str]:
-    return {_plain(name) for name in [item.name, *item.flags]}
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "-")

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
 from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.input_flags import means, names_of, readers_of
+from pflow.flow.input_flags import names_of, readers_of
 from pflow.interface import Item
 from pflow.paths import meet
 from pflow.types import Type
@@ -178,7 +178,7 @@ class FlowFlags:
     def _is_meant(self, target: Target, name: str) -> bool:
         """Whether a flag is the very name of an input that the flow declares, and so means that."""
         wanted = self.wired.inputs.get(target.key) if target.kind == INPUT else None
-        return wanted is not None and _plain(wanted.name) == name and means(self.wired, wanted)
+        return wanted is not None and wanted.declared and _plain(wanted.name) == name
 
     def _open_target(self, name: str, flag: str) -> Target:
         """What a flag sets that no step declares: any key of the one step that it names, or of all that may take it."""
