@@ -175,7 +175,7 @@ def _run_program(program: str, word: str, words: list[str]) -> int:
             hint = "a node's name has letters, digits, - and _ only"
             raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
         main_of_file(program, _name_of(program), words)
-    from pflow.process.start import pass_guard, start_program
+    from pflow.process.children import pass_guard, start_program
 
     pass_guard(program, _name_of(program))
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
@@ -196,10 +196,10 @@ def _check_has_help(word: str) -> None:
 
 def _has_interface(program: str) -> bool:
     """Whether it has one, be it a broken one: the stage says what is wrong with that."""
-    from pflow.process.start import mentions_interface
+    from pflow.process.children import beginning
 
-    if not mentions_interface(program):
-        return False
+    if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, 4096):
+        return False  # without the modules that could read it
     from pflow.catalog.interfaces import program_interface
 
     try:

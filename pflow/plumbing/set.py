@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow.help.usage import Argument, Flag, Usage, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
-from pflow.stage.intake import EMPTY, empty_pipe, take_in
+from pflow.stage.document import EMPTY, empty_pipe, take_in
 
 USAGE = Usage(
     "pflow-set",

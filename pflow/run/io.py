@@ -10,7 +10,7 @@ from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
 from pflow.run.engine.subflow import outputs_of
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
-from pflow.stage.intake import EMPTY, RAW, empty_pipe
+from pflow.stage.document import EMPTY, RAW, empty_pipe
 from pflow.stage.trace import add_step, step_id
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.flags import Target
-    from pflow.stage.document import Document
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Document, Intake
 
     Store = dict[str, Any]
 

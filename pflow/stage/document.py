@@ -7,14 +7,15 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, has, remove
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
+from pflow.process.streams import is_quiet, is_readable, read_all
 from pflow.stage.layout import MARK, parse_whole, split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.paths import Path
@@ -210,3 +211,64 @@ def _exit_code(code: Any) -> int:
 
 def _unreadable(why: str) -> PflowError:
     return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)
+
+
+STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
+
+
+class Intake:
+    """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
+
+    __slots__ = ("data", "document", "kind")
+
+    def __init__(self, document: Document, kind: str, data: bytes = b"") -> None:
+        self.document = document
+        self.kind = kind
+        self.data = data
+
+
+def take_in(
+    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
+) -> Intake:
+    """Read stdin where there is something to read, and tell what it is.
+
+    `warm` is called while the command before this one still works. Raises PflowError: 64 where stdin cannot be read,
+    65 where it holds a broken store.
+    """
+    if no_stdin or not is_readable(source):
+        return Intake(Document(), NOTHING)
+    if warm is not None and is_quiet(0):
+        warm()
+    data = read_all()
+    if not data and not allow_empty:
+        return Intake(Document(), EMPTY)
+    return _tell(data, source)
+
+
+def _tell(data: bytes, source: str) -> Intake:
+    if source in ("auto", "store"):
+        document = read_document(data)
+        if document is not None:
+            return Intake(document, STORE, data)
+        if source == "store":
+            raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
+    if source == "json":
+        return Intake(read_members(data), STORE, data)
+    return Intake(_around(data), RAW, data)
+
+
+def _around(data: bytes) -> Document:
+    """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
+    document = Document()
+    try:
+        document.set("stdin", str(data, "utf-8"))
+    except UnicodeDecodeError:
+        document.set("stdin", data)
+    document.header["last"] = "stdin"
+    return document
+
+
+def empty_pipe() -> PflowError:
+    return PflowError(
+        "stdin was empty: did the command before it fail?", hint="-n if this step takes none", exit=MISSING
+    )

@@ -33,13 +33,6 @@ bare() { # a script with nothing but PATH
     expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]' "cannot read 'ß'"
 }
 
-@test "a child gets the environment as it was" {
-    bare 'pflow-shell -n --command=env -r | grep -v "^PWD=\|^_=\|^SHLVL=\|^OLDPWD=" | cut -d= -f1'
-    expect 0 PATH
-    in_shells 'LC_ALL=C pflow-shell -n --command="echo \$LC_ALL \$LC_CTYPE \$PYTHONPATH" -r'
-    expect 0 C
-}
-
 @test "a read-only working directory" {
     mkdir closed && chmod 555 closed
     run --separate-stderr as_mortal 'cd closed

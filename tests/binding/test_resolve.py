@@ -8,10 +8,9 @@ from pflow.binding.store import is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
-from pflow.stage.document import Document
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.stage.flags import parse_flags
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, check_stdin
-from pflow.stage.stage import bind
+from pflow.stage.stage import bind, check_stdin
 
 
 def node(*lines: str) -> Interface:

@@ -19,14 +19,11 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.nodes.shell import Shell, _Heard
 from pflow.process import children
+from pflow.process.signals import Deadline, Interrupted, TimedOut, catch_signals
 
 LONG = 5_000_000
 LIMIT = 20
 """Seconds after which a process that should have ended counts as left over."""
-
-
-class Stop(BaseException):
-    """What a signal's handler raises."""
 
 
 def run(command: str, *, node: Shell | None = None, check: bool = True, **reads: object) -> dict[str, object]:
@@ -59,18 +56,17 @@ def no_process_left() -> Iterator[None]:
 
 
 @contextmanager
-def stopped_by(signum: int) -> Iterator[None]:
+def stopped() -> Iterator[None]:
     """The stage's way: a handler that raises out of exec."""
-
-    def stop(signum: int, frame: object) -> None:
-        raise Stop
-
-    old = signal.signal(signum, stop)
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    before = {each: signal.getsignal(each) for each in numbers}
+    catch_signals()
     try:
-        with pytest.raises(Stop):
+        with pytest.raises(Interrupted):
             yield
     finally:
-        signal.signal(signum, old)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextmanager
@@ -100,7 +96,7 @@ def told_of_signals() -> Iterator[int]:
         os.close(writer)
 
 
-def signalling(signum: int = signal.SIGUSR1) -> Shell:
+def signalling(signum: int = signal.SIGTERM) -> Shell:
     """A node that gets a signal as soon as its command has printed something."""
     node = Shell()
     node.sink = lambda part: os.kill(os.getpid(), signum)
@@ -350,7 +346,7 @@ def test_no_descriptor_is_left_open():
     run("cat", input="x")
     refuse("false")
     refuse("true", args=["x" * LONG])
-    with stopped_by(signal.SIGUSR1):
+    with stopped():
         run("echo; cat", node=signalling(), input="x" * LONG)
     assert os.listdir("/proc/self/fd") == before
 
@@ -366,7 +362,7 @@ def test_no_descriptor_is_left_open():
     ],
 )
 def test_a_signal_ends_the_command_and_all_that_it_started(command):
-    with no_process_left(), stopped_by(signal.SIGUSR1):
+    with no_process_left(), stopped():
         run(command, node=signalling())
 
 
@@ -382,7 +378,7 @@ def test_what_ignores_sigterm_is_killed(monkeypatch, command, has_proc):
     monkeypatch.setattr(children, "GRACE", 0.05)
     if not has_proc:
         monkeypatch.setattr(os.path, "exists", lambda path: False)
-    with no_process_left(), stopped_by(signal.SIGUSR1):
+    with no_process_left(), stopped():
         run(command, node=signalling())
 
 
@@ -393,7 +389,7 @@ def test_a_command_may_clean_up_on_sigterm(tmp_path):
         wait
     """
     os.mkfifo(tmp_path / "never")
-    with no_process_left(), stopped_by(signal.SIGUSR1):
+    with no_process_left(), stopped():
         run(command, node=signalling(), args=[str(tmp_path / "log"), str(tmp_path / "never")])
     assert (tmp_path / "log").read_text() == "child\nparent\n"
 
@@ -401,27 +397,26 @@ def test_a_command_may_clean_up_on_sigterm(tmp_path):
 def test_a_grandchild_may_clean_up_when_its_parent_is_gone_at_once(tmp_path):
     os.mkfifo(tmp_path / "never")
     command = 'sh -c \'trap "echo cleaned > $1; exit" TERM; echo; while :; do read x < $2; done\' sh "$1" "$2"; true'
-    with no_process_left(), stopped_by(signal.SIGUSR1):
+    with no_process_left(), stopped():
         run(command, node=signalling(), args=[str(tmp_path / "log"), str(tmp_path / "never")])
     assert (tmp_path / "log").read_text() == "cleaned\n"
 
 
 def test_the_alarm_of_a_time_limit_ends_it():
-    with no_process_left(), stopped_by(signal.SIGALRM):
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    with no_process_left(), pytest.raises(TimedOut), Deadline(0.01):
         run("sleep 1000")
 
 
 def test_a_signal_while_it_starts_leaves_no_process(monkeypatch):
     def spawn_and_signal(*args: object, **kwargs: object) -> int:
         pid = spawn(*args, **kwargs)
-        signal.pthread_kill(thread.ident, signal.SIGUSR1)
+        signal.pthread_kill(thread.ident, signal.SIGTERM)
         os.read(told, 1)
         return pid
 
     spawn = os.posix_spawnp
     monkeypatch.setattr(os, "posix_spawnp", spawn_and_signal)
-    with no_process_left(), another_thread() as thread, told_of_signals() as told, stopped_by(signal.SIGUSR1):
+    with no_process_left(), another_thread() as thread, told_of_signals() as told, stopped():
         run("sleep 1000")
 
 

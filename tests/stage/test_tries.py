@@ -295,15 +295,3 @@ def test_prep_and_post_are_never_tried_again():
     with pytest.raises(ValueError, match="in post"):
         run_node(Bad(), {}, retries=3)
     assert calls == ["prep", "post"]
-
-
-def test_a_time_limit_is_set_for_the_run_and_lifted_after_it(monkeypatch):
-    events: list = []
-    monkeypatch.setattr(tries, "start_timer", lambda seconds: events.append(seconds))
-    monkeypatch.setattr(tries, "stop_timer", lambda: events.append("stop"))
-    run_node(made(One, failures=0), {})
-    assert events == []
-    run_node(made(One, failures=0), {}, timeout=5)
-    with pytest.raises(ValueError, match="no"):
-        run_node(made(One), {}, timeout=6)
-    assert events == [5, "stop", 6, "stop"]

@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
-from pflow.process.signals import ClosedPipe, Interrupted, TimedOut, set_deadline, take_away
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
@@ -151,22 +151,20 @@ class StepNode(PlainStep):
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
         has_own_wait = step.retries is None and step.wait is None
-        deadline = set_deadline(step.timeout) if step.timeout is not None else None
+        deadline = Deadline(step.timeout)
         try:
-            action = run_node(
-                node,
-                view,
-                retries=step.retries,
-                wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
-                sink=self.context.emit if is_emitter else None,
-            )
+            with deadline:
+                action = run_node(
+                    node,
+                    view,
+                    retries=step.retries,
+                    wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
+                    sink=self.context.emit if is_emitter else None,
+                )
         except TimedOut as late:
             if late.deadline is not deadline:
                 raise
             raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
-        finally:
-            if deadline is not None:
-                take_away(deadline)
         tries = getattr(node, "cur_retry", 0) + 1
         if tries > 1:
             work.more["tries"] = tries
