@@ -9,7 +9,7 @@ from pflow.commands._sentence import SentenceFlags, usage_of_sentence
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.help.usage import help_text
 from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import Allowed, Refusal, refusals, working_directory
+from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
@@ -125,4 +125,4 @@ class _Sentence:
         missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values, lambda path: False)
         if missing and not os.isatty(2):
             raise nothing_gives(proposal.wired, missing)
-        return refusals(proposal.wired, proposal.values, self.allowed, has_stdin=has_stdin)
+        return Gate(proposal.wired, proposal.values, self.allowed, has_stdin=has_stdin).refusals()

@@ -8,11 +8,13 @@ from copy import deepcopy
 from typing import Any
 
 from pflow.errors import USAGE, PflowError
-from pflow.explain.account import MASK
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.portable import secrets_of
 from pflow.templates import TEMPLATE
+
+MASK = "***"
+"""What is shown in place of a secret."""
 
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = re.compile(r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)")
