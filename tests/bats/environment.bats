@@ -25,6 +25,17 @@ bare() { # a script with nothing but PATH
     expect 78 '' "cannot find the model 'nope'"
 }
 
+@test "nothing is left where home is unusable and a signal ends llm" {
+    mkdir t && mkfifo f
+    exec 9<>f
+    env -i --default-signal=TERM PATH="$PATH" HOME=/dev/null TMPDIR="$PWD/t" pflow-llm --prompt=hi <f >out 2>err 9>&- 3>&- &
+    until_true eval '[ -n "$(ls t)" ]'
+    kill "$!"
+    code=0 && wait "$!" || code=$?
+    [ "$code" -eq 143 ] || { cat err && return 1; }
+    [ -z "$(ls t)" ]
+}
+
 @test "text outside ASCII passes under LC_ALL=C" {
     in_shells '
         LC_ALL=C; export LC_ALL

@@ -63,10 +63,24 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     run --separate-stderr as_mortal 'pflow setup --prefix closed'
     expect 77 '' 'permission denied'
     [ -z "$(find closed -mindepth 1)" ]
+    mkdir p
+    tree p >before
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 8; pflow setup --prefix p'
+    expect 73 '' 'cannot write'
+    tree p | diff before -
     run --separate-stderr env -u HOME pflow setup
     expect 78 '' 'HOME is not set'
     run --separate-stderr pflow setup --undo --zshrc
     expect 2 '' '--undo'
+}
+
+@test "an own node that is gone loses its page at the next setup" {
+    pflow setup >/dev/null
+    rm .local/share/pflow/nodes/word_stats.py
+    pflow setup -v >said
+    grep '^removed .*/man1/pflow-word-stats.1' said
+    [ ! -e .local/share/man/man1/pflow-word-stats.1 ]
+    [ -e .local/share/man/man1/pflow-llm.1 ]
 }
 
 @test "no start-up file is edited unless that is asked for, and then --undo takes exactly that out" {
