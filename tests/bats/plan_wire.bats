@@ -75,8 +75,6 @@ unchanged() { cmp hand.before hand.pflow.json; }
         run --separate-stderr pflow plan --wire "$flow" --write --pipe
         expect 2 '' 'cannot take both --write and --pipe'
     done
-    run --separate-stderr pflow plan --edit llm --prompt=x 'retry the only step' --pipe
-    expect 2 '' "cannot take the bare word 'retry the only step'"
     run --separate-stderr pflow plan --pipe --edit 'llm --prompt=x' 'retry the only step'
     expect 0 'llm --prompt=x --retries=3'
     [[ $stderr != *'given as IR'* ]]
