@@ -6,13 +6,6 @@ import errno
 import os
 import stat
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_PIECE = 1 << 20
-
 
 def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True) -> None:
     """Make `data` all that `path`, or what it links to, holds; missing parents are made.
@@ -21,16 +14,21 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     `mode` minus the umask. Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone
     surrogate.
     """
+    content = data if isinstance(data, bytes) else data.encode()
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    missing = _missing_folders(folder)
+    os.makedirs(folder, exist_ok=True)
+    old = _existing(target, overwrite)
+    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
     try:
-        if missing:
-            os.makedirs(folder)
-        _put(target, data, mode, overwrite)
-    except BaseException:
-        _remove_folders(missing)
-        raise
+        _write(draft, content, mode, target, old)
+        if overwrite:
+            os.rename(draft, target)
+        else:
+            _take_name(draft, target)
+    finally:
+        if os.path.lexists(draft):
+            os.unlink(draft)
     _sync_folder(folder)
 
 
@@ -39,6 +37,8 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
 
     Processes that append through here take turns, so that none takes back what another wrote. Raises OSError.
     """
+    import fcntl
+
     if not os.path.exists(path):
         try:
             return replace(path, data, mode=mode, overwrite=False)
@@ -46,7 +46,10 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
             pass
     fd = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        _lock(fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks
         _append_or_restore(fd, data)
     finally:
         os.close(fd)
@@ -59,36 +62,6 @@ def write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _missing_folders(folder: str) -> list[str]:
-    """A folder and those above it that are still to be made, the innermost first."""
-    missing = []
-    while not os.path.lexists(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    return missing
-
-
-def _remove_folders(folders: list[str]) -> None:
-    for folder in folders:
-        try:
-            os.rmdir(folder)
-        except OSError:
-            continue  # it was never made, or it is in use
-
-
-def _put(target: str, data: str | bytes, mode: int, overwrite: bool) -> None:
-    old = _existing(target, overwrite)
-    draft = os.path.join(os.path.dirname(target), f".pflow-{os.urandom(8).hex()}.tmp")
-    try:
-        _write(draft, data, mode, target, old)
-        if overwrite:
-            os.rename(draft, target)
-        else:
-            _take_name(draft, target)
-    finally:
-        _remove(draft)
-
-
 def _existing(target: str, overwrite: bool) -> os.stat_result | None:
     """What is there. Raises OSError when it may not be overwritten: a rename would not ask for its permission."""
     if not overwrite and os.path.lexists(target):
@@ -97,35 +70,23 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
         fd = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
-    try:
-        status = os.fstat(fd)
-    finally:
-        os.close(fd)
+    status = os.fstat(fd)
+    os.close(fd)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", target)
     return status
 
 
-def _write(draft: str, data: str | bytes, mode: int, target: str, old: os.stat_result | None) -> None:
+def _write(draft: str, data: bytes, mode: int, target: str, old: os.stat_result | None) -> None:
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
     try:
-        for piece in _pieces(data):
-            write_all(fd, piece)
+        write_all(fd, data)
         if old:
             _keep_attributes(fd, target)
             _keep_owner_and_mode(fd, old)
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _pieces(data: str | bytes) -> Iterator[bytes]:
-    """The bytes of `data`, without a second copy of a long text."""
-    if isinstance(data, bytes):
-        yield data
-        return
-    for at in range(0, len(data), _PIECE):
-        yield data[at : at + _PIECE].encode()
 
 
 def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
@@ -157,15 +118,8 @@ def _take_name(draft: str, target: str) -> None:
         os.rename(draft, target)
 
 
-def _remove(draft: str) -> None:
-    try:
-        os.unlink(draft)
-    except FileNotFoundError:
-        return
-
-
 def _sync_folder(folder: str) -> None:
-    """Make a rename in it last through a power cut. A folder that we may write but not read cannot be asked."""
+    """Make a rename in it last through a power cut, as far as the folder may be read and its file system does that."""
     try:
         fd = os.open(folder, os.O_RDONLY)
     except PermissionError:
@@ -173,20 +127,10 @@ def _sync_folder(folder: str) -> None:
     try:
         os.fsync(fd)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that has nothing to do here
+        if error.errno != errno.EINVAL:
             raise
     finally:
         os.close(fd)
-
-
-def _lock(fd: int) -> None:
-    """Wait for our turn, where the file system has locks. Closing the file ends it."""
-    import fcntl
-
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    except OSError:
-        return
 
 
 def _append_or_restore(fd: int, data: bytes) -> None:

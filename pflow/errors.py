@@ -86,8 +86,6 @@ class PflowError(Exception):
         self.retry_after = retry_after
         self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
         self.details = details or {}
-        self.reads = "{}"
-        """What a step had read, as JSON, when it failed in another process."""
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""

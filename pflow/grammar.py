@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.common import RESERVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import Interface, Item, piped
-from pflow.scanner import scan
+from pflow.jsontext import scan
 from pflow.types import parse_type
 
 if TYPE_CHECKING:

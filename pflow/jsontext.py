@@ -1,83 +1,149 @@
 """JSON text and Python values, strictly: nothing is rounded, dropped or made up on the way.
 
 Bytes that are not text are {"$bytes": "<base64>"} in JSON; an object of a user's whose only key is `$bytes`,
-`$$bytes`, … gains one `$` there. Above a megabyte orjson does the work; below it, importing orjson takes longer than
-the work.
+`$$bytes`, … gains one `$` there.
 """
 
 from __future__ import annotations
 
+# json's C parts without its `re` and `enum`, which are half of what a stage would take to start.
+from _json import encode_basestring, make_encoder, make_scanner
+from _json import scanstring as _scanstring
+
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.scanner import HIGHEST, INFINITY, LOWEST, WHITESPACE, ScanError, quote, scan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-LARGE = 1 << 20
-"""Bytes from which on orjson does the work."""
+quote = encode_basestring
+
+LOWEST, HIGHEST = -(1 << 63), 1 << 64
+"""Integers from the one up to, and not with, the other are kept; any other is refused."""
+
+WHITESPACE = " \t\n\r"
 
 
-def decode(data: bytes) -> Any:
-    """The value of one JSON text in UTF-8. Raises ValueError in words."""
-    value = _decode_large(data) if len(data) > LARGE else _decode_small(data)
-    if b'$bytes"' not in data and b"\\u" not in data:
-        return value
+class ScanError(ValueError):
+    """JSON that does not parse, and where, in characters."""
+
+    def __init__(self, message: str, pos: int) -> None:
+        super().__init__(message)
+        self.pos = pos
+
+
+def _parse_int(text: str) -> int:
+    number = int(text) if len(text) <= 20 else HIGHEST
+    if not LOWEST <= number < HIGHEST:
+        raise ValueError(f"the integer {text[:24]} is past 64 bits")
+    return number
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if number - number != 0:
+        raise ValueError(f"the number {text[:24]} is past what a float holds")
+    return number
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' stands twice")
+    return members
+
+
+class _Strict:
+    """What the scanner asks of its decoder."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook: Callable[..., Any] | None = None
+    parse_int = staticmethod(_parse_int)
+    parse_float = staticmethod(_parse_float)
+    parse_constant = staticmethod(_refuse_constant)
+
+
+class _WithoutDuplicates(_Strict):
+    object_pairs_hook = staticmethod(_refuse_duplicates)
+
+
+def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, int]:
     try:
-        return _revive(value)
-    except RecursionError:
-        raise ScanError("nested too deeply", 0, is_deep=True) from None
+        return scan(*arguments)
+    except SystemError:  # the C parts raise json's own error, and cannot before its module is there
+        import json.decoder  # noqa: F401
+
+        return scan(*arguments)
 
 
-def _decode_small(data: bytes) -> Any:
+def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
+    scan_once = make_scanner(context)  # type: ignore[arg-type]
+
+    def scan(text: str, at: int = 0) -> tuple[Any, int]:
+        """The JSON value that begins at `text[at]`, and where it ends. Raises ValueError in words."""
+        try:
+            return _call(scan_once, text, at)
+        except StopIteration as stop:
+            raise ScanError("no JSON value", stop.value) from None
+        except RecursionError:
+            raise ScanError("nested too deeply", at) from None
+
+    return scan
+
+
+scan = _scanner(_Strict)
+scan_without_duplicates = _scanner(_WithoutDuplicates)
+
+
+def scanstring(text: str, at: int) -> tuple[str, int]:
+    """The string whose opening quote is before `text[at]`, and where it ends. Raises ValueError in words."""
+    return _call(_scanstring, text, at, True)
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """The value of one JSON text in UTF-8. Raises ValueError in words."""
     text = str(data, "utf-8")
     value, end = scan(text, len(text) - len(text.lstrip(WHITESPACE)))
     if text[end:].strip(WHITESPACE):
         raise ScanError("something follows the value", end)
-    return value
-
-
-def _decode_large(data: bytes) -> Any:
-    import re
-
-    import orjson
-
-    if re.search(rb"[0-9]{19}", data):  # orjson reads what is past 64 bits as a float
-        return _decode_small(data)
-    return orjson.loads(data)
+    if '$bytes"' not in text and "\\u" not in text:
+        return value
+    try:
+        return _revive(value)
+    except RecursionError:
+        raise ScanError("nested too deeply", 0) from None
 
 
 def _revive(value: Any) -> Any:
     """Bytes and a user's own objects out of their escapes; lone surrogates are refused."""
     if isinstance(value, str):
-        if value.isascii():
-            return value
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError("a lone surrogate in its text is no character") from None
-        return value
+        return check_text(value)
     if isinstance(value, list):
         return [_revive(item) for item in value]
     if not isinstance(value, dict):
         return value
     if len(value) == 1:
-        (key,) = value
+        ((key, item),) = value.items()
         if key == "$bytes":
-            return _bytes(value[key])
+            return _bytes(item)
         if _is_bytes_key(key):
-            return {key[1:]: _revive(value[key])}
-    return {_revive(key): _revive(item) for key, item in value.items()}
+            return {key[1:]: _revive(item)}
+    return {check_text(key): _revive(item) for key, item in value.items()}
 
 
 def _bytes(base64: Any) -> bytes:
     import binascii
 
-    if not isinstance(base64, str):
-        raise ValueError('"$bytes" holds no base64 text')
     try:
         return binascii.a2b_base64(base64, strict_mode=True)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ValueError('"$bytes" holds no base64 text') from None
 
 
@@ -85,22 +151,35 @@ def _is_bytes_key(key: str) -> bool:
     return key.startswith("$") and key.lstrip("$") == "bytes"
 
 
+def check_text(text: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError("a lone surrogate in its text is no character") from None
+    return text
+
+
 def encode(value: Any, *, escape: bool = True) -> bytes:
     """The compact JSON text of a value, in UTF-8. Raises PflowError (65) for what JSON cannot hold.
 
     Without `escape` an object that looks like escaped bytes stays what it is.
     """
-    if isinstance(value, str) and len(value) > LARGE:
-        return _encode_large(value)
-    try:
-        return _write(value, escape).encode()
-    except UnicodeEncodeError:
-        why = "a lone surrogate in its text is no character"
-    except RecursionError:
-        why = "it is nested too deeply"
-    except ValueError as error:
-        why = str(error)
-    raise PflowError(f"cannot write a {type(value).__name__} as JSON: {why}", exit=BAD_DATA)
+    return compact(plain(value, escape=escape)).encode()
+
+
+def compact(value: Any) -> str:
+    """The JSON text of what we made ourselves: nothing in it is checked."""
+    return "".join(_write(value, 0))
+
+
+def _write_bytes(value: bytes) -> dict[str, str]:
+    import binascii
+
+    return {"$bytes": str(binascii.b2a_base64(value, newline=False), "ascii")}
+
+
+_write = make_encoder(None, _write_bytes, quote, None, ":", ",", False, False, True)
 
 
 def text_of(value: Any) -> str:
@@ -110,93 +189,56 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(encode(value), "utf-8")
 
 
-def _encode_large(value: str) -> bytes:
-    import orjson
-
+def plain(value: Any, *, escape: bool = False) -> Any:
+    """A copy of a value as JSON holds it, its tuples as lists. Raises PflowError (65) for what JSON cannot hold."""
     try:
-        return orjson.dumps(value)
-    except TypeError:
-        raise PflowError("cannot write a str as JSON: a lone surrogate in it is no character", exit=BAD_DATA) from None
-
-
-def _write(value: Any, escape: bool) -> str:
-    if isinstance(value, str):
-        return quote(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        if not LOWEST <= value < HIGHEST:
-            raise ValueError("an integer in it is past 64 bits")
-        return int.__repr__(value)
-    if isinstance(value, float):
-        if value != value or value in (INFINITY, -INFINITY):
-            raise ValueError(f"{value} is not JSON")
-        return float.__repr__(value)
-    if isinstance(value, dict):
-        alone = escape and len(value) == 1
-        members = [_write_key(key, alone) + ":" + _write(item, escape) for key, item in value.items()]
-        return "{" + ",".join(members) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join([_write(item, escape) for item in value]) + "]"
-    if isinstance(value, bytes | bytearray | memoryview):
-        return _write_bytes(value)
-    raise ValueError(f"a {type(value).__name__} is no JSON value")
-
-
-def _write_bytes(value: bytes | bytearray | memoryview) -> str:
-    import binascii
-
-    return '{"$bytes":"' + str(binascii.b2a_base64(value, newline=False), "ascii") + '"}'
-
-
-def _write_key(key: Any, alone: bool) -> str:
-    if not isinstance(key, str):
-        raise ValueError(f"the key {key!r} is no text")
-    return quote("$" + key if alone and _is_bytes_key(key) else key)
+        return _copy(value, escape)
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as error:
+        why = str(error)
+    raise PflowError(f"cannot write a {type(value).__name__} as JSON: {why}", exit=BAD_DATA)
 
 
 _AS_THEY_ARE = (bool, type(None), bytes)
 
 
-def plain(value: Any) -> Any:
-    """A copy of a value as JSON holds it, its tuples as lists. Raises ValueError for what JSON cannot hold."""
+def _copy(value: Any, escape: bool) -> Any:
     kind = value.__class__
     if kind is str:
-        if not value.isascii():
-            value.encode()
-    elif kind is int:
+        return check_text(value)
+    if kind is int:
         if not LOWEST <= value < HIGHEST:
-            raise ValueError
+            raise ValueError("an integer in it is past 64 bits")
     elif kind is float:
         if value - value != 0:
-            raise ValueError
+            raise ValueError(f"{value} is not JSON")
     elif kind is list:
-        return [plain(item) for item in value]
+        return [_copy(item, escape) for item in value]
     elif kind is dict:
-        return {_plain_key(name): plain(item) for name, item in value.items()}
+        members = {_copy_key(key): _copy(item, escape) for key, item in value.items()}
+        if escape and len(members) == 1 and _is_bytes_key(key := next(iter(members))):
+            return {"$" + key: members[key]}
+        return members
     elif kind not in _AS_THEY_ARE:
-        return _of_kin(value)
+        return _copy(_kin_of(value), escape)
     return value
 
 
-def _of_kin(value: Any) -> Any:
-    """What only resembles a JSON value: a tuple, a str of an own class, an enum's member."""
-    kinds: tuple[Any, ...] = (str, bool, int, float, dict, list, bytes)
+def _kin_of(value: Any) -> Any:
+    """The JSON value that something resembles: a tuple, a str of an own class, an enum's member."""
+    kinds: tuple[Any, ...] = (str, int, float, dict, list, bytes)
     for kind in kinds:
         if isinstance(value, kind):
-            return plain(kind(value))
+            return kind(value)
     if isinstance(value, tuple):
-        return plain(list(value))
+        return list(value)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    raise ValueError
+    raise ValueError(f"a {type(value).__name__} is no JSON value")
 
 
-def _plain_key(name: Any) -> str:
-    if name.__class__ is not str:
-        raise ValueError
-    if not name.isascii():
-        name.encode()
-    return str(name)
+def _copy_key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"the key {key!r} is no text")
+    return check_text(str(key))

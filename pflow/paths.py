@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.jsontext import decode
-from pflow.scanner import quote, scanstring
+from pflow.jsontext import decode, quote, scanstring
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import decode, text_of
+from pflow.jsontext import HIGHEST, LOWEST, decode, text_of
 from pflow.paths import kind_of
-from pflow.scanner import HIGHEST, LOWEST
 
 if TYPE_CHECKING:
     from typing import Any
@@ -59,91 +58,66 @@ class Type:
         if isinstance(value, bool):
             return self.name == "bool"
         if self.name == "int" and isinstance(value, float):
-            return value.is_integer()
+            return value.is_integer() and LOWEST <= value < HIGHEST
         return isinstance(value, _PYTHON[self.name])
 
 
-def parse_type(text: str) -> tuple[Type, int]:
-    """The type at the start of `text`, and where it ends. Raises ValueError, in words, when there is none."""
-    return _Parser(text).parse()
+def parse_type(text: str, at: int = 0) -> tuple[Type, int]:
+    """The type at `text[at]`, and where it ends. Raises ValueError, in words, when there is none."""
+    word, at = _word(text, at)
+    if text.startswith("|", at):
+        choices = [word]
+        while text.startswith("|", at):
+            word, at = _word(text, at + 1)
+            choices.append(word)
+        return Type("choice", choices=tuple(choices)), at
+    if word == "list" and text.startswith("[", at):
+        items, at = parse_type(text, at + 1)
+        return Type("list", items=items), _expect(text, at, "]")
+    if word == "dict" and text.startswith("{", at):
+        return _parse_shape(text, at)
+    if word != "any" and word not in _PYTHON:
+        raise ValueError(f"'{word}' is none of {', '.join(_PYTHON)}, any or a|b|c")
+    return Type(word), at
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
+def _parse_shape(text: str, at: int) -> tuple[Type, int]:
+    fields: dict[str, Type] = {}
+    while not fields or text.startswith(",", at):
+        name, at = _word(text, _skip_spaces(text, at + 1))
+        if name in fields:
+            raise ValueError(f"'{name}' stands twice in the shape")
+        fields[name], at = parse_type(text, _skip_spaces(text, _expect(text, at, ":")))
+    return Type("dict", fields=fields), _expect(text, at, "}")
 
-    def parse(self) -> tuple[Type, int]:
-        return self.type(), self.at
 
-    def type(self) -> Type:
-        word = self.word()
-        if self.peek("|"):
-            return self.choice(word)
-        if word == "list" and self.peek("["):
-            return Type("list", items=self.bracketed())
-        if word == "dict" and self.peek("{"):
-            return Type("dict", fields=self.shape())
-        if word != "any" and word not in _PYTHON:
-            raise ValueError(f"'{word}' is none of {', '.join(_PYTHON)}, any or a|b|c")
-        return Type(word)
+def _word(text: str, at: int) -> tuple[str, int]:
+    end = at
+    while end < len(text) and (text[end].isalnum() or text[end] in "_-."):
+        end += 1
+    if end == at:
+        raise ValueError(f"a type is missing at '{text[at:]}'")
+    return text[at:end], end
 
-    def choice(self, first: str) -> Type:
-        choices = [first]
-        while self.peek("|"):
-            self.at += 1
-            choices.append(self.word())
-        return Type("choice", choices=tuple(choices))
 
-    def bracketed(self) -> Type:
-        self.at += 1
-        items = self.type()
-        self.expect("]")
-        return items
+def _skip_spaces(text: str, at: int) -> int:
+    return len(text) - len(text[at:].lstrip(" "))
 
-    def shape(self) -> dict[str, Type]:
-        fields: dict[str, Type] = {}
-        self.at += 1
-        while True:
-            name = self.word()
-            if name in fields:
-                raise ValueError(f"'{name}' stands twice in the shape")
-            self.expect(":")
-            self.spaces()
-            fields[name] = self.type()
-            if not self.peek(","):
-                self.expect("}")
-                return fields
-            self.at += 1
-            self.spaces()
 
-    def word(self) -> str:
-        start = self.at
-        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_-."):
-            self.at += 1
-        if start == self.at:
-            raise ValueError(f"a type is missing at '{self.text[start:]}'")
-        return self.text[start : self.at]
-
-    def peek(self, sign: str) -> bool:
-        return self.text.startswith(sign, self.at)
-
-    def expect(self, sign: str) -> None:
-        if not self.peek(sign):
-            raise ValueError(f"'{sign}' is missing at '{self.text[self.at :]}'")
-        self.at += 1
-
-    def spaces(self) -> None:
-        while self.peek(" "):
-            self.at += 1
+def _expect(text: str, at: int, character: str) -> int:
+    if not text.startswith(character, at):
+        raise ValueError(f"'{character}' is missing at '{text[at:]}'")
+    return at + 1
 
 
 def from_text(type: Type, text: str) -> Any:
     """The value that a flag's or a variable's text stands for. Raises ValueError in words when it stands for none."""
-    if type.choices:
-        if text in type.choices:
-            return text
+    if type.choices and text not in type.choices:
         raise ValueError(f"it is none of {', '.join(type.choices)}")
+    if type.name == "path" and not text:
+        raise ValueError("it is empty")
+    if type.name == "bool" and text not in ("true", "false"):
+        raise ValueError("it is neither true nor false")
     return _READERS[type.name](text)
 
 
@@ -152,12 +126,6 @@ def _text(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("its bytes are not UTF-8") from None
-    return text
-
-
-def _path(text: str) -> str:
-    if not text:
-        raise ValueError("it is empty")
     return text
 
 
@@ -180,12 +148,6 @@ def _float(text: str) -> float:
     return number
 
 
-def _bool(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError("it is neither true nor false")
-    return text == "true"
-
-
 def _json(kind: type, word: str) -> Any:
     def read(text: str) -> Any:
         try:
@@ -202,11 +164,12 @@ def _json(kind: type, word: str) -> Any:
 _READERS: dict[str, Any] = {
     "str": _text,
     "any": _text,
-    "path": _path,
+    "choice": str,
+    "path": str,
     "bytes": os.fsencode,
     "int": _int,
     "float": _float,
-    "bool": _bool,
+    "bool": "true".__eq__,
     "list": _json(list, "a JSON list"),
     "dict": _json(dict, "a JSON object"),
 }
@@ -214,48 +177,25 @@ _READERS: dict[str, Any] = {
 
 def fit(type: Type, value: Any) -> Any:
     """A value of the store as a read of this type gets it. Raises ValueError naming both when it does not fit."""
-    fitted = _FITTERS.get(type.name, _as_it_is)(type, value)
-    if fitted is not _MISFIT:
-        return fitted
-    there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
-    raise ValueError(f"it is {there}, not {type}")
+    if type.name == "list" and type.items and isinstance(value, list):
+        return [fit(type.items, item) for item in value]
+    if type.name == "str":
+        value = _as_text(value)
+    elif type.name == "bytes" and isinstance(value, str):
+        value = value.encode()
+    if not type.takes(value):
+        there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
+        raise ValueError(f"it is {there}, not {type}")
+    if type.name == "path":
+        return os.fsdecode(value)
+    return int(value) if type.name == "int" else value
 
 
-_MISFIT = object()
-
-
-def _as_it_is(type: Type, value: Any) -> Any:
-    return value if type.takes(value) else _MISFIT
-
-
-def _fit_str(type: Type, value: Any) -> Any:
+def _as_text(value: Any) -> Any:
+    """Bytes that are UTF-8 and everything but null and other bytes as text."""
     if isinstance(value, bytes):
         try:
             return str(value, "utf-8")
         except UnicodeDecodeError:
-            return _MISFIT
-    return _MISFIT if value is None else text_of(value)
-
-
-def _fit_int(type: Type, value: Any) -> Any:
-    if not type.takes(value) or not LOWEST <= value < HIGHEST:
-        return _MISFIT
-    return int(value)
-
-
-def _fit_path(type: Type, value: Any) -> Any:
-    return os.fsdecode(value) if type.takes(value) else _MISFIT
-
-
-def _fit_bytes(type: Type, value: Any) -> Any:
-    return value.encode() if isinstance(value, str) else _as_it_is(type, value)
-
-
-def _fit_list(type: Type, value: Any) -> Any:
-    if not isinstance(value, list):
-        return _MISFIT
-    items = type.items
-    return [fit(items, item) for item in value] if items else value
-
-
-_FITTERS = {"str": _fit_str, "int": _fit_int, "path": _fit_path, "bytes": _fit_bytes, "list": _fit_list}
+            return value
+    return None if value is None else text_of(value)

@@ -196,10 +196,3 @@ def test_tab_loads_nothing_that_takes_long(tmp_path, line):
     for _ in range(2):  # the first reads the files of the nodes, which the second finds in the cache
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
     assert set(done.stderr.split()) & set(HEAVY) == set()
-
-
-def test_orjson_comes_with_large_values_only(tmp_path):
-    document = b'{"$pflow":{"v":1},\n"big":"' + b"x" * (2 << 20) + b'"\n}\n'
-    (tmp_path / "a.txt").write_text("text")
-    assert "orjson" not in loaded_by("read-file", ["--path=a.txt", "-q"], document, tmp_path)
-    assert "orjson" in loaded_by("write-file", ["--path=b.txt", "--map-in=content=big", "-q"], document, tmp_path)

@@ -1,8 +1,6 @@
 """Fitting values to types: a flag's text by its declared type alone, the store's values as a read wants them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pflow.types import fit, from_text, parse_type
 
@@ -19,16 +17,12 @@ def same(value, other) -> bool:
     ("type", "text", "value"),
     [
         ("str", "007", "007"),
-        ("str", "null", "null"),
         ("any", "007", "007"),
         ("int", "007", 7),
-        ("int", "+7", 7),
         ("int", "18446744073709551615", 2**64 - 1),
         ("int", "-9223372036854775808", -(2**63)),
         ("float", "1", 1.0),
-        ("float", "-.5", -0.5),
         ("bool", "true", True),
-        ("path", " a b ", " a b "),
         ("path", "caf\udce9", "caf\udce9"),
         ("bytes", "é", "é".encode()),
         ("bytes", "caf\udce9", b"caf\xe9"),
@@ -61,35 +55,20 @@ def test_what_does_not_convert_is_refused(type, texts):
             from_text(of(type), text)
 
 
-@given(st.sampled_from(["str", "int", "float", "bool", "path", "bytes", "list", "dict", "any", "a|b"]), st.text())
-def test_any_text_converts_or_is_refused_in_words(type, text):
-    try:
-        value = from_text(of(type), text)
-    except ValueError as error:
-        words = str(error)
-    else:
-        words = "taken" if of(type).takes(value) else ""
-    assert words
-
-
 @pytest.mark.parametrize(
     ("type", "value", "fitted"),
     [
-        ("str", "", ""),
         ("str", 7, "7"),
-        ("str", True, "true"),
         ("str", [1, None], "[1,null]"),
         ("str", {"a": "é"}, '{"a":"é"}'),
         ("str", "é".encode(), "é"),
         ("int", 7.0, 7),
-        ("int", 0, 0),
         ("float", 1, 1),
         ("path", b"caf\xe9", "caf\udce9"),
         ("bytes", "é", "é".encode()),
         ("bytes", b"\xff", b"\xff"),
         ("list[str]", [1, "a"], ["1", "a"]),
         ("list[int]", [1.0], [1]),
-        ("list[list[str]]", [[1]], [["1"]]),
         *[("any", value, value) for value in (None, True, 0, 1.5, "", b"\xff", [], {})],
     ],
 )
@@ -105,11 +84,8 @@ def test_a_value_of_the_store_fits(type, value, fitted):
         ("int", 1.5, "a float"),
         ("int", True, "a bool"),
         ("int", "7", "a str"),
-        ("int", None, "null"),
         ("float", "1", "a str"),
         ("bool", 0, "an int"),
-        ("path", 1, "an int"),
-        ("bytes", 1, "an int"),
         ("list", "[1]", "a str"),
         ("a|b", "c", "'c'"),
     ],

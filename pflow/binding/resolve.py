@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import expanded_value
 from pflow.binding.sources import Constant, PathSource, TemplateSource
-from pflow.binding.store import NodeStore
+from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.paths import meet, write_path
@@ -57,7 +57,7 @@ def from_environment(item: Item) -> Any:
 class Finder:
     """Finds the value of one read or param that has a source."""
 
-    __slots__ = ("exact", "is_soft", "item", "key", "source", "type")
+    __slots__ = ("exact", "is_soft", "item", "key", "places", "source", "type")
 
     def __init__(
         self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
@@ -68,6 +68,8 @@ class Finder:
         self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
         self.exact = _EXACT.get(self.type.name)
         self.is_soft = is_soft
+        self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
+        """Places that it was found at, as text."""
         if isinstance(source, Constant):
             # a mapping that stands fast is a template without references
             fixed = (
@@ -98,7 +100,10 @@ class Finder:
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
 
     def origins(self, store: Any) -> tuple[str, ...]:
-        return tuple(map(write_path, self.source.places(store)))
+        places = self.source.places(store)
+        if places not in self.places:
+            self.places[places] = tuple(map(write_path, places))
+        return self.places[places]
 
 
 class Binding:
@@ -140,6 +145,7 @@ class Binding:
         """Params with templates that stand in for reads."""
         for item in interface.reads.values():
             self._set_stand_in(item, params.get(item.name))
+        self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
         self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
@@ -241,11 +247,16 @@ class Binding:
             if key in found and not (found[key] is None and key in reads and reads[key].default is None)
         }
 
-    def origins(self, store: Any) -> Origins:
-        """The places that the value of each read, and of each `params.NAME`, comes from."""
-        found: Origins = {finder.key: finder.origins(store) for finder in self.by_name if finder.key in store}
-        found |= {finder.key: finder.origins(store) for finder in [*self.late_stand_ins, *self.finders]}
-        return found | {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
+    def origins(self, view: NodeStore, store: Any) -> Origins:
+        """The places that each read that the node took, and each param with a template (`params.NAME`), came from."""
+        found = {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
+        finders = self.finder_of
+        for key, rule in view.reads.items():
+            if rule == OWN:
+                found[key] = (write_path((key,)),)
+            else:
+                found[key] = finders[key].origins(store) if rule == FOUND and key in finders else ()
+        return found
 
     def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
         """Where each read's value comes from, of a store with these keys; not those left at a param or a default."""

@@ -23,6 +23,16 @@ class NotThere(PflowError, KeyError):
 
 def find(store: Any, path: Path) -> Any:
     """The value at a path of a store. Raises NotThere, which says what there is instead."""
+    value = store
+    for step in path:
+        if value.__class__ is not dict or step not in value:
+            return _find(store, path)
+        value = value[step]
+    return value
+
+
+def _find(store: Any, path: Path) -> Any:
+    """The same through whatever is not a dict, or is not there."""
     key = path[0] if isinstance(path[0], str) else str(path[0])
     if key not in store:
         raise _not_there(path, missing(key, list(store), "the store"))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, find_node, list_nodes
+from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, fault_of, find_node, list_nodes
+from pflow.catalog.flows import is_flow_type, saved_flows
 from pflow.errors import BAD_DATA, PflowError, exit_code
+from pflow.naming import guess
 
 if TYPE_CHECKING:
     from typing import Any
@@ -146,12 +148,10 @@ def list_kinds() -> list[Kind]:
 
 
 def no_such_kind(type: str) -> PflowError:
-    import difflib
-
-    from pflow.catalog.discovery import fault_of
-
+    """The error (65) for a type that nothing has, with the nearest names, or those there are."""
+    if is_flow_type(type) and not type.startswith("flow:"):
+        return PflowError(f"cannot find the flow '{type}'", hint="its path begins where this file is", exit=BAD_DATA)
     if fault := fault_of(type):
-        return PflowError(f"cannot use the node '{type}': {fault}", exit=BAD_DATA)
-    near = difflib.get_close_matches(type, [kind.name for kind in list_kinds()], 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow nodes lists them"
-    return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
+        return PflowError(f"cannot use the node '{type}': {fault}", hint="pflow nodes lists them", exit=BAD_DATA)
+    names = [*(kind.name for kind in list_kinds()), *(f"flow:{name}" for name in saved_flows())]
+    return PflowError(f"cannot find the node '{type}'", hint=guess(type, names), exit=BAD_DATA)

@@ -15,7 +15,7 @@ from pflow.catalog.flows import saved_flows
 from pflow.catalog.interfaces import interpreter_fault, program_interface
 from pflow.catalog.kinds import Catalog, Kind
 from pflow.errors import PflowError
-from pflow.scanner import quote, scan
+from pflow.jsontext import quote, scan
 from pflow.source import in_words, read_interface, read_python, source_version
 from pflow.xdg import cache_directory, read_cached
 

@@ -10,12 +10,13 @@ import click
 from pflow.commands._click import FlowCommand, color_option, print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import verdict
-from pflow.flow.findings import SHAPE, Finding, write_place
+from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import Flow
 from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.paths import write_path
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, clean, colour_of
 
@@ -105,7 +106,7 @@ def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) 
 
 def _line(name: str, finding: Finding, colour: Colour) -> str:
     """`bad.json: nodes[0].id: PF12: …`, its place and its rule painted."""
-    place = _one_line(f"{name}: {write_place(finding.place)}:" if finding.place else f"{name}:")
+    place = _one_line(f"{name}: {write_path(finding.place)}:" if finding.place else f"{name}:")
     rule = (colour.warning if finding.is_warning else colour.fault)(finding.rule)
     rest = _one_line(f"{name}: {finding}").removeprefix(f"{place} {finding.rule}")
     return f"{colour.heading(place)} {rule}{rest}"

@@ -7,8 +7,7 @@ import click
 from pflow.commands._click import FlowCommand, color_option, print_json, print_text
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.explain.account import explain
-from pflow.explain.drawing import draw
-from pflow.explain.text import account_text
+from pflow.explain.text import account_text, graph_text
 from pflow.flow.named import load_named
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
@@ -17,7 +16,7 @@ from pflow.terminal.messages import say
 
 
 @click.command(cls=FlowCommand)
-@click.option("--graph", "as_graph", is_flag=True, help="Draw the flow's steps and edges instead.")
+@click.option("--graph", "as_graph", is_flag=True, help="List the flow's steps and edges instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
@@ -42,7 +41,6 @@ def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> 
     if as_json:
         print_json(explain(wired, findings))
     else:
-        width = terminal_width()
-        account = draw(wired, width) if as_graph else account_text(explain(wired, findings), width, colour_of(1, when))
-        print_text(account)
+        width, account = terminal_width(), explain(wired, findings)
+        print_text(graph_text(account, width) if as_graph else account_text(account, width, colour_of(1, when)))
     return BAD_DATA if errors else OK

@@ -76,11 +76,12 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
 
 def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
     """What --wire and --edit do with a flow that is there."""
-    from pflow.plan.change.change import Options
+    from pflow.plan.change import Options
 
     if wire and edit:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
-    module = import_module(f"pflow.plan.change.{'wire' if wire else 'edit'}")
+    module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
+    del options["fresh"]  # a change asks anew each time
     return int(module.main(words, Options(timeout=timeout, color=color, **options)))
 
 

@@ -8,7 +8,6 @@ from pflow.catalog.flows import saved_flow
 from pflow.commands._click import color_option, print_text
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
 from pflow.explain.account import explain
-from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import brief_text
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
@@ -23,8 +22,6 @@ from pflow.library.saved import library_folder, name_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import clean, colour_of, terminal_width
 from pflow.terminal.messages import say
-
-_REFUSED = "cannot write the flow in pipe syntax: "
 
 
 @click.command
@@ -96,14 +93,4 @@ def _print_text(file: str, name: str, when: str) -> int:
 def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
     commands = [f"Command  {clean(each)}" for each in commands_of(name_of(file), file)]
     account = explain(wired, findings)
-    if account["pipe"] is None and wired.flow.inputs:
-        account["pipe"], account["pipe_fault"] = _with_defaults(wired)
     return brief_text(account, [f"From     {clean(file)}", *commands], terminal_width(), colour_of(1, when))
-
-
-def _with_defaults(wired: WiredFlow) -> tuple[str | None, str]:
-    """The pipe syntax of a flow that declares inputs, with their defaults in it, or why it has no pipe form."""
-    try:
-        return pipe_of(wired, is_masked=True).rstrip("\n"), ""
-    except PflowError as error:
-        return None, error.message.removeprefix(_REFUSED)

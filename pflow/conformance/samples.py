@@ -8,8 +8,7 @@ from typing import Any
 
 from pflow.errors import PflowError
 from pflow.interface import Interface, Item, fresh
-from pflow.jsontext import text_of
-from pflow.scanner import scan_loosely
+from pflow.jsontext import scan, text_of
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import parse_flags, take_words
 from pflow.types import Type
@@ -163,7 +162,7 @@ class Answer:
     def __init__(self, document: Document, noise: bytes) -> None:
         self.header = document.header
         self.noise = noise
-        self.members: dict[str, Any] = document.decoded()
+        self.members: dict[str, Any] = dict(document)
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -187,7 +186,7 @@ def read_answer(stdout: bytes) -> Answer | str:
         return whole
     text = str(stdout[begin:], "utf-8", "replace")
     try:
-        _, end = scan_loosely(text)
+        _, end = scan(text)
     except ValueError:
         return whole
     return _read(text[:end].encode(), stdout[:begin] + text[end:].strip().encode())
@@ -195,7 +194,7 @@ def read_answer(stdout: bytes) -> Answer | str:
 
 def _read(data: bytes, noise: bytes) -> Answer | str:
     try:
-        found = read_document([data.strip()] if data else [])
+        found = read_document(data.strip())
         return Answer(found, noise) if found else "no document" if data.strip() else "nothing"
     except PflowError as error:
         return error.message.removeprefix("cannot read the document on stdin: ")

@@ -1,25 +1,19 @@
 """The account of a flow before it runs, as JSON documents: what it does, and what a check says of it."""
 
 from collections.abc import Iterable
-from copy import copy
 from typing import Any
 
 from pflow.errors import PflowError, names_meant
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
+from pflow.explain.pipe_form import pipe_of
 from pflow.explain.steps import step_accounts, store_layout
 from pflow.flow.findings import Finding, pointer
-from pflow.flow.flow import Flow, Step
-from pflow.flow.pipe import write_pipe
-from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.flow.wired import FlowInput, WiredFlow
 from pflow.jsontext import decode
 from pflow.paths import write_path
-from pflow.templates import TEMPLATE
 
 Account = dict[str, Any]
-
-MASK = "***"
-"""What is shown in place of a secret."""
 
 _REFUSED = "cannot write the flow in pipe syntax: "
 
@@ -57,29 +51,9 @@ def _outside(flow: WiredFlow, origins: Origins) -> Account:
 def _pipe(flow: WiredFlow) -> tuple[str | None, str]:
     """The flow in pipe syntax; without one, why there is none."""
     try:
-        return write_pipe(without_secrets(flow)).rstrip("\n"), ""
+        return pipe_of(flow).rstrip("\n"), ""
     except PflowError as error:
         return None, error.message.removeprefix(_REFUSED)
-
-
-def without_secrets(flow: WiredFlow) -> Flow:
-    """The flow as it is written, a mask in place of each secret."""
-    masked = copy(flow.flow)
-    masked.steps = [_masked(flow.steps[step.id]) for step in masked.steps]
-    return masked
-
-
-def _masked(wired: WiredStep) -> Step:
-    step = copy(wired.step)
-    items = {**wired.interface.params, **wired.interface.reads}
-    secrets = {key for key, item in items.items() if "secret" in item.marks}
-    step.params = {key: MASK if key in secrets else value for key, value in step.params.items()}
-    step.inputs = {key: MASK if key in secrets else value for key, value in step.inputs.items()}
-    step.input_mappings = {
-        key: TEMPLATE + MASK if key in secrets and str(source).startswith(TEMPLATE) else source
-        for key, source in step.input_mappings.items()
-    }
-    return step
 
 
 def needs(flow: WiredFlow) -> list[Account]:

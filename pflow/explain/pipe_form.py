@@ -6,31 +6,28 @@ from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.explain.account import without_secrets
 from pflow.flow.flow import Flow, Step
 from pflow.flow.pipe import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.wiring import wire
 from pflow.flow.written import escaped, reference
 from pflow.jsontext import text_of
-from pflow.paths import Path, parse_path, write_path
+from pflow.paths import Path, look_up, parse_path, write_path
 from pflow.templates import TEMPLATE, expand, parse_template
 
 
-def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None, *, is_masked: bool = False) -> str:
+def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
 
-    With `is_masked` each secret is masked. Raises PflowError (65) that says why there is none.
+    Raises PflowError (65) that says why there is none: a flow with a secret in it never has one.
     """
     flow = with_literals(wired, values or {})
-    if is_masked:
-        flow = without_secrets(wire(flow))
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     text = write_pipe(flow)
     if "\0" in text:
         raise _no_pipe("it holds a NUL")
-    return (f"# outputs: {_on_one_line(outputs)}\n" if outputs else "") + text
+    comment = "".join(each if each.isprintable() else " " for each in outputs)
+    return (f"# outputs: {comment}\n" if comment else "") + text
 
 
 def _no_pipe(why: str) -> PflowError:
@@ -49,7 +46,14 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> Flow:
     piped = {name for name, each in wired.inputs.items() if each.pipe and name not in values}
     flow = copy(wired.flow)
     flow.inputs = {}
-    flow.steps = [_Literals(wired, wired.steps[step.id], known, piped).step() for step in flow.steps]
+    flow.steps = [_Literals(wired.steps[step.id], known, piped).step for step in flow.steps]
+    if flow.steps:  # the first step's [pipe] read takes what comes through the pipe unasked
+        first, read = flow.steps[0], wired.steps[flow.steps[0].id].interface.pipe_read
+        first.input_mappings = {
+            key: path
+            for key, path in first.input_mappings.items()
+            if not (read and key == read.name and path == "stdin")
+        }
     for name in known.keys() & wired.inputs.keys():
         for id, key in wired.inputs[name].readers:  # those by name alone; others have it already
             step, was = flow.step(id), wired.steps[id].step
@@ -60,55 +64,45 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> Flow:
 
 
 class _Literals:
-    """One step, and what is known: values of inputs, and which inputs take the pipe."""
+    """One `step`, the known inputs as literals in it; `piped` are the inputs that take the pipe."""
 
-    def __init__(self, flow: WiredFlow, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
-        self.is_first = flow.graph.first == wired.id
-        self.wired = wired
+    def __init__(self, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
         self.known = known
         self.piped = piped
+        items = {**wired.interface.params, **wired.interface.reads}
+        verbatim = {key for key, item in items.items() if "verbatim" in item.marks}
+        self.step = step = copy(wired.step)
+        step.params = {key: each if key in verbatim else self._filled(each) for key, each in step.params.items()}
+        step.inputs = {key: each if key in verbatim else self._filled(each) for key, each in step.inputs.items()}
+        step.input_mappings = {}
+        for key, source in wired.step.input_mappings.items():
+            self._map(wired, key, source)
 
-    def step(self) -> Step:
-        step = copy(self.wired.step)
-        step.params = {key: self._template(key, value) for key, value in step.params.items()}
-        step.inputs = {key: self._template(key, value) for key, value in step.inputs.items()}
-        mappings, step.input_mappings = step.input_mappings, {}
-        for key, source in mappings.items():
-            self._map(step, key, source)
-        return step
-
-    def _map(self, step: Step, key: str, source: str | list[str]) -> None:
+    def _map(self, wired: WiredStep, key: str, source: str | list[str]) -> None:
         if isinstance(source, str) and source.startswith(TEMPLATE):
             written = source.removeprefix(TEMPLATE)
             if all(isinstance(part, str) or part[0] in self.known for part in parse_template(written)):
-                _set(step, self.wired, key, expand(written, self._value))
+                _set(self.step, wired, key, expand(written, self._value))
             else:
-                step.inputs[key] = self._template("", written)
+                self.step.inputs[key] = self._filled(written)
             return
         paths = [parse_path(path) for path in ([source] if isinstance(source, str) else source)]
-        if len(paths) > 1 and any(path[0] in self.known or path[0] in self.piped for path in paths):
-            raise _no_pipe(f"'{step.id}.{key}' takes an input or another value")
-        if len(paths) > 1:
-            step.input_mappings[key] = source
+        is_input = any(path[0] in self.known or path[0] in self.piped for path in paths)
+        if not is_input:
+            self.step.input_mappings[key] = source
+        elif len(paths) > 1:
+            raise _no_pipe(f"'{wired.id}.{key}' takes an input or another value")
         elif paths[0][0] in self.known:
-            _set(step, self.wired, key, self._value(paths[0]))
-        elif not self._is_filled_by_pipe(key, paths[0]):
-            step.input_mappings[key] = write_path(self._place(paths[0]))
+            _set(self.step, wired, key, self._value(paths[0]))
+        else:
+            self.step.input_mappings[key] = write_path(("stdin", *paths[0][1:]))
 
-    def _is_filled_by_pipe(self, key: str, path: Path) -> bool:
-        """Whether the first step takes what comes through the pipe unasked."""
-        item = self.wired.interface.reads.get(key)
-        return self.is_first and item is not None and "pipe" in item.marks and len(path) == 1 and path[0] in self.piped
-
-    def _template(self, key: str, written: Any) -> Any:
+    def _filled(self, written: Any) -> Any:
         """A value in which each reference to a known input is its value."""
-        item = self.wired.interface.reads.get(key) or self.wired.interface.params.get(key)
-        if item is not None and "verbatim" in item.marks:
-            return written
         if isinstance(written, dict):
-            return {name: self._template("", each) for name, each in written.items()}
+            return {name: self._filled(each) for name, each in written.items()}
         if isinstance(written, list):
-            return [self._template("", each) for each in written]
+            return [self._filled(each) for each in written]
         if not isinstance(written, str) or "$" not in written:
             return written
         parts = parse_template(written)
@@ -117,22 +111,16 @@ class _Literals:
         return "".join(self._part(part) for part in parts)
 
     def _part(self, part: str | Path) -> str:
-        if isinstance(part, str):
-            return str(escaped(part))
-        return str(escaped(text_of(self._value(part)))) if part[0] in self.known else reference(self._place(part))
-
-    def _place(self, path: Path) -> Path:
-        return ("stdin", *path[1:]) if path[0] in self.piped else path
+        if isinstance(part, str) or part[0] in self.known:
+            return str(escaped(part if isinstance(part, str) else text_of(self._value(part))))
+        return reference(("stdin", *part[1:]) if part[0] in self.piped else part)
 
     def _value(self, path: Path) -> Any:
         """The value at a path into a known input. Raises PflowError (65) where it has no such part."""
-        value = self.known[str(path[0])]
         try:
-            for part in path[1:]:
-                value = value[part]
-        except (LookupError, TypeError):
+            return look_up(self.known, path)
+        except PflowError:
             raise _no_pipe(f"the input '{path[0]}' has no '{write_path(path)}'") from None
-        return value
 
 
 def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
@@ -143,7 +131,3 @@ def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
     if value is not None:
         is_verbatim = item is not None and "verbatim" in item.marks
         step.inputs = {**step.inputs, key: value if is_verbatim else escaped(value)}
-
-
-def _on_one_line(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)

@@ -87,6 +87,22 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     return _joined([title, pipe, *steps, *effects, store, _warnings(account, width, colour)])
 
 
+def graph_text(account: Account, width: int) -> str:
+    """The steps in their order; below each its edges, except the one that just leads to the next step."""
+    steps = account["steps"]
+    lines = []
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        node = f" ({clean(step['type'])})" if step["type"] != step["id"] else ""
+        lines.append(f"{step['number']} {clean(step['id'])}{node}" + ("" if step["reached"] else ", never runs"))
+        edges = [edge for edge in step["next"] if edge["to"]]
+        if following and not edges:
+            lines.append("    the flow ends")
+        for edge in edges:
+            if not (following and edge["action"] == "default" and edge["to"] == [following["id"]]):
+                lines.append(f"    {_action(edge)}: {_edge(edge, step)}")
+    return "".join(f"{shorten(line, width)}\n" for line in lines)
+
+
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
     """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
     title, *parts = _outside(account, width, colour)
@@ -230,7 +246,7 @@ def _step_rows(step: Account) -> Iterator[tuple[str, str, str]]:
         yield "·", clean(key), origin_text(origin)
     yield from (("·", name, text) for name, text in _facts(step))
     for edge in step["next"]:
-        yield "·", "then" if edge["action"] == "default" else f"on {clean(edge['action'])}", _edge(edge, step)
+        yield "·", _action(edge), _edge(edge, step)
 
 
 def _facts(step: Account) -> Iterator[tuple[str, str]]:
@@ -265,6 +281,10 @@ def _batch(batch: Account) -> str:
     if batch["on_error"] == "keep":
         parts.append("those that fail are kept as null")
     return "; ".join(parts)
+
+
+def _action(edge: Account) -> str:
+    return "then" if edge["action"] == "default" else f"on {clean(edge['action'])}"
 
 
 def _edge(edge: Account, step: Account) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.export._drawing import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
-from pflow.scanner import quote
+from pflow.jsontext import quote
 
 # Entity codes for what means something in a label.
 _ESCAPES = {"#": "#35;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}

@@ -10,7 +10,7 @@ from pflow.catalog.kinds import FLOW
 from pflow.export._sh_flags import Inputs, Unsayable, json_text, quoted, refused
 from pflow.export._sh_stage import Stage, State, is_bare
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.scanner import quote
+from pflow.jsontext import quote
 
 if TYPE_CHECKING:
     from pflow.paths import Path

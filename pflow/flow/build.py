@@ -10,7 +10,6 @@ from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.findings import Place
     from pflow.flow.flow import Flow, Step
     from pflow.paths import Path
 
@@ -21,7 +20,14 @@ if TYPE_CHECKING:
 
 def build_flow(document: Document) -> Flow:
     """The flow of a document that `check_shape` has seen; a null in a list stands for what was left out there."""
-    steps, dialects = _steps(document)
+    nodes = [node or {} for node in document.get("nodes", [])]
+    mappings = document.get("mappings", {})
+    steps, dialects = [], set()
+    for number, (id, node) in enumerate(zip(_ids(nodes), nodes, strict=True)):
+        if id:
+            converted, mapping, dialect = convert(node, mappings.get(id, {}))
+            steps.append(_step(id, converted, mapping, ("nodes", number)))
+            dialects.add(dialect)
     flow = Flow(steps, _edges(document, [step.id for step in steps]))
     flow.schema = document.get("$schema", "")
     flow.name = document.get("name", "")
@@ -31,22 +37,8 @@ def build_flow(document: Document) -> Flow:
     flow.max_visits = document.get("max_visits", MAX_VISITS)
     flow.dialect = next((dialect for dialect in (BINDINGS, KEYS) if dialect in dialects), PFLOW)
     ids = {step.id for step in steps}
-    flow.stray_mappings = {id: each for id, each in document.get("mappings", {}).items() if id not in ids}
+    flow.stray_mappings = {id: each for id, each in mappings.items() if id not in ids}
     return flow
-
-
-def _steps(document: Document) -> tuple[list[Step], set[str]]:
-    """The steps, and the dialects that they were in."""
-    nodes = [node or {} for node in document.get("nodes", [])]
-    mappings = document.get("mappings", {})
-    ids = _ids(nodes)
-    steps, dialects = [], set()
-    for number, (id, node) in enumerate(zip(ids, nodes, strict=True)):
-        if id:
-            converted, mapping, dialect = convert(node, mappings.get(id, {}))
-            steps.append(_step(id, converted, mapping, ("nodes", number)))
-            dialects.add(dialect)
-    return steps, dialects
 
 
 def _ids(nodes: list[Document]) -> list[str]:
@@ -77,45 +69,41 @@ def numbered(name: str, taken: set[str]) -> str:
     return f"{name}-{number}"
 
 
+STEP_MEMBERS = ("description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits")
+"""The members of a node that a step has as they are."""
+
+
 def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
+    members = {name: node[name] for name in STEP_MEMBERS if name in node}
+    sources = {key: _source(written) for key, written in mapping.get("input_mappings", {}).items()}
+    batch = node.get("batch", {})
     return Step(
         id,
         str(node.get("type", node.get("name", id))),
         place=place,
-        version=node.get("version"),
-        params=node.get("params"),
-        inputs=node.get("inputs"),
-        input_mappings={key: _source(written) for key, written in mapping.get("input_mappings", {}).items()},
+        input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
-        retries=node.get("retries"),
-        wait=node.get("wait"),
-        timeout=node.get("timeout"),
-        max_visits=node.get("max_visits"),
-        batch=_batch(node.get("batch", {})),
-        description=node.get("description", ""),
+        batch=Batch(**{_BATCH.get(name, name): value for name, value in batch.items()}) if "over" in batch else None,
+        **members,
     )
+
+
+_BATCH = {"as": "item"}
 
 
 def _source(written: Any) -> Any:
     return [path for path in written if path is not None] if isinstance(written, list) else written
 
 
-def _batch(given: Document) -> Batch | None:
-    if "over" not in given:
-        return None
-    return Batch(given["over"], given.get("as", "item"), given.get("jobs"), given.get("on_error", "stop"))
-
-
 def _edges(document: Document, ids: list[str]) -> list[Edge]:
-    if "edges" not in document:
+    """The edges; a chain where none are written, or one has a wrong shape: else no rule could tell what leads where."""
+    written = [edge or {} for edge in document.get("edges", [{}])]
+    if not all("from" in edge and "to" in edge for edge in written):
         return chain(ids)
-    written = [edge or {} for edge in document["edges"]]
-    edges = [
+    return [
         Edge(edge["from"], edge["to"], edge.get("action", "default"), ("edges", number))
         for number, edge in enumerate(written)
-        if "from" in edge and "to" in edge
     ]
-    return edges if len(edges) == len(written) else edges + _bridges(edges, ids)
 
 
 def chain(ids: list[str]) -> list[Edge]:
@@ -123,22 +111,8 @@ def chain(ids: list[str]) -> list[Edge]:
     return [Edge(source, target) for source, target in pairwise(ids)]
 
 
-def _bridges(edges: list[Edge], ids: list[str]) -> list[Edge]:
-    """Edges in place of those with a wrong shape, lest a rule finds that nothing leads to a step."""
-    sources, targets = {edge.source for edge in edges}, {edge.target for edge in edges}
-    return [edge for edge in chain(ids) if edge.source not in sources and edge.target not in targets]
-
-
 def _input(name: str, given: Document) -> Input:
-    return Input(
-        name,
-        type=given.get("type", "any"),
-        description=given.get("description", ""),
-        required=given.get("required", True),
-        pipe=given.get("pipe", False),
-        default=given.get("default"),
-        has_default="default" in given,
-    )
+    return Input(name, has_default="default" in given, **given)
 
 
 PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
@@ -177,27 +151,3 @@ def _from_keys(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
         if isinstance(path, str):
             mapping = {**mapping, goal: {path: path, **mapping.get(goal, {})}}
     return node, mapping
-
-
-def place_in_file(flow: Flow, place: Place) -> Place:
-    """Where the file of an older form has what stands at a place of this form."""
-    if flow.dialect not in (BINDINGS, KEYS) or len(place) < 4:
-        return place
-    step = next((each for each in flow.steps if place[1] == each.id or place[:2] == each.place), None)
-    if step is None:
-        return place
-    if place[0] == "mappings":
-        return _place_of_mapping(step, place)
-    config = step.params.get("config")
-    is_config = place[2] == "params" and isinstance(config, dict) and place[3] in config
-    return (*step.place, "config", *place[3:]) if is_config else place
-
-
-def _place_of_mapping(step: Step, place: Place) -> Place:
-    for older, goal in [*_BINDINGS.items(), *_KEYS.items()]:
-        written = step.params.get(older)
-        if goal == place[2] and written == place[3]:
-            return (*step.place, "params", older)
-        if goal == place[2] and isinstance(written, dict) and place[3] in written:
-            return (*step.place, older, place[3])
-    return place

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    Place = tuple["str | int | Place", ...]
-    """Keys and indexes into the flow's document; a tuple at the end is a place in the flow that the step runs."""
+    from pflow.paths import Path
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of another type."""
@@ -42,7 +41,7 @@ class Finding:
 
     __slots__ = ("is_warning", "message", "place", "remedy", "rule")
 
-    def __init__(self, rule: str, place: Place, message: str, remedy: str = "", *, is_warning: bool = False) -> None:
+    def __init__(self, rule: str, place: Path, message: str, remedy: str = "", *, is_warning: bool = False) -> None:
         self.rule = rule
         self.place = place
         self.message = message
@@ -59,26 +58,19 @@ class Finding:
     @property
     def fault(self) -> str:
         """What is wrong and where, without the remedy."""
-        where = f"{write_place(self.place)}: " if self.place else ""
+        where = f"{write_path(self.place)}: " if self.place else ""
         return f"{where}{self.rule}: {'warning: ' if self.is_warning else ''}{self.message}"
 
     def as_json(self) -> dict[str, Any]:
         return {
             "rule": self.rule,
             "level": "warning" if self.is_warning else "error",
-            "place": write_place(self.place),
+            "place": write_path(self.place),
             "message": self.message,
             "remedy": self.remedy,
         }
 
 
-def write_place(place: Place) -> str:
-    """A place for people: `nodes[1].id`, in the flow that a step runs `nodes[1]/nodes[0].id`."""
-    inner = "".join(f"/{write_place(part)}" for part in place if isinstance(part, tuple))
-    return write_path(tuple(part for part in place if not isinstance(part, tuple))) + inner
-
-
-def pointer(place: Place) -> str:
-    """A place as a JSON pointer (RFC 6901); what is in a step's own flow points to the step."""
-    parts = [str(part) for part in place if not isinstance(part, tuple)]
-    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+def pointer(place: Path) -> str:
+    """A place as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)

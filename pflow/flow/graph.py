@@ -40,14 +40,14 @@ class Graph:
         self.first = ids[0] if ids else None
         self.next: dict[str, dict[str, list[str]]] = {id: {} for id in ids}
         self.before: dict[str, list[str]] = {id: [] for id in ids}
-        self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(ids))}
-        self._ancestors: dict[str, int] | None = None
         for edge in edges:
             if edge.source in self.next and edge.target in self.next:
                 targets = self.next[edge.source].setdefault(edge.action, [])
                 if edge.target not in targets:
                     targets.append(edge.target)
                     self.before[edge.target].append(edge.source)
+        self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys([*self.order(), *ids]))}
+        self._leading: dict[bool, dict[str, int]] = {}
 
     def after(self, id: str, *, past_errors: bool = True) -> list[str]:
         """Every step that an edge leads to from this one."""
@@ -71,80 +71,54 @@ class Graph:
                     todo.append(target)
         return distance
 
-    def may_precede(self, one: str, other: str) -> bool:
-        """Whether one step may run before the other, loops included."""
-        if self._ancestors is None:
-            self._ancestors = self._find_ancestors()
-        return bool(self._ancestors[other] & self._bits[one])
+    def may_precede(self, one: str, other: str, *, past_loops: bool = True) -> bool:
+        """Whether one step may run before the other; without `past_loops`, on a way that does not go back."""
+        if past_loops not in self._leading:
+            self._leading[past_loops] = self._find_leading(past_loops=past_loops)
+        return bool(self._leading[past_loops][other] & self._bits[one])
 
-    def _find_ancestors(self) -> dict[str, int]:
+    def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
         """For each step those that lead to it, as bits."""
-        found = dict.fromkeys(self._bits, 0)
-        is_complete = False
-        while not is_complete:
-            is_complete = True
-            for id in dict.fromkeys([*self.order(), *self.ids]):
-                mask = found[id]
+        found, bits = dict.fromkeys(self._bits, 0), self._bits
+        while True:
+            known = dict(found)
+            for id in found:
                 for each in self.before[id]:
-                    mask |= found[each] | self._bits[each]
-                is_complete = is_complete and mask == found[id]
-                found[id] = mask
-        return found
+                    if past_loops or bits[each] < bits[id]:
+                        found[id] |= found[each] | bits[each]
+            if found == known or not past_loops:
+                return found
 
     def order(self) -> list[str]:
         """The steps that are reached, each after those that lead to it, as far as loops allow."""
-        seen: set[str] = set()
+        seen = {self.first}
         done: list[str] = []
-        stack: list[tuple[str, list[str]]] = []
-        if self.first is not None:
-            seen.add(self.first)
-            stack.append((self.first, self.after(self.first)[::-1]))
+        stack = [] if self.first is None else [(self.first, iter(self.after(self.first)[::-1]))]
         while stack:
             id, rest = stack[-1]
-            if not rest:
+            target = next((each for each in rest if each not in seen), None)
+            if target is None:
                 done.append(id)
                 stack.pop()
-                continue
-            target = rest.pop(0)
-            if target not in seen:
+            else:
                 seen.add(target)
-                stack.append((target, self.after(target)[::-1]))
+                stack.append((target, iter(self.after(target)[::-1])))
         return done[::-1]
 
     def loops(self) -> list[list[str]]:
         """The steps of each loop: those that lead to one another."""
-        order = self.order()
-        reached = set(order)
-        seen: set[str] = set()
-        loops = []
+        order, seen, loops = self.order(), set[str](), []
         for id in order:
-            if id in seen:
-                continue
-            group = self._leading_to(id, seen, reached)
-            seen.update(group)
-            if len(group) > 1 or id in self.after(id):
-                loops.append([each for each in order if each in group])
+            if id not in seen and self.may_precede(id, id):
+                loop = [each for each in order if self.may_precede(each, id) and self.may_precede(id, each)]
+                loops.append(loop)
+                seen.update(loop)
         return loops
-
-    def _leading_to(self, id: str, without: set[str], reached: set[str]) -> set[str]:
-        """The steps that lead to this one and are not in `without`: its loop, when taken in the order of `order`."""
-        group = {id}
-        todo = [id]
-        for each in todo:
-            for source in self.before[each]:
-                if source in reached and source not in group and source not in without:
-                    group.add(source)
-                    todo.append(source)
-        return group
 
     def forks(self) -> list[Fork]:
         """Every fork, in the order of the steps, nested ones included."""
-        found = []
-        for id in self.ids:
-            for action, targets in self.next[id].items():
-                if len(targets) > 1:
-                    found.append(self._fork(id, action, targets))
-        return found
+        actions = ((id, action, targets) for id in self.ids for action, targets in self.next[id].items())
+        return [self._fork(id, action, targets) for id, action, targets in actions if len(targets) > 1]
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
         reached = [self.reach(start, source, past_errors=False) for start in starts]

@@ -7,8 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
-from pflow.jsontext import decode, encode
-from pflow.scanner import WHITESPACE, ScanError, quote, scan_without_duplicates
+from pflow.jsontext import WHITESPACE, ScanError, decode, encode, quote, scan_without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -44,7 +44,7 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
-    if "\n" in word or "\0" in word or not os.path.isfile(word):
+    if "\n" in word or "\0" in word or not FlowCatalog.opens_files or not os.path.isfile(word):
         return saved_flow(word)
     if "/" in word or word.endswith(".json"):
         return word

@@ -13,29 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.flow import Step
-    from pflow.flow.graph import Graph
     from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
     from pflow.paths import Path
 
 
-def reaching_writes(steps: dict[str, WiredStep], graph: Graph) -> dict[str, Names]:
-    """The writes that reach each step of a graph, and the end of the flow.
+def reaching_writes(flow: WiredFlow) -> dict[str, Names]:
+    """The writes that reach each step of a flow, and its end.
 
     The graph is walked until nothing more arrives anywhere: once where it has no loop.
     """
-    made = {id: _writes_by_name(step) for id, step in steps.items()}
-    order = graph.order()
-    number = {id: n for n, id in enumerate(order)}
-    has_loops = any(number[each] >= number[id] for id in order for each in graph.before[id] if each in number)
-    names: dict[str, Names] = {id: {} for id in [*steps, END]}
+    graph, order = flow.graph, flow.order
+    made = {id: _writes_by_name(flow, id) for id in order}
+    has_loops = bool(graph.loops())
+    names: dict[str, Names] = {id: {} for id in [*flow.steps, END]}
     after: dict[str, Names] = {}
     known = -1
     while True:
         for id in order:
             names[id] = _merged([after[each] for each in graph.before[id] if each in after])
             after[id] = _past(names[id], made[id])
-        there = [paths for each in after.values() for paths in each.values()]
-        count = sum(len(writes) for paths in there for writes in paths.values())
+        count = sum(len(writes) for each in after.values() for there in each.values() for writes in there.values())
         if not has_loops or count == known:
             break
         known = count
@@ -94,12 +91,12 @@ def writes_of(wired: WiredStep) -> list[Write]:
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
-def _writes_by_name(wired: WiredStep) -> list[tuple[Path, Write]]:
+def _writes_by_name(flow: WiredFlow, id: str) -> list[tuple[Path, Write]]:
     """What a step stores, under every name by which it is found."""
-    made = [(write.target, write) for write in data_of(wired)]
-    for write in writes_of(wired):
+    made = [(write.target, write) for write in data_of(flow.steps[id])]
+    for write in flow.writes[id]:
         made.append((write.target, write))
-        if write.key in wired.moved and write.target != (write.key,):
+        if write.key in flow.steps[id].moved and write.target != (write.key,):
             made.append(((write.key,), write))
     return made
 
@@ -116,13 +113,13 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
         reference.is_item = True
     elif _resolve_by_step(flow, reference, step):
         return
-    elif found := find_writes(flow, step.id if step else END, path):
+    elif found := find_writes(flow, reference.step, path):
         reference.places = tuple(dict.fromkeys(place for place, _ in found))
         reference.writes = tuple(write for _, write in found)
     elif path[0] == "stdin" or path[0] in flow.flow.inputs:
         reference.input = str(path[0])
     else:
-        _resolve_unknown(flow, reference, step)
+        _resolve_unknown(flow, reference, reference.step)
 
 
 def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
@@ -170,29 +167,21 @@ def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
     return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
 
 
-def _resolve_unknown(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> None:
+def _resolve_unknown(flow: WiredFlow, reference: Reference, id: str) -> None:
     """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
-    root, written = str(reference.path[0]), write_path(reference.path)
-    there = dict.fromkeys([*flow.steps, *map(str, flow.names[reader.id if reader else END]), *flow.flow.inputs])
-    if later := _written_later(flow, root, reader):
+    root = str(reference.path[0])
+    there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs])
+    others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
+    later = next((write.step for write in others if write.target[0] == root), "")
+    reference.trouble = f"nothing writes '{write_path(reference.path)}'"
+    if later:
         reference.trouble = f"'{later}' writes '{root}', and does not run before"
     elif root in flow.steps:
         writes = ", ".join(f"{root}.{key}" for key in flow.steps[root].interface.writes) or "nothing"
-        reference.trouble = f"'{root}' is a step; it writes {writes}"
+        reference.trouble, reference.remedy = f"'{root}' is a step", f"it writes {writes}"
     elif near := nearest(root, there):
-        reference.trouble = f"nothing writes '{written}'"
         reference.remedy = f"did you mean {near}?"
-    elif flow.flow.inputs or reader is None:
-        reference.trouble = f"nothing writes '{written}'"
+    elif flow.flow.inputs or id == END:
         reference.remedy = f"there is {', '.join(there) or 'nothing'}"
     else:
-        reference.input = root
-
-
-def _written_later(flow: WiredFlow, root: str, reader: WiredStep | None) -> str:
-    for step in (each for each in flow.steps.values() if each is not reader):
-        if root in step.interface.writes and step.place_of(root) == (root,):
-            return step.id
-        if any(target[0] == root for target in step.targets.values()):
-            return step.id
-    return ""
+        reference.trouble, reference.input = "", root

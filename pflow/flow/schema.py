@@ -158,18 +158,6 @@ SCHEMA: Schema = {
 }
 
 
-def parts() -> dict[str, Schema]:
-    """Each kind of object in a flow, by what an error calls it."""
-    return {
-        "a flow": SCHEMA,
-        "a node": _NODE,
-        "a step's entry in mappings": _MAPPING,
-        "an edge": _EDGE,
-        "an input of the flow": _INPUT,
-        "a batch": _BATCH,
-    }
-
-
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int, float),

@@ -6,10 +6,11 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
-from pflow.flow.build import chain
+from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.load import write_json
-from pflow.flow.written import MAPPING, OUTPUT, OVER, parts_of_outputs, parts_of_step
+from pflow.flow.wired import END
+from pflow.flow.written import MAPPING, OUTPUT, OVER
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 
@@ -37,18 +38,20 @@ else:
 
 def flow_to_ir(flow: Flow) -> IR:
     """The IR of a flow, without what is default. Loading it gives an equal flow, whatever dialect this one was in."""
-    ids = [step.id for step in flow.steps]
-    is_chain = list(map(_edge, flow.edges)) == list(map(_edge, chain(ids)))
-    mappings = {step.id: mapping for step in flow.steps if (mapping := _mapping(step))}
+    edges = [_edge(edge) for edge in flow.edges]
+    is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
+    mappings = {step.id: _said(step, "input_mappings", "output_mappings") for step in flow.steps}
+    mappings = {id: mapping for id, mapping in mappings.items() if mapping} | flow.stray_mappings
     return {
-        **_given(**{"$schema": flow.schema}),
+        **({"$schema": flow.schema} if flow.schema else {}),
         "pflow": 1,
-        **_given(name=flow.name, description=flow.description),
-        **_given(inputs={name: _input(given) for name, given in flow.inputs.items()}, outputs=flow.outputs),
+        **_said(flow, "name", "description"),
+        **({"inputs": {name: _input(given) for name, given in flow.inputs.items()}} if flow.inputs else {}),
+        **_said(flow, "outputs"),
         "nodes": [_node(step) for step in flow.steps],
-        **({} if is_chain else {"edges": [_edge(edge) for edge in flow.edges]}),
-        **_given(mappings=mappings | flow.stray_mappings),
-        **({} if flow.max_visits == MAX_VISITS else {"max_visits": flow.max_visits}),
+        **({} if is_chain else {"edges": edges}),
+        **({"mappings": mappings} if mappings else {}),
+        **_said(flow, max_visits=MAX_VISITS),
     }
 
 
@@ -57,44 +60,33 @@ def canonical_json(ir: IR) -> str:
     return write_json(ir)
 
 
-def _given(**members: Any) -> IR:
-    """Those members that say something: neither empty nor null."""
-    return {name: value for name, value in members.items() if value is not None and value not in ("", {})}
+def _said(thing: Any, *names: str, **defaults: Any) -> IR:
+    """Those members of a thing that say something: neither empty nor null, nor what they are anyway."""
+    members = {name: getattr(thing, name) for name in (*names, *defaults)}
+    return {
+        name: value
+        for name, value in members.items()
+        if value is not None and value not in ("", {}) and (name not in defaults or value != defaults[name])
+    }
 
 
 def _node(step: Step) -> IR:
-    return {
-        "id": step.id,
-        "type": step.type,
-        **_given(description=step.description, version=step.version, params=step.params, inputs=step.inputs),
-        **_given(retries=step.retries, wait=step.wait, timeout=step.timeout, max_visits=step.max_visits),
-        **({} if step.batch is None else {"batch": _batch(step.batch)}),
-    }
+    batch = {} if step.batch is None else {"batch": _batch(step.batch)}
+    return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch}
 
 
 def _batch(batch: Batch) -> IR:
     item = {} if batch.item == "item" else {"as": batch.item}
-    on_error = {} if batch.on_error == "stop" else {"on_error": batch.on_error}
-    return {"over": batch.over, **item, **_given(jobs=batch.jobs), **on_error}
+    return {"over": batch.over, **item, **_said(batch, "jobs", on_error="stop")}
 
 
 def _edge(edge: Edge) -> IR:
-    action = {} if edge.action == "default" else {"action": edge.action}
-    return {"from": edge.source, "to": edge.target, **action}
-
-
-def _mapping(step: Step) -> IR:
-    return _given(input_mappings=step.input_mappings, output_mappings=step.output_mappings)
+    return {"from": edge.source, "to": edge.target, **_said(edge, action="default")}
 
 
 def _input(given: Input) -> IR:
-    return {
-        **({} if given.type == "any" else {"type": given.type}),
-        **_given(description=given.description),
-        **({} if given.required or given.has_default else {"required": False}),
-        **({"pipe": True} if given.pipe else {}),
-        **({"default": given.default} if given.has_default else {}),
-    }
+    members = _said(given, type="any", description="", required=not given.has_default, pipe=False)
+    return {**members, **({"default": given.default} if given.has_default else {})}
 
 
 def flow_hash(flow: WiredFlow) -> str:
@@ -107,8 +99,8 @@ def flow_hash(flow: WiredFlow) -> str:
     steps = flow.steps.values()
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.flow.edges}),
-        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired))],
-        "outputs": sorted(_places(parts_of_outputs(flow.flow))),
+        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired, flow.parts[wired.id]))],
+        "outputs": sorted(_places(flow.parts[END])),
         "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(_sha256(encode(facts, escape=False)).hexdigest())
@@ -123,9 +115,9 @@ def _version(wired: WiredStep) -> str:
         return wired.step.version or ""
 
 
-def _mapped(wired: WiredStep) -> dict[str, Any]:
+def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
     """What a step has mapped: where its reads come from, what its templates use, where its writes go."""
-    reads = sorted(_places(parts_of_step(wired)))
+    reads = sorted(_places(parts))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
     facts = {"item": item, "reads": reads, "writes": writes}

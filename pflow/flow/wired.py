@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.flow import REST
+from pflow.paths import missing, write_path
 from pflow.templates import TEMPLATE, is_reference
 from pflow.types import Type
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
     from pflow.flow.graph import Graph
+    from pflow.flow.written import Part
     from pflow.interface import Interface, Item
     from pflow.paths import Path
 
@@ -43,24 +45,21 @@ class Write:
 
 
 class Reference:
-    """A path that is written in a flow, its `place` there, and what it means.
+    """A path in a `part` that is written in a flow, and what it means, at a step or (`step` is END) an output.
 
     `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
     from a batch's item; else `trouble` says why there is nothing, and `remedy` what to do.
     """
 
-    __slots__ = ("input", "is_item", "key", "path", "place", "places", "remedy", "role", "step", "trouble", "writes")
-
-    def __init__(self, step: str, place: Path, key: str, path: Path) -> None:
+    def __init__(self, step: str, part: Part, path: Path) -> None:
         self.step = step
-        self.place = place
-        self.key = key
+        self.part = part
         self.path = path
+        self.place, self.role, self.key = part.place, part.role, part.key
         self.places: tuple[Path, ...] = (path,)
         self.writes: tuple[Write, ...] = ()
         self.input: str | None = None
         self.is_item = False
-        self.role = ""
         self.trouble = ""
         self.remedy = ""
 
@@ -121,6 +120,16 @@ class WiredStep:
         """The flow that a step runs, where it is itself a flow."""
         return getattr(self.kind, "flow", None)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known which keys and params it has."""
+        return self.kind is not None and not self.interface.open
+
+    def takes_by_name(self, item: Item) -> bool:
+        """Whether a read takes the store's key of its name, unless a soft source gives it."""
+        is_wired = item.name in self.sources and item.name not in self.soft
+        return not is_wired and "explicit" not in item.marks
+
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
         if key in self.targets:
@@ -146,7 +155,13 @@ class WiredFlow:
     def __init__(self, flow: Flow, graph: Graph) -> None:
         self.flow = flow
         self.graph = graph
+        self.order = graph.order()
+        """The steps that are reached, each after those that lead to it, as far as loops allow."""
         self.steps: dict[str, WiredStep] = {}
+        self.parts: dict[str, list[Part]] = {}
+        """What is written in each step, and (END) in the outputs."""
+        self.writes: dict[str, list[Write]] = {}
+        """What each step writes, wherever it goes, in their order; data flags are not among it."""
         self.names: dict[str, Names] = {}
         """Which writes reach each step, and the end of the flow (END)."""
         self.references: list[Reference] = []
@@ -154,6 +169,16 @@ class WiredFlow:
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take what comes through the pipe."""
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether ids are doubled or edges lead nowhere: then nobody knows what leads where."""
+        ends = {end for edge in self.flow.edges for end in (edge.source, edge.target)}
+        return len(self.steps) < len(self.flow.steps) or not ends <= self.steps.keys()
+
+    def before(self, id: str) -> list[WiredStep]:
+        """The steps that may run before one; for END all that are reached. Latest last."""
+        return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
     def sources(self) -> Iterator[Source]:
         """Every source of every step, and of the outputs; not those inside templates."""
@@ -186,17 +211,23 @@ class WiredFlow:
         over = wired.over_type
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
+    def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
+        """The type of each value that a reference may lead into, and how many steps of its path lead to that."""
+        if reference.is_item:
+            return [(self.steps[reference.step].item_type, 1)]
+        if reference.input in self.inputs:
+            return [(self.inputs[reference.input].type, 1)]
+        return [
+            (self.write_type(write), len(reference.path) - len(place) + len(write.target))
+            for write in reference.writes
+            for place in reference.places
+            if place[: len(write.target)] == write.target
+        ]
+
     def type_of(self, reference: Reference) -> Type:
         """The type of what a reference leads to, as far as shapes tell; `any` where they do not."""
-        if reference.is_item:
-            return type_below(self.steps[reference.step].item_type, reference.path[1:])
-        if reference.input is not None and reference.input in self.inputs:
-            return type_below(self.inputs[reference.input].type, reference.path[1:])
-        if len(reference.writes) != 1 or len(reference.places) != 1:
-            return Type("any")
-        write, place = reference.writes[0], reference.places[0]
-        below = place[len(write.target) :] if place[: len(write.target)] == write.target else None
-        return Type("any") if below is None else type_below(self.write_type(write), below)
+        types = self.types_at(reference)
+        return type_below(types[0][0], reference.path, types[0][1])[0] if len(types) == 1 else Type("any")
 
     def output_type(self, name: str) -> Type:
         """The type of a declared output: of a template that is more than one reference, a text."""
@@ -221,20 +252,32 @@ class WiredFlow:
 
     def _last_pipe_place(self) -> Path | None:
         in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
-        for id in reversed(self.graph.order()):
+        for id in reversed(self.order):
             write = self.steps[id].interface.pipe_write
             if write is not None and id not in in_forks:
                 return self.steps[id].place_of(write.name)
         return None
 
 
-def type_below(type: Type, path: Path) -> Type:
-    """The type at a path into a value of a type; `any` where the shape does not say."""
-    for step in path:
-        if isinstance(step, str) and step in type.fields:
-            type = type.fields[step]
+_LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
+"""Types that nothing stands below."""
+
+
+def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
+    """The type at a path, of which `path[:at]` leads to this one, and what is wrong with it; `any` where unknown."""
+    for n in range(at, len(path)):
+        step, fault = path[n], ""
+        if type.fields and str(step) in type.fields:
+            type = type.fields[str(step)]
+            continue
+        if type.fields:
+            fault = missing(str(step), list(type.fields), write_path(path[:n])).message
+        elif type.name == "list" and isinstance(step, str) and not step.isdecimal():
+            fault = f"no '{step}' in {write_path(path[:n])}; it is a list"
+        elif type.name in _LEAVES:
+            fault = f"no '{step}' in {write_path(path[:n])}; it is {_LEAVES[type.name]}"
         elif type.items is not None:
             type = type.items
-        else:
-            return Type("any")
-    return type
+            continue
+        return Type("any"), fault
+    return type, ""

@@ -7,8 +7,8 @@ from pflow.binding.sources import AlternativeSource, Constant, PathSource, Sourc
 from pflow.errors import PflowError
 from pflow.flow.graph import Graph
 from pflow.flow.input_flags import name_flags
-from pflow.flow.reaching import find_writes, reaching_writes, resolve
-from pflow.flow.wired import FlowInput, Reference, WiredFlow, WiredStep
+from pflow.flow.reaching import find_writes, reaching_writes, resolve, writes_of
+from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
 from pflow.paths import parse_path, write_path
@@ -16,8 +16,6 @@ from pflow.templates import expand, is_reference
 from pflow.types import Type, parse_type
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
     from pflow.flow.written import Part
@@ -37,18 +35,19 @@ class _Wiring:
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
         for number, step in enumerate(flow.steps, 1):
-            self.steps[step.id] = _wired_step(step, number, flow.catalog)
-        self.parts = {id: list(parts_of_step(step)) for id, step in self.steps.items()}
-        self.outputs = list(parts_of_outputs(flow))
+            wired = self.steps[step.id] = _wired_step(step, number, flow.catalog)
+            self.wired.parts[step.id] = list(parts_of_step(step, wired.interface))
+        self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
-        self.wired.names = reaching_writes(self.steps, self.wired.graph)
+        self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
+        self.wired.names = reaching_writes(self.wired)
         self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
         for name in flow.inputs:
             self.inputs[name] = _declared(flow, name)
         for wired in self.steps.values():
             self._set_sources(wired)
         self._find_pipe_reader()
-        for part in self.outputs:
+        for part in self.wired.parts[END]:
             self.wired.outputs[part.key] = self._source(part, None)
         name_flags(self.wired)
 
@@ -60,9 +59,8 @@ class _Wiring:
                     wired.targets[key] = parse_path(written)
                 except ValueError:
                     pass  # a finding of the rules
-        for parts in [*self.parts.values(), self.outputs]:
-            for path in [path for part in parts for path in part.paths]:
-                self._move_write(path)
+        for path in [path for parts in self.wired.parts.values() for part in parts for path in part.paths]:
+            self._move_write(path)
 
     def _move_write(self, path: Path) -> None:
         writer = self.steps.get(str(path[0]))
@@ -73,7 +71,7 @@ class _Wiring:
 
     def _set_sources(self, wired: WiredStep) -> None:
         """Find the source of every part of a step, then of the reads that the flow says nothing of."""
-        for part in sorted(self.parts[wired.id], key=lambda part: part.role != OVER):
+        for part in self.wired.parts[wired.id]:
             source = self._source(part, wired)
             if part.role == OVER:
                 self._set_batch(wired, part, source)
@@ -98,8 +96,7 @@ class _Wiring:
         """The source that a part stands for, its references resolved."""
         places: dict[Path, Source] = {}
         for path in part.paths:
-            reference = Reference(wired.id if wired else "", part.place, part.key, path)
-            reference.role = part.role
+            reference = Reference(wired.id if wired else END, part, path)
             if not part.fault:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
@@ -108,7 +105,9 @@ class _Wiring:
         if part.is_template and places and not part.fault:
             return TemplateSource(part.written, places)
         if part.is_template or part.fault or part.role in (INPUT, PARAM):
-            value = None if part.fault else _unescaped(part.written) if part.is_template else part.written
+            value = (
+                None if part.fault else expand(part.written, lambda path: None) if part.is_template else part.written
+            )
             return Constant(value, write_path(part.place))
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
@@ -229,12 +228,3 @@ def _is_secret(wired: WiredStep, key: str) -> bool:
 
 def _place_source(places: tuple[Path, ...]) -> Source:
     return PathSource(places[0]) if len(places) == 1 else AlternativeSource(places)
-
-
-def _unescaped(written: Any) -> Any:
-    """A template without references as the value that it gives: each `$$` a dollar."""
-
-    def nothing(path: Path) -> Any:
-        raise AssertionError(path)
-
-    return expand(written, nothing)

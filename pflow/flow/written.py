@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.jsontext import quote
 from pflow.paths import parse_path
-from pflow.scanner import quote
 from pflow.templates import TEMPLATE, parse_template, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.flow.flow import Flow
-    from pflow.flow.wired import WiredStep
+    from pflow.flow.flow import Flow, Step
+    from pflow.interface import Interface
     from pflow.paths import Path
 
 
@@ -47,9 +47,10 @@ class Part:
             self.paths = [parse_path(path) for path in (written if isinstance(written, list) else [written])]
 
 
-def parts_of_step(wired: WiredStep) -> Iterator[Part]:
-    """Every part of a step; what is `[verbatim]` has no templates in it."""
-    step, interface = wired.step, wired.interface
+def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
+    """Every part of a step, its batch first; what is `[verbatim]` has no templates in it."""
+    if step.batch is not None:
+        yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
         for key, value in values.items():
             item = interface.reads.get(key) or interface.params.get(key)
@@ -59,8 +60,6 @@ def parts_of_step(wired: WiredStep) -> Iterator[Part]:
             yield part
     for key, value in step.input_mappings.items():
         yield Part(("mappings", step.id, "input_mappings", key), MAPPING, key, value)
-    if step.batch is not None:
-        yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
 
 
 def parts_of_outputs(flow: Flow) -> Iterator[Part]:

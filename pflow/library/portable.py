@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from copy import copy
+from typing import Any
 
 from pflow.catalog.flows import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.saved import saved_name
 from pflow.templates import TEMPLATE, references
+
+Place = tuple[str, ...]
 
 
 def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
@@ -23,8 +26,10 @@ def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
-    for place, remedy in _secrets(wired):
-        raise PflowError(f"{act}: {place} is a secret and stands in the flow", hint=remedy, exit=BAD_DATA)
+    for place, value, remedy in secrets_of(wired):
+        if is_literal(value):
+            what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
+            raise PflowError(f"{act}: {what} is a secret and stands in the flow", hint=remedy, exit=BAD_DATA)
     if os.path.realpath(file) in map(os.path.realpath, _subflow_files(wired)):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)
@@ -59,26 +64,33 @@ def _subflow_files(flow: WiredFlow) -> set[str]:
     return files
 
 
-def _secrets(flow: WiredFlow) -> Iterator[tuple[str, str]]:
-    """Each place where a secret stands in the flow, and the remedy; PF13 finds others."""
-    for name, declared in flow.flow.inputs.items():
-        used = flow.inputs.get(name)
+def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
+    """Each value where a flow, or a node, has a secret: its place, the value, and what to do instead.
+
+    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, the part of it and a key.
+    """
+    for name, declared in wired.flow.inputs.items():
+        used = wired.inputs.get(name)
         if declared.default is not None and used is not None and used.secret:
-            yield f"the default of the input '{name}'", "take it out: the store gives it, when it runs"
-    for step in flow.steps.values():
-        yield from _secrets_of_step(step)
-
-
-def _secrets_of_step(wired: WiredStep) -> Iterator[tuple[str, str]]:
-    step, items = wired.step, {**wired.interface.params, **wired.interface.reads}
-    mappings = step.input_mappings.items()
-    texts = {
-        key: text.removeprefix(TEMPLATE)
-        for key, text in mappings
-        if isinstance(text, str) and text.startswith(TEMPLATE)
-    }
-    for key, written in {**step.params, **step.inputs, **texts}.items():
-        item = items.get(key)
-        if item is not None and "secret" in item.marks and written is not None and not any(references(written)):
+            yield ("inputs", name, "default"), declared.default, "take it out: the store gives it, when it runs"
+    for step in wired.steps.values():
+        items = {**step.interface.params, **step.interface.reads}
+        for key, item in items.items():
             remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"
-            yield f"'{key}' of '{wired.id}'", remedy
+            for place, value in _written(step.step, key) if "secret" in item.marks else ():
+                yield place, value, remedy
+
+
+def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
+    """What stands in a step for a key: a value of its own, or a template as its mapping."""
+    source = step.input_mappings.get(key)
+    is_template = isinstance(source, str) and source.startswith(TEMPLATE)
+    parts = (("nodes", "params", step.params.get(key)), ("nodes", "inputs", step.inputs.get(key)))
+    for member, part, value in (*parts, ("mappings", "input_mappings", source if is_template else None)):
+        if value is not None:
+            yield (member, step.id, part, key), value
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a value stands there whole, and not as a reference to what another step or an input gives."""
+    return not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value))

@@ -1,37 +1,36 @@
-"""Calls of tools, several at once: each ends with a result, and one that is cancelled ends what it began."""
+"""Calls of tools: what a client gives becomes the words and the store document of a child.
+
+What a client gives is data. Reads go into the store, which is never scanned for templates; what has to be a flag, a
+param or what only one step of a flow takes, stands after its `=` in one word, and is verbatim.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import select
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
-import anyio.to_thread
+import mcp_types as types
 
-from pflow.errors import BUG, USAGE, PflowError, bug_error
-from pflow.mcp import child, own_tools
-from pflow.mcp.arguments import call_of
+from pflow.binding.sources import assign
+from pflow.catalog.discovery import BUNDLED
+from pflow.errors import BAD_DATA, BUG, USAGE, PflowError, bug_error
+from pflow.jsontext import decode, encode
+from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.offered import Offered
-from pflow.mcp.process import Child
-from pflow.mcp.result import Result, done, failed, result_of
+from pflow.mcp.offered import STDIN, Offered
+from pflow.mcp.process import Children, OnEvent
+from pflow.mcp.result import done, failed, result_of
 from pflow.mcp.schema import check_arguments
+from pflow.paths import write_path
 from pflow.run.runs import parse_event
-from pflow.stage.trace import write_lines
 from pflow.terminal.columns import clean
-from pflow.terminal.messages import write_stderr
+from pflow.types import Type
 
-T = TypeVar("T")
 Tell = Callable[[float, float | None, str], Awaitable[None]]
 """Hears how far a call is: steps done, of how many, and in words."""
-
-AT_ONCE = 8
-"""Children that run at the same time; further calls wait."""
 
 MOST = 1 << 20
 """Bytes of a flow's text, or of a sentence, that are accepted."""
@@ -39,92 +38,72 @@ MOST = 1 << 20
 _REMEMBERED = 40
 """Lines of a child's stderr."""
 
-_LONGEST_LINE = 390
-"""Characters of a line on stderr: escaped, they still fit into a page, which a pipe that can be written takes."""
+_LONGEST_WORD = 120_000
+"""Bytes of a word: Linux takes 128 KiB."""
 
 
 class Calls:
-    """Takes calls from one client."""
+    """Takes calls from one client. `say` gets each line that a child says on stderr."""
 
-    def __init__(self, catalogue: Catalogue, own_names: set[str]) -> None:
-        self.catalogue = catalogue
-        self.own_names = own_names
-        self.limiter = anyio.CapacityLimiter(AT_ONCE)
-        self.reading = threading.Lock()
-        self.scopes: set[anyio.CancelScope] = set()
+    def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
+        self.catalogue, self.own, self.say = catalogue, own, say
+        self.children = Children()
 
-    async def read(self, work: Callable[[], T]) -> T:
-        """Do what reads flows and nodes: in a thread, so that other calls go on, and never two at once."""
-
-        def alone() -> T:
-            with self.reading:
-                return work()
-
-        return await anyio.to_thread.run_sync(alone, abandon_on_cancel=True)
-
-    async def has(self, name: str) -> bool:
-        return name in self.own_names or name in await self.read(self.catalogue.tools)
-
-    async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
+    async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
         """The result of a call of a tool that there is; a failure is a result too."""
-        with anyio.CancelScope() as scope:
-            self.scopes.add(scope)
-            try:
-                return await self._call(name, arguments, tell)
-            except PflowError as error:
-                return failed(error)
-            except Exception as error:
-                return failed(bug_error(error))
-            finally:
-                self.scopes.discard(scope)
-        return failed(PflowError("cannot finish: the server ends", exit=143))
-
-    async def end(self) -> None:
-        """End every call, and wait until what it began is gone."""
-        for scope in list(self.scopes):
-            scope.cancel()
-        while self.scopes:
-            await anyio.sleep(0.02)
-
-    async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> Result:
-        if name not in self.own_names:
-            return await self._run(await self.read(lambda: self.catalogue.find(name)), arguments, tell)
-        check_arguments(name, own_tools.OWN_TOOLS[name].input_schema, arguments)
-        if name == own_tools.RUN:
-            offered = await self.read(lambda: self.catalogue.find(arguments["name"]))
-            return await self._run(offered, arguments.get("inputs", {}), tell)
-        if name == own_tools.CHECK:
-            return await self._judge(child.CHECK, arguments["flow"])
-        if name == own_tools.PLAN:
-            return await self._judge(child.PLAN, arguments["sentence"])
-        return done(await self.read(lambda: own_tools.answer(name, self.catalogue, arguments)))
-
-    async def _run(self, offered: Offered, arguments: dict[str, Any], tell: Tell | None) -> Result:
-        words, stdin = await self.read(lambda: call_of(offered, arguments))
-        said: deque[str] = deque(maxlen=_REMEMBERED)
-        started = Child(words, stdin, _relay(said), _Progress(offered.steps, tell).take if tell else None)
-        async with self.limiter:
-            code = await started.run()
-        stdout = bytes(started.stdout)
-        return await anyio.to_thread.run_sync(result_of, offered, arguments, code, stdout, list(said))
-
-    async def _judge(self, kind: str, text: Any) -> Result:
-        """What a child makes of a client's text, which may take long."""
-        stdin = json.dumps(text).encode()
-        if len(stdin) > MOST:
-            raise PflowError(f"cannot {kind}: it is longer than {MOST:,} bytes", exit=USAGE)
-        said: deque[str] = deque(maxlen=_REMEMBERED)
-        started = Child([kind], stdin, _relay(said))
-        async with self.limiter:
-            code = await started.run()
         try:
-            about = json.loads(started.stdout)
+            return await self._call(name, arguments, tell)
+        except PflowError as error:
+            return failed(error)
+        except Exception as error:
+            return failed(bug_error(error))
+
+    async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
+        if name not in self.own:
+            return await self._run(name, arguments, tell)
+        check_arguments(name, self.own[name].input_schema, arguments)
+        if name == own_tools.RUN:
+            return await self._run(arguments["name"], arguments.get("inputs", {}), tell)
+        if name == own_tools.CHECK:
+            about = await self._ask("check", arguments["flow"])
+            return done({name: value for name, value in about.items() if value is not None})
+        if name == own_tools.PLAN:
+            return done(own_tools.planned(await self._ask("plan", arguments["sentence"])))
+        return done(own_tools.answer(name, self.catalogue, arguments))
+
+    async def _run(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
+        """The result of a node or a saved flow."""
+        offered = self.catalogue.find(name)
+        words, stdin = call_of(offered, arguments)
+        progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
+        code, stdout, said = await self._start(words, stdin, progress)
+        return result_of(offered, arguments, code, stdout, said)
+
+    async def _ask(self, command: str, text: Any) -> dict[str, Any]:
+        """What a command says of a client's text, as JSON. Raises PflowError: its own, or 2 for a text too long."""
+        stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
+        if len(stdin) > MOST:
+            raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)
+        code, stdout, said = await self._start([command, "--json", "-"], stdin)
+        try:
+            about: dict[str, Any] = json.loads(stdout)
         except ValueError:
-            why = said[-1] if said else f"it ended with {code}"
-            raise PflowError(f"cannot {kind}: {why}", exit=BUG) from None
+            raise PflowError(f"cannot {command}: {said[-1] if said else f'it ended with {code}'}", exit=BUG) from None
         if error := about.get("error"):
             raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
-        return done(about)
+        return about
+
+    async def _start(
+        self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
+    ) -> tuple[int, bytes, deque[str]]:
+        """The exit code, the stdout and the last lines of the stderr of a child, which are said by us too."""
+        said: deque[str] = deque(maxlen=_REMEMBERED)
+
+        def relay(line: bytes) -> None:
+            said.append(clean(str(line, "utf-8", "backslashreplace")))
+            self.say(said[-1])
+
+        return *(await self.children.run(words, stdin, relay, on_event)), said
 
 
 class _Progress:
@@ -134,45 +113,77 @@ class _Progress:
     """
 
     def __init__(self, steps: int, tell: Tell) -> None:
-        self.steps, self.tell = steps, tell
-        self.done = 0.0
+        self.steps, self.tell, self.done = steps, tell, 0.0
 
     async def take(self, line: bytes) -> None:
-        if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):  # the server was asked for a trace
-            write_lines("pflow mcp serve", line + b"\n")
-        event = parse_event(line)
-        if event is None or event["event"] not in ("start", "end") or "/" in _step_of(event):
+        event = parse_event(line) or {"event": ""}
+        step, node = str(event.get("step", event.get("id", ""))), str(event.get("node", ""))
+        if event["event"] not in ("start", "end") or "/" in step:
             return
         self.done += 0.5
-        total = float(self.steps) if self.done <= self.steps else None
-        await self.tell(self.done, total, clean(_in_words(event)))
+        how = "…" if event["event"] == "start" else f"failed ({event['exit']})" if event.get("exit") else "done"
+        name = node if step in (node, "") else f"{step} ({node})"
+        await self.tell(self.done, float(self.steps) if self.done <= self.steps else None, clean(f"{name} {how}"))
 
 
-def _in_words(event: dict[str, Any]) -> str:
-    step, node = _step_of(event), str(event.get("node", ""))
-    name = node if step in (node, "") else f"{step} ({node})"
-    if event["event"] == "start":
-        return f"{name} …"
-    return f"{name} failed ({event['exit']})" if event.get("exit") else f"{name} done"
+def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
+    """The words and the stdin of a child.
+
+    Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold.
+    """
+    kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
+    given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    check_arguments(offered.tool.name, offered.tool.input_schema, given)
+    store: dict[str, Any] = {}
+    if offered.flow:
+        words = ["run", kind.file, "-j", *_words_of_flow(offered, given, store)]
+    else:
+        name = kind.name if kind.origin == BUNDLED else kind.file
+        words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
+    header = {"v": 1, "last": STDIN} if offered.flow and STDIN in store else {"v": 1}
+    return words, encode({"$pflow": header, **store}, escape=False) + b"\n"
 
 
-def _step_of(event: dict[str, Any]) -> str:
-    return str(event.get("step", event.get("id", "")))
+def _words_of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    words = []
+    for name, value in given.items():
+        if offered.inputs[name].kind == "read":
+            store[name] = value
+            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
+        else:
+            words.append(_flag(name, offered.inputs[name].type, value))
+    return words
 
 
-def _relay(said: deque[str]) -> Callable[[bytes], None]:
-    """What a child says goes to our stderr; its last lines are kept."""
+def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    words = []
+    inputs = offered.flow.inputs if offered.flow else {}
+    for name, value in given.items():
+        known = inputs.get(name)
+        if known is not None and known.step is None:
+            assign(store, known.path, value)
+        elif known is None and name == STDIN:
+            store[name] = value
+        else:
+            flag = ".".join(known.readers[0]) if known else name
+            words.append(_flag(flag, offered.inputs[name].type, value))
+    return words
 
-    def take(line: bytes) -> None:
-        said.append(clean(str(line, "utf-8", "backslashreplace")))
-        write_line(said[-1])
 
-    return take
+def _flag(name: str, type: Type, value: Any) -> str:
+    """A flag and its value in one word, as the type of what it gives reads a flag's text."""
+    try:
+        text = value if isinstance(value, str) else _text_of(type, value)
+    except ValueError as error:
+        raise PflowError(f"cannot take '{name}': {error}", exit=BAD_DATA) from None
+    if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
+        what = f"it holds a NUL, or is longer than {_LONGEST_WORD:,} bytes"
+        raise PflowError(f"cannot take '{name}': {what}", exit=BAD_DATA)
+    return f"--{name.replace('_', '-')}={text}"
 
 
-def write_line(line: str) -> None:
-    """Write a line to stderr, shortened, and only while somebody reads it: the server never waits for that."""
-    poll = select.poll()
-    poll.register(2, select.POLLOUT)
-    if poll.poll(0):
-        write_stderr((line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…") + "\n")
+def _text_of(type: Type, value: Any) -> str:
+    data = encode(value, escape=False)
+    if type.name == "bytes":
+        return os.fsdecode(decode(data))
+    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # 7.0 is an integer in JSON

@@ -35,70 +35,48 @@ class Catalogue:
         self.reserved = reserved
         self.say = say
         self._tools: dict[str, Offered] = {}
-        self._listed: State | None = None
-        self._told: State | None = None
+        self._listed: State = {}
         self._said: set[str] = set()
 
     def tools(self) -> dict[str, Offered]:
         """Every tool that is offered, by its name."""
-        state = state_of_files()
-        if state != self._listed:
+        if (state := state_of_files()) != self._listed:
             forget_kinds()
-            self._tools = dict(self._list())
+            self._tools = {}
+            for kind in _kinds():
+                if self.only is None or kind.name in self.only:
+                    self._offer(kind)
             self._listed = state
         return self._tools
 
-    def tell(self) -> dict[str, Offered]:
-        """Every tool, for a client that is to be notified of changes from now on."""
-        tools = self.tools()
-        self._told = self._listed
-        return tools
-
-    def has_changed(self) -> bool:
-        """Whether files changed since a client was last told of tools, or of a change; False before that."""
-        before, state = self._told, state_of_files()
-        self._told = state if before is not None else None
-        return before not in (None, state)
+    def _offer(self, kind: Kind) -> None:
+        try:
+            offered = Offered(kind, {*self.reserved, *self._tools})
+        except (PflowError, OSError, ValueError, RecursionError, MemoryError) as error:
+            why = error.message if isinstance(error, PflowError) else in_words(error)
+            line = f"'{kind.name}' is not offered: {why}"
+            if line not in self._said:
+                self._said.add(line)
+                self.say(line)
+            return
+        if offered.is_read_only or not self.read_only:
+            self._tools[offered.tool.name] = offered
 
     def find(self, name: str) -> Offered:
         """The tool of this name, or of this name in pflow. Raises PflowError (127) with the nearest."""
-        tools = self.tools()
-        by_label = {each.label: each for each in tools.values()}
-        found = tools.get(name) or by_label.get(name) or by_label.get(f"flow:{name}")
-        if found is not None:
-            return found
-        near = difflib.get_close_matches(name, {**tools, **by_label}, 2)
+        tools = {each.label.removeprefix("flow:"): each for each in self.tools().values()}
+        tools |= {each.label: each for each in self.tools().values()} | self.tools()
+        if name in tools:
+            return tools[name]
+        near = difflib.get_close_matches(name, tools, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else "pflow_list lists what there is"
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
-
-    def _list(self) -> Iterator[tuple[str, Offered]]:
-        taken = set(self.reserved)
-        for kind in _kinds():
-            if self.only is not None and kind.name not in self.only:
-                continue
-            try:
-                offered = Offered(kind, taken)
-            except (PflowError, OSError, ValueError, RecursionError, MemoryError) as error:
-                self._say_once(kind.name, error.message if isinstance(error, PflowError) else in_words(error))
-                continue
-            if offered.is_read_only or not self.read_only:
-                taken.add(offered.name)
-                yield offered.name, offered
-
-    def _say_once(self, name: str, why: str) -> None:
-        line = f"'{name}' is not offered: {why}"
-        if line not in self._said:
-            self._said.add(line)
-            self.say(line)
 
 
 def _kinds() -> Iterator[Kind]:
     yield from list_kinds()
     catalog = FlowCatalog()
-    for name in saved_flows():
-        kind = catalog.find(f"flow:{name}")
-        if kind is not None:
-            yield kind
+    yield from filter(None, (catalog.find(f"flow:{name}") for name in saved_flows()))
 
 
 def _label(name: str) -> str:
@@ -111,12 +89,10 @@ def _label(name: str) -> str:
 
 def state_of_files() -> State:
     """The state of own nodes, saved flows and the directories on PATH: it changes whenever the list of tools may."""
-    state = {}
-    for folder in [*own_places(), data_directory("flows") or "."]:
-        names = os.listdir(folder) if os.access(folder, os.R_OK) and os.path.isdir(folder) else []
-        state.update({path: _state(path) for path in (os.path.join(folder, name) for name in names)})
-    state.update({folder: _state(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder})
-    return state
+    folders = [*own_places(), data_directory("flows") or "."]
+    listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
+    paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
+    return {path: _state(path) for path in [*paths, *os.environ.get("PATH", "").split(os.pathsep)]}
 
 
 def _state(path: str) -> tuple[int, int, int]:

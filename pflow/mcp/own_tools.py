@@ -3,144 +3,157 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import mcp_types as types
+from pydantic import BaseModel, ConfigDict, Field
+
 from pflow.catalog.entries import entry
+from pflow.errors import PflowError
+from pflow.explain.pipe_form import pipe_of
+from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
 from pflow.library.nearest import About, nearest_by_words
 from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.schema import Schema
-from pflow.mcp.texts import forms_of
+from pflow.mcp.offered import Offered
 from pflow.run.runs import find_run
 from pflow.run.trace import trace_of_run
 from pflow.run.trace_formats import document
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
-
-_TEXT: Schema = {"type": "string", "minLength": 1}
-_NAME: Schema = {**_TEXT, "maxLength": 300, "description": "the name of a node or a saved flow, as pflow_list has it"}
-_LISTED: Schema = {"type": "array", "items": {"type": "object"}}
-READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-_RUNS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+_NAME = Field(min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it")
 
 
-@dataclass(frozen=True)
-class OwnTool:
-    """One of them as a client sees it: `takes` and `gives` are the members of its arguments and of its result.
+class _Arguments(BaseModel):
+    """The arguments of a tool; the docstring describes the tool."""
 
-    The first argument is required where `is_first_required`.
+    model_config = ConfigDict(extra="forbid")
+
+
+class _List(_Arguments):
+    """List the nodes and saved flows that can be run, each with its purpose and effects."""
+
+    search: str = Field("", max_length=1_000, description="only those about these words, best first")
+
+
+class _Describe(_Arguments):
+    """Describe what a node or a saved flow reads, writes, takes and touches; for a flow, its steps too."""
+
+    name: str = _NAME
+
+
+class _Check(_Arguments):
+    """Check a flow against pflow's rules. It is neither run nor saved, and no file that it names is opened."""
+
+    flow: str | dict[str, Any] = Field(
+        description="pipe syntax, as `read-file --path=a.txt => llm --prompt='Sum up'`; or the flow's JSON"
+    )
+
+
+class _Plan(_Arguments):
+    """Make a flow of a sentence, with the model that pflow is set up with, or of pipe syntax without one.
+
+    The flow comes back as JSON (`ir`) and as pipe syntax (`pipe`). It is neither run nor saved: a person does that.
     """
 
-    title: str
-    description: str
-    takes: dict[str, Schema]
-    gives: dict[str, Schema] = field(default_factory=dict)
-    is_first_required: bool = True
-    hints: dict[str, bool] = field(default_factory=lambda: dict(READS))
-
-    @property
-    def input_schema(self) -> Schema:
-        required = {"required": [next(iter(self.takes))]} if self.is_first_required else {}
-        return {"type": "object", "properties": self.takes, **required, "additionalProperties": False}
-
-    @property
-    def output_schema(self) -> Schema | None:
-        return {"type": "object", "properties": self.gives} if self.gives else None
+    sentence: str = Field(description="what the flow is to do, with its paths and values; or pipe syntax")
 
 
-OWN_TOOLS = {
-    LIST: OwnTool(
-        "List nodes and saved flows",
-        "List the nodes and saved flows that can be run, each with its purpose and effects.",
-        {"search": {"type": "string", "maxLength": 1_000, "description": "only those about these words, best first"}},
-        {"tools": _LISTED},
-        is_first_required=False,
-    ),
-    DESCRIBE: OwnTool(
-        "Describe a node or a saved flow",
-        "Describe what a node or a saved flow reads, writes, takes and touches; for a flow, its steps too.",
-        {"name": _NAME},
-        {"name": {"type": "string"}, "input_schema": {"type": "object"}},
-    ),
-    CHECK: OwnTool(
-        "Check a flow",
-        "Check a flow against pflow's rules. It is neither run nor saved, and no file that it names is opened.",
-        {
-            "flow": {
-                "anyOf": [_TEXT, {"type": "object"}],
-                "description": "pipe syntax, as `read-file --path=a.txt => llm --prompt='Sum up'`; or the flow's JSON",
-            }
-        },
-        {"ok": {"type": "boolean"}, "findings": _LISTED, "steps": {"type": "integer"}},
-    ),
-    PLAN: OwnTool(
-        "Plan a flow",
-        "Make a flow of a sentence, with the model that pflow is set up with, or of pipe syntax without one. The flow "
-        "comes back as JSON (`ir`) and as pipe syntax (`pipe`). It is neither run nor saved: a person does that.",
-        {"sentence": {**_TEXT, "description": "what the flow is to do, with its paths and values; or pipe syntax"}},
-        {"ir": {"type": "object"}, "pipe": {"type": "string"}, "findings": _LISTED},
-        hints={**READS, "idempotentHint": False, "openWorldHint": True},
-    ),
-    RUN: OwnTool(
-        "Run a node or a saved flow",
-        "Run a node or a saved flow by its name. Inputs are values, never templates, flags or files; a flow's text is "
-        "not accepted.",
-        {"name": _NAME, "inputs": {"type": "object", "description": "its inputs, as pflow_describe has their schema"}},
-        hints=_RUNS,
-    ),
-    TRACE: OwnTool(
-        "Trace a run",
-        "Show what the steps of a run of a flow read from where, wrote and took, without values.",
-        {
-            "run": {
-                "type": "string",
-                "maxLength": 100,
-                "default": "last",
-                "description": "a run's id, or `last`, or `@2`: the one before",
-            },
-            "store": {"type": "boolean", "default": False, "description": "add the keys, types and sizes of its store"},
-        },
-        {"run": {"type": "string"}, "status": {"type": "string"}, "execution_trace": _LISTED},
-        is_first_required=False,
-    ),
+class _Run(_Arguments):
+    """Run a node or a saved flow by its name.
+
+    Inputs are values, never templates, flags or files; a flow's text is not accepted.
+    """
+
+    name: str = _NAME
+    inputs: dict[str, Any] = Field({}, description="its inputs, as pflow_describe has their schema")
+
+
+class _Trace(_Arguments):
+    """Show what the steps of a run of a flow read from where, wrote and took, without values."""
+
+    run: str = Field("last", max_length=100, description="a run's id, or `last`, or `@2`: the one before")
+    store: bool = Field(False, description="add the keys, types and sizes of its store")
+
+
+_READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_TRIES = _READS.model_copy(update={"idempotent_hint": False})
+_ASKS = _TRIES.model_copy(update={"open_world_hint": True})
+_RUNS = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+
+OWN_TOOLS: dict[str, tuple[type[_Arguments], types.ToolAnnotations]] = {
+    LIST: (_List, _READS),
+    DESCRIBE: (_Describe, _READS),
+    CHECK: (_Check, _READS),
+    PLAN: (_Plan, _ASKS),
+    RUN: (_Run, _RUNS),
+    TRACE: (_Trace, _READS),
 }
 
 
-def offered_names(only: Sequence[str], *, read_only: bool) -> set[str]:
-    """The names that are offered; `only` are those that a person chose. Planning asks a model over the network."""
-    return {name for name in OWN_TOOLS if (not only or name in only) and not (read_only and name == PLAN)}
+def own_tools(only: Sequence[str], *, read_only: bool) -> dict[str, types.Tool]:
+    """Those that are offered, by name. `only` are the names that a person chose."""
+    tools = {}
+    for name, (arguments, hints) in OWN_TOOLS.items():
+        if (only and name not in only) or (read_only and name == PLAN):  # it asks a model, over the network
+            continue
+        schema = arguments.model_json_schema()
+        description = schema.pop("description")
+        hints = _TRIES if read_only and name == RUN else hints  # it can run nothing else
+        tools[name] = types.Tool(name=name, description=description, input_schema=schema, annotations=hints)
+    return tools
 
 
 def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[str, Any]:
     """The answer of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
     if name == LIST:
-        return {"tools": _listed(catalogue, arguments.get("search", ""))}
+        return {"tools": [_entry(each) for each in _found(catalogue, arguments.get("search", ""))]}
     if name == DESCRIBE:
-        return _described(catalogue, arguments["name"])
-    return _trace(arguments.get("run", "last"), with_store=arguments.get("store", False))
+        return _described(catalogue.find(arguments["name"]))
+    run = find_run(arguments.get("run", "last"))
+    about = document(trace_of_run(run, run.events()[0]), with_store=arguments.get("store", False))
+    return {name: value for name, value in about.items() if name != "snapshot" and value is not None}
 
 
-def _listed(catalogue: Catalogue, search: str) -> list[dict[str, Any]]:
+def _found(catalogue: Catalogue, search: str) -> list[Offered]:
     tools = {each.label: each for each in catalogue.tools().values()}
     if not search:
-        return [each.entry() for each in tools.values()]
+        return [*tools.values()]
     matches = nearest_by_words(search, [About(each.label, each.description) for each in tools.values()])
-    return [tools[match.about.name].entry() for match in matches]
+    return [tools[match.about.name] for match in matches]
 
 
-def _described(catalogue: Catalogue, name: str) -> dict[str, Any]:
-    offered = catalogue.find(name)
-    about = {key: value for key, value in entry(offered.kind).items() if key not in ("file", "reads", "params")}
-    about |= {"tool": offered.name, "description": offered.description, "annotations": offered.hints}
-    about |= {"input_schema": offered.input_schema}
-    if offered.output_schema is not None:
-        about["output_schema"] = offered.output_schema
-    return about | (forms_of(offered.flow) if offered.is_flow else {})
+def _entry(offered: Offered) -> dict[str, Any]:
+    return {
+        "name": offered.label,
+        "tool": offered.tool.name,
+        "kind": "flow" if offered.flow else "node",
+        "summary": offered.description.partition("\n")[0],
+        "effects": offered.effects,
+        "read_only": offered.is_read_only,
+    }
 
 
-def _trace(run: str, *, with_store: bool) -> dict[str, Any]:
-    """A run's trace, without values: of the store its keys, types and sizes."""
-    found = find_run(run)
-    about = document(trace_of_run(found, found.events()[0]), with_store=with_store)
-    return {name: value for name, value in about.items() if name != "snapshot" and value is not None}
+def _described(offered: Offered) -> dict[str, Any]:
+    """A node's entry without what names its file, and the tool's as a client sees it; of a flow its forms too."""
+    about = {name: value for name, value in entry(offered.kind).items() if name not in ("file", "reads", "params")}
+    about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
+    return about | (_forms(offered.flow) if offered.flow else {})
+
+
+def planned(ir: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a sentence, of which this flow was made."""
+    return _forms(wire(load_document(ir, "the flow", FlowCatalog()).usable()))
+
+
+def _forms(wired: WiredFlow) -> dict[str, Any]:
+    """A flow as IR, and as pipe syntax where there is a pipe form."""
+    about: dict[str, Any] = {"ir": flow_to_ir(wired.flow)}
+    try:
+        return {**about, "pipe": pipe_of(wired)}
+    except PflowError:
+        return about

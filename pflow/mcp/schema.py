@@ -14,30 +14,25 @@ from pflow.types import Type
 
 Schema = dict[str, Any]
 
-BYTES: Schema = {
+_BYTES: Schema = {
     "type": "object",
     "properties": {"$bytes": {"type": "string", "contentEncoding": "base64"}},
     "required": ["$bytes"],
     "additionalProperties": False,
 }
-"""Bytes that are not text, as they stand in a store document."""
-
+_TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
     "bool": {"type": "boolean"},
     "path": {"type": "string", "minLength": 1},
-    "bytes": {"anyOf": [{"type": "string"}, BYTES]},
+    "bytes": _TEXT_OR_BYTES,
     "list": {"type": "array"},
     "dict": {"type": "object"},
     # Not {}: some clients accept no schema without a type, nor several types in one.
     "any": {"anyOf": [{"type": each} for each in ("string", "number", "boolean", "array", "object", "null")]},
 }
-
-_WRITTEN: dict[str, Schema] = {"path": {"anyOf": [{"type": "string"}, BYTES]}}
-"""Where what is written may be wider than what is taken: the name of a file need not be UTF-8."""
-
 _LONGEST = 300
 
 
@@ -45,7 +40,8 @@ def schema_of(type: Type, *, is_written: bool = False) -> Schema:
     """A type as a schema. The members of a shape are described, none is required."""
     if type.choices:
         return {"type": "string", "enum": list(type.choices)}
-    schema = dict((is_written and _WRITTEN.get(type.name)) or _SIMPLE[type.name])
+    # The name of a file that was found need not be UTF-8.
+    schema = dict(_TEXT_OR_BYTES if is_written and type.name == "path" else _SIMPLE[type.name])
     if type.items is not None:
         schema["items"] = schema_of(type.items, is_written=is_written)
     if type.fields:
@@ -55,22 +51,19 @@ def schema_of(type: Type, *, is_written: bool = False) -> Schema:
 
 def input_schema(items: dict[str, Item]) -> Schema:
     """An object with these members and no others; those without a default are required."""
+    properties = {name: _described(item) for name, item in items.items()}
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [name for name, item in items.items() if item.required]
-    return {
-        "type": "object",
-        "properties": {name: _described(item) for name, item in items.items()},
-        **({"required": required} if required else {}),
-        "additionalProperties": False,
-    }
+    return {**schema, "required": required} if required else schema
 
 
 def output_schema(items: Iterable[Item]) -> Schema:
     """An object that may have these members: a node need not always write what it declares."""
-    return {"type": "object", "properties": {item.name: _described(item, is_written=True) for item in items}}
+    return {"type": "object", "properties": {item.name: _described(item) for item in items}}
 
 
-def _described(item: Item, *, is_written: bool = False) -> Schema:
-    schema = schema_of(item.type, is_written=is_written)
+def _described(item: Item) -> Schema:
+    schema = schema_of(item.type, is_written=item.kind == "write")
     if item.doc:
         schema["description"] = item.doc
     if item.default is not UNDECLARED and item.default is not None:
@@ -89,8 +82,12 @@ def fault_in(schema: Schema, value: Any) -> str:
     error = best_match(Draft202012Validator(schema).iter_errors(value))
     if error is None:
         return ""
-    message = error.message  # it begins with the value, and ends with the reason
-    if len(message) > _LONGEST:
-        message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 2 :]}"
+    message = ends_of(error.message, _LONGEST)
     place = ".".join(map(str, error.absolute_path))
     return f"'{place}': {message}" if place else message
+
+
+def ends_of(text: str, longest: int) -> str:
+    """A message in so many characters: it may begin with what was given, and end with the reason."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import select
 import signal
 import sys
-from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -20,14 +20,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pflow import __version__
 from pflow.errors import BAD_STDIN, PflowError
-from pflow.mcp.calls import Calls, write_line
-from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.offered import Offered
-from pflow.mcp.own_tools import OWN_TOOLS, READS, RUN, OwnTool, offered_names
-from pflow.mcp.process import first_of
-from pflow.mcp.result import Result
+from pflow.mcp.calls import Calls
+from pflow.mcp.catalogue import Catalogue, State, state_of_files
+from pflow.mcp.own_tools import OWN_TOOLS, own_tools
 from pflow.process.signals import ClosedPipe, die_of
 from pflow.terminal.columns import clean
+from pflow.terminal.messages import write_stderr
 
 Context = ServerRequestContext[Any, Any]
 
@@ -36,6 +34,9 @@ EVERY = 2.0
 
 _LONGEST_NAME = 300
 """Characters of an unknown name in an error."""
+
+_LONGEST_LINE = 390
+"""Characters of a line on stderr: escaped, they still fit into a page, which a pipe that can be written takes."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _INSTRUCTIONS = """\
@@ -47,11 +48,11 @@ what is wrong with one; only what a person has saved can be run."""
 class McpServer:
     """Serves one client, from its first word until it hangs up."""
 
-    def __init__(self, catalogue: Catalogue, own_names: set[str]) -> None:
-        self.catalogue = catalogue
-        self.own_names = own_names
-        self.calls = Calls(catalogue, own_names)
+    def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool]) -> None:
+        self.catalogue, self.own = catalogue, own
+        self.calls = Calls(catalogue, own, write_line)
         self.session: ServerSession | None = None
+        self.told: State | None = None
         self.bus = InMemorySubscriptionBus()
         self.server: Server[Any] = Server(
             "pflow",
@@ -76,14 +77,15 @@ class McpServer:
         heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]  # nohup's stays ignored
         with anyio.open_signal_receiver(*heeded) as signals:
             async for signum in signals:
-                await self.calls.end()
+                await self.calls.children.end()
                 die_of(signum)  # what reads stdin waits in a thread, which nothing else ends
 
     async def _watch(self) -> None:
         """Tell the client when the tools have changed since it last listed them."""
         while True:
             await anyio.sleep(EVERY)
-            if await self.calls.read(self.catalogue.has_changed):
+            if self.told is not None and self.told != (state := state_of_files()):
+                self.told = state
                 await self.bus.publish(ToolsListChanged())
                 if self.session is not None:
                     await self.session.send_notification(types.ToolListChangedNotification())
@@ -91,38 +93,17 @@ class McpServer:
     async def _list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
-        tools = await self.calls.read(self.catalogue.tell)
-        own = {name: tool for name, tool in OWN_TOOLS.items() if name in self.own_names}
-        if self.catalogue.read_only and RUN in own:
-            own[RUN] = replace(own[RUN], hints={**READS, "idempotentHint": False})  # it can run nothing else
-        return types.ListToolsResult(tools=[_tool(name, tool) for name, tool in (own | tools).items()])
+        self.told = state_of_files()
+        return types.ListToolsResult(
+            tools=[*self.own.values(), *(each.tool for each in self.catalogue.tools().values())]
+        )
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if not await self.calls.has(params.name):
+        if params.name not in self.own and params.name not in self.catalogue.tools():
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:_LONGEST_NAME]}")
         wants_progress = bool(context.meta and "progress_token" in context.meta)
         tell = context.session.report_progress if wants_progress else None
-        return _as_result(await self.calls.call(params.name, params.arguments or {}, tell))
-
-
-def _as_result(result: Result) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(text=text) for text in result.texts],
-        structured_content=result.structured,
-        is_error=result.is_error,
-        _meta=result.meta or None,
-    )
-
-
-def _tool(name: str, tool: Offered | OwnTool) -> types.Tool:
-    return types.Tool(
-        name=name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations.model_validate({"title": tool.title, **tool.hints}),
-    )
+        return await self.calls.call(params.name, params.arguments or {}, tell)
 
 
 class _OneLine(logging.Handler):
@@ -137,6 +118,14 @@ def _say(text: str) -> None:
     write_line(f"pflow mcp serve: {clean(' '.join(text.split()))}")
 
 
+def write_line(line: str) -> None:
+    """Write a line to stderr, shortened, and only while somebody reads it: the server never waits for that."""
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
+    if poll.poll(0):
+        write_stderr((line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…") + "\n")
+
+
 def serve(only: list[str], *, read_only: bool) -> None:
     """Serve until the client hangs up.
 
@@ -145,14 +134,19 @@ def serve(only: list[str], *, read_only: bool) -> None:
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # as some clients leave it: no child had an exit code
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
-    names = offered_names(only, read_only=read_only)
     catalogue = Catalogue(only, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
     if sys.stdin is None:
         raise PflowError("cannot serve: stdin is closed", hint="a client speaks there", exit=BAD_STDIN)
     if sys.stdin.isatty():
         _say("an MCP client starts this, and speaks to it on stdin; ^C ends it")
     try:
-        anyio.run(McpServer(catalogue, names).serve)
+        anyio.run(McpServer(catalogue, own_tools(only, read_only=read_only)).serve)
     except BaseExceptionGroup as group:
-        first = first_of(group)
+        first = _first_of(group)
         raise (ClosedPipe() if isinstance(first, BrokenPipeError) else first) from None
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first exception in groups of groups."""
+    first = group.exceptions[0]
+    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

@@ -16,9 +16,8 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
-from pflow.jsontext import encode
+from pflow.jsontext import WHITESPACE, encode, scan
 from pflow.models.errors import one_line
-from pflow.scanner import WHITESPACE, scan
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import lines
 from pflow.errors import PflowError
-from pflow.explain.account import MASK
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.interface import UNDECLARED, Interface, Item
@@ -20,7 +19,7 @@ from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved
 from pflow.models.choose import is_small
 from pflow.plan.limits import PERSONS
-from pflow.plan.secrets import hide_secrets, is_secret_name
+from pflow.plan.secrets import MASK, hide_secrets, is_secret_name
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 

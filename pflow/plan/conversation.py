@@ -15,7 +15,7 @@ from pflow.models.choose import is_small
 from pflow.models.talk import OutOfTime, Said, Talk
 from pflow.plan.answer import refusal
 from pflow.plan.secrets import refuse_secrets
-from pflow.process.signals import TimedOut, set_deadline, take_away
+from pflow.process.signals import Deadline, TimedOut
 from pflow.process.streams import Diverted
 from pflow.terminal.columns import shorten
 
@@ -116,14 +116,12 @@ def time_limit(seconds: float, act: str) -> Iterator[None]:
     Only the main thread is interrupted; in any other what is asked for looks at the time itself (OutOfTime).
     """
     is_main = threading.current_thread() is threading.main_thread()
-    deadline = set_deadline(min(seconds, _LONGEST)) if is_main else None
+    deadline = Deadline(min(seconds, _LONGEST) if is_main else None)
     try:
-        yield
+        with deadline:
+            yield
     except (OutOfTime, TimedOut) as error:
         if isinstance(error, TimedOut) and error.deadline is not deadline:
             raise
         what = f"cannot {act}: it took longer than {seconds:g} s"
         raise PflowError(what, hint="--timeout gives it longer", exit=TIMED_OUT) from None
-    finally:
-        if deadline is not None:
-            take_away(deadline)

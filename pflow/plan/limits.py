@@ -28,7 +28,6 @@ LIMITS = {
     "PL06": "a schema stands in the flow: no file is read for it",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "a command stands in its step: no step writes it, and no input gives it",
-    "PL09": "to --wire an answer adds mappings only, and only those that were asked for",
 }
 
 MOST_STEPS = 50

@@ -11,8 +11,7 @@ from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import HELP, Flag
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
+from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
-from pflow.stage.intake import EMPTY, empty_pipe, take_in
+from pflow.stage.document import EMPTY, empty_pipe, take_in
 
 USAGE = Usage(
     "pflow-set",
@@ -36,7 +36,7 @@ def work(words: list[str]) -> int:
         raise empty_pipe()
     document = intake.document
     if "error" in document.header:
-        write_pieces(1, list(intake.chunks))
+        write_pieces(1, [intake.data])
         return int(document.header["error"]["exit"])
     set_members(document, members)
     document.start()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 
 from pflow import TYPE_CHECKING
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code
 from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeVar
 
+    T = TypeVar("T")
     Taker = Callable[[bytes], None]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
@@ -59,6 +64,17 @@ def run(
         held.release()
 
 
+def end_with_parent(parent: int) -> None:
+    """In a child: get SIGTERM when its parent is gone, however it went; where it is gone already, end."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1  # prctl(2)
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(_signal.SIGTERM))
+    if os.getppid() != parent:
+        os._exit(143)
+
+
 class _Child:
     """A running program, our ends of its pipes, and once it has ended its exit code."""
 
@@ -85,13 +101,11 @@ class _Child:
         os.set_blocking(ends[ours], False)
         return ends[ours]
 
-    def close(self) -> None:
-        while self.open:
-            os.close(self.open.pop())
-
-    def _close(self, fd: int) -> None:
-        self.open.remove(fd)
-        os.close(fd)
+    def close(self, *fds: int) -> None:
+        """Close some of our ends, or all."""
+        for fd in fds or list(self.open):
+            self.open.remove(fd)
+            os.close(fd)
 
     def talk(self, on_stdout: Taker, on_stderr: Taker) -> int:
         """Feed it and read it until it has ended."""
@@ -130,12 +144,10 @@ class _Child:
     def _feed(self, fd: int) -> None:
         try:
             self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
-        except BlockingIOError:
-            return
         except BrokenPipeError:
             self.rest = self.rest[:0]  # it need not read what it gets
         if not self.rest:
-            self._close(fd)
+            self.close(fd)
 
     def _take(self, fd: int, taker: Taker, size: int) -> None:
         try:
@@ -145,7 +157,7 @@ class _Child:
         if part:
             taker(part)
         else:
-            self._close(fd)
+            self.close(fd)
 
     def _has_ended(self) -> bool:
         if self.code is None:
@@ -161,16 +173,17 @@ class _Child:
         """SIGTERM to all of its session, SIGKILL to what is left of it after GRACE."""
         try:
             signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
-            _wait_until(self._is_gone)
+            self._wait_for_end()
         finally:
-            _wait_until(self._is_killed)
+            signal_session(self.pid, _signal.SIGKILL)
+            self._wait_for_end()
 
-    def _is_gone(self) -> bool:
-        return self._has_ended() and not running_groups(self.pid)
+    def _wait_for_end(self) -> None:
+        import time
 
-    def _is_killed(self) -> bool:
-        signal_session(self.pid, _signal.SIGKILL)
-        return self._is_gone()
+        limit = time.monotonic() + GRACE
+        while not (self._has_ended() and not running_groups(self.pid)) and time.monotonic() < limit:
+            time.sleep(0.01)
 
 
 def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[int]) -> int:
@@ -178,39 +191,16 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
 
     Files that are inheritable stay open in it, as with any shell.
     """
-    if len(theirs) == 2:
-        files: list[tuple[int, ...]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]  # type: ignore[list-item]
-    else:
-        files = []
+    files: list[Any] = [] if len(theirs) == 3 else [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     files += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs, 3 - len(theirs))]
     return os.posix_spawnp(
         argv[0],
         argv,
-        _environment() if env is None else env,
+        os.environ if env is None else env,
         file_actions=files,
         setsid=True,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
     )
-
-
-def _environment() -> Mapping[str, str]:
-    """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
-    if os.environ.get("LC_CTYPE") != "C.UTF-8":
-        return os.environ
-    try:
-        with open("/proc/self/environ", "rb") as environ:
-            was_set = b"\0LC_CTYPE=" in b"\0" + environ.read()
-    except OSError:
-        was_set = True
-    return os.environ if was_set else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
-
-
-def _wait_until(is_so: Callable[[], bool]) -> None:
-    import time
-
-    limit = time.monotonic() + GRACE
-    while not is_so() and time.monotonic() < limit:
-        time.sleep(0.01)
 
 
 def running_groups(session: int) -> set[int]:
@@ -247,3 +237,61 @@ def _signal_group(group: int, signum: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
+
+
+NODE = "PFLOW_NODE"
+"""In what a program finds its own name when it is run as a node's body. Run in any other way, it hands itself to pflow:
+`[ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"; unset PFLOW_NODE`, its guard.
+"""
+
+
+def start_program(file: str, start: Callable[[list[str]], T]) -> T:
+    """Call `start` with the words that run a file: itself, or /bin/sh and it where it is a script without a #!.
+
+    Raises PflowError: 77 where it may not be run, 78 where what it needs is missing.
+    """
+    try:
+        try:
+            return start([file])
+        except OSError as error:
+            if error.errno != errno.ENOEXEC or b"\0" in beginning(file):
+                raise
+            return start(["/bin/sh", file])
+    except OSError as error:
+        raise _not_started(file, error) from None
+
+
+def pass_guard(file: str, name: str) -> None:
+    """Let a program without an interface pass its guard, which would send it back to us without end."""
+    if NODE.encode() in beginning(file, 1 << 26):  # in a compiled one it stands anywhere
+        refuse_itself(name)
+        os.environ[NODE] = name
+
+
+def refuse_itself(name: str) -> None:
+    """Raise PflowError (78) where a program that is run as a node's body asks for itself, and would without end."""
+    if os.environ.get(NODE) == name:
+        hint = f"its guard asks whether {NODE} is '{name}', and then unsets it"
+        raise PflowError(f"cannot run {name} inside itself", hint=hint, exit=BAD_CONFIG)
+
+
+def _not_started(file: str, error: OSError) -> PflowError:
+    what, hint, exit = (error.strerror or str(error)).lower(), "", exit_code(error)
+    if error.errno == errno.ENOENT and os.path.isfile(file):
+        interpreter = os.fsdecode(beginning(file).partition(b"\n")[0].removeprefix(b"#!").strip())
+        what, hint, exit = f"its interpreter '{interpreter}' is not there", "install it", BAD_CONFIG
+    elif error.errno == errno.ENOEXEC:
+        what, exit = "it is no program for this machine", BAD_CONFIG
+    elif error.errno == errno.EACCES:
+        hint, exit = "chmod +x makes it a program", DENIED
+    elif error.errno == errno.E2BIG:
+        what, hint, exit = "its flags are too long", "a read may be of any size", BAD_DATA
+    return PflowError(f"cannot run '{file}': {what}", hint=hint, exit=exit)
+
+
+def beginning(file: str, size: int = 256) -> bytes:
+    try:
+        with open(file, "rb") as program:
+            return program.read(size)
+    except OSError:
+        return b""

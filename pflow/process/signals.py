@@ -12,7 +12,7 @@ from pflow.errors import TIMED_OUT, PflowError, bug_error
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import NoReturn
 else:
     import _signal  # signal's C part: the module itself takes 3 ms, for the names of its enums
 
@@ -47,8 +47,13 @@ def die_quietly_of_interrupt() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
+_caught: list[int] = []
+"""The signals that have come since they are caught."""
+
+
 def catch_signals() -> None:
     """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted. What our parent ignores (nohup, &) stays ignored."""
+    _caught.clear()
     for signum in _NAMES:
         if _signal.getsignal(signum) != _signal.SIG_IGN:
             _signal.signal(signum, _interrupt)
@@ -56,28 +61,20 @@ def catch_signals() -> None:
 
 def _interrupt(signum: int, frame: object) -> None:
     """The first signal ends the node's work, the second what it does to end in order; a third ends us at once."""
-    stop_timer()  # or --timeout could run out while the work is being undone, and take the signal's place
-    _hand_over(_interrupt_again if _signal.getsignal(signum) is _interrupt else _signal.SIG_DFL)
+    if _holders:
+        _held.append(lambda: _interrupt(signum, frame))
+        return
+    stop_timer()  # or a time limit could pass while the work is being undone, and take the signal's place
+    _caught.append(signum)
+    if len(_caught) > 1:
+        _stop_catching()
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
-def _interrupt_again(signum: int, frame: object) -> None:
-    _interrupt(signum, frame)
-
-
-def _hand_over(handler: Any) -> None:
+def _stop_catching() -> None:
     for signum in _NAMES:
-        if _signal.getsignal(signum) in (_interrupt, _interrupt_again):
-            _signal.signal(signum, handler)
-
-
-def start_timer(seconds: float) -> None:
-    """Raise Interrupted once so many seconds have passed."""
-    call_after(seconds, lambda: _time_out(seconds))
-
-
-def _time_out(seconds: float) -> NoReturn:
-    raise Interrupted(0, f"it took longer than the {seconds:g} s of --timeout")
+        if _signal.getsignal(signum) is _interrupt:
+            _signal.signal(signum, _signal.SIG_DFL)
 
 
 def call_after(seconds: float, call: Callable[[], None]) -> None:
@@ -97,7 +94,7 @@ def die_of(signum: int) -> NoReturn:
     """
     import atexit
 
-    _hand_over(_signal.SIG_DFL)
+    _stop_catching()
     atexit._run_exitfuncs()
     _signal.signal(signum, _signal.SIG_DFL)
     os.kill(os.getpid(), signum)
@@ -108,40 +105,28 @@ def die_of_closed_pipe() -> NoReturn:
     die_of(_signal.SIGPIPE)
 
 
+_holders: list[HeldSignals] = []
+_held: list[Callable[[], None]] = []
+
+
 class HeldSignals:
-    """Keeps every signal handler from running until `release`.
+    """Keeps signals and time limits from raising until `release`.
 
     To block the signals would not do: with another thread about, the system gives them to that one, and Python still
     calls the handler in ours.
     """
 
     def __init__(self) -> None:
-        self.handlers: dict[int, Any] = {}
-        self.noted: list[tuple[int, Any]] = []
         threading = sys.modules.get("threading")  # nobody has another thread where it is not loaded
-        if threading and threading.current_thread() is not threading.main_thread():  # no handler is called in another
-            return
-        try:
-            for signum in _signal.valid_signals():
-                if callable(handler := _signal.getsignal(signum)):
-                    self.handlers[signum] = handler
-                    _signal.signal(signum, self._note)
-        except BaseException:  # of a handler that was not yet taken
-            self.noted.clear()
-            self.release()
-            raise
-
-    def _note(self, signum: int, frame: object) -> None:
-        self.noted.append((signum, self.handlers[signum]))
+        if not threading or threading.current_thread() is threading.main_thread():  # no handler is called in another
+            _holders.append(self)
 
     def release(self) -> None:
-        """Put the handlers back, and call those whose signals came meanwhile."""
-        for signum in list(self.handlers):
-            _signal.signal(signum, self.handlers[signum])
-            self.handlers.pop(signum, None)
-        while self.noted:
-            signum, handler = self.noted.pop(0)
-            handler(signum, None)
+        """Raise for what came meanwhile, one call for each."""
+        if self in _holders:
+            _holders.remove(self)
+        while _held and not _holders:
+            _held.pop(0)()
 
 
 def end_in_order(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
@@ -173,38 +158,38 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
 
 
 class Deadline:
-    """So many seconds from now. Who set it takes it away; once it has passed, Interrupted carries it to them."""
+    """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds. None is no limit."""
 
-    __slots__ = ("at", "seconds")
+    __slots__ = ("at", "seconds", "what")
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float | None, what: str = "its timeout") -> None:
         self.seconds = seconds
-        self.at = time.monotonic() + seconds
+        self.what = what
+        self.at = 0.0
+
+    def __enter__(self) -> Deadline:
+        if self.seconds is not None:
+            self.at = time.monotonic() + self.seconds
+            _open.append(self)
+            _arm()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self in _open:
+            stop_timer()
+            _open.remove(self)
+            _arm()
 
 
 class TimedOut(Interrupted):
     """A deadline has passed."""
 
     def __init__(self, deadline: Deadline) -> None:
-        super().__init__(0, f"it took longer than the {deadline.seconds:g} s of its timeout")
+        super().__init__(0, f"it took longer than the {deadline.seconds:g} s of {deadline.what}")
         self.deadline = deadline
 
 
 _open: list[Deadline] = []
-
-
-def set_deadline(seconds: float) -> Deadline:
-    """Raise TimedOut in the main thread once so many seconds have passed, unless it is taken away before."""
-    deadline = Deadline(seconds)
-    _open.append(deadline)
-    _arm()
-    return deadline
-
-
-def take_away(deadline: Deadline) -> None:
-    stop_timer()
-    _open.remove(deadline)
-    _arm()
 
 
 def forget_deadlines() -> None:
@@ -219,5 +204,8 @@ def _arm() -> None:
         call_after(max(nearest.at - time.monotonic(), 0.000_001), lambda: _pass(nearest))
 
 
-def _pass(deadline: Deadline) -> NoReturn:
-    raise TimedOut(deadline)
+def _pass(deadline: Deadline) -> None:
+    if _holders:
+        _held.append(lambda: _pass(deadline))
+    elif deadline in _open:
+        raise TimedOut(deadline)

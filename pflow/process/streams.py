@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from io import FileIO
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError
@@ -11,23 +12,10 @@ from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     Piece = bytes | memoryview
-
-CHUNK = 1 << 20
-"""Bytes that a pipe is asked to hold, and that are read at once."""
-
-
-def enlarge(fd: int) -> None:
-    """Let a pipe hold a megabyte, where the system allows it: fewer turns for a large document."""
-    import fcntl
-
-    try:
-        if stat.S_ISFIFO(os.fstat(fd).st_mode):
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, CHUNK)
-    except (OSError, AttributeError):
-        pass
 
 
 def wait_to_read(fd: int) -> None:
@@ -49,7 +37,6 @@ def is_quiet(fd: int) -> bool:
     return not select.select([fd], [], [], 0)[0]
 
 
-_PIPE = 1 << 16
 _NULL = os.makedev(1, 3)
 _PATIENCE = 10
 
@@ -72,49 +59,32 @@ def is_readable(source: str = "auto") -> bool:
     return True
 
 
-def read_chunks() -> list[bytes]:
-    """Stdin to its end, in chunks of up to a megabyte that are never joined; all but the last hold 64 KiB or more."""
-    chunks: list[bytes] = []
-    chunk = _first_chunk()
-    while chunk:
-        if len(chunk) >= _PIPE and len(chunks) == 1:
-            enlarge(0)
-        if chunks and len(chunks[-1]) < _PIPE:
-            chunks[-1] += chunk
-        else:
-            chunks.append(chunk)
-        chunk = _read(CHUNK)
-    return chunks
-
-
-def _first_chunk() -> bytes:
-    """The first read; on a terminal's stderr, a word after ten seconds about what the stage is waiting for."""
-    if not os.isatty(2):
-        return _read(_PIPE)
-    call_after(_PATIENCE, _say_waiting)
+def read_all() -> bytes:
+    """Stdin to its end. On a terminal's stderr, a word after ten seconds about what the stage is waiting for."""
+    if os.isatty(2):
+        call_after(_PATIENCE, _say_waiting)
+        try:
+            wait_to_read(0)
+        finally:
+            stop_timer()
+    parts: list[bytes] = []
     try:
-        return _read(_PIPE)
-    finally:
-        stop_timer()
-
-
-def _read(size: int) -> bytes:
-    try:
-        return os.read(0, size)
-    except BlockingIOError:  # another process that shares this pipe made it so
-        wait_to_read(0)
-        return _read(size)
+        stdin: Any = FileIO(0, closefd=False)
+        while (part := stdin.readall()) != b"":
+            if part is None:  # another process that shares this pipe made it non-blocking
+                wait_to_read(0)
+            else:
+                parts.append(part)
     except OSError as error:
         raise PflowError(f"cannot read stdin: {error.strerror}", exit=BAD_STDIN) from None
+    return b"".join(parts)
 
 
 def _say_waiting() -> None:
     write_stderr("waiting for stdin (-n if this step takes none)\n")
 
 
-_AT_ONCE = 1000
-_SMALL = 1 << 18
-
+_LARGE = 1 << 16
 
 begun: set[int] = set()
 """The descriptors that something was written to, or was tried to be."""
@@ -156,19 +126,28 @@ class Diverted:
 def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all of it. Raises ClosedPipe, or PflowError (73)."""
     begun.add(fd)
-    if sum(map(len, pieces)) <= _SMALL:
-        pieces = [b"".join(pieces)]
-    else:
-        enlarge(fd)
-    pending = [piece for piece in pieces if piece][::-1]
-    while pending:
-        batch = pending[: -_AT_ONCE - 1 : -1]
-        _drop(pending, _write(fd, batch))
+    for piece in _joined(pieces):
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[_write(fd, rest) :]
 
 
-def _write(fd: int, batch: list[Piece]) -> int:
+def _joined(pieces: list[Piece]) -> Iterator[Piece]:
+    """The large pieces, and in one piece all that stand between two of them: fewer writes of many small members."""
+    small: list[Piece] = []
+    for piece in pieces:
+        if len(piece) < _LARGE:
+            small.append(piece)
+        else:
+            yield b"".join(small)
+            yield piece
+            small = []
+    yield b"".join(small)
+
+
+def _write(fd: int, data: memoryview) -> int:
     try:
-        return os.writev(fd, batch)
+        return os.write(fd, data)
     except BrokenPipeError:
         raise ClosedPipe from None
     except BlockingIOError:  # another process that shares this pipe made it so
@@ -176,16 +155,6 @@ def _write(fd: int, batch: list[Piece]) -> int:
         return 0
     except OSError as error:
         raise PflowError(f"cannot write to stdout: {error.strerror}", exit=CANNOT_WRITE) from None
-
-
-def _drop(pending: list[Piece], written: int) -> None:
-    """Take what was written off the end of the pieces that stand there in reverse."""
-    while written:
-        piece = pending.pop()
-        if len(piece) > written:
-            pending.append(memoryview(piece)[written:])
-            return
-        written -= len(piece)
 
 
 def as_it_is(value: Any) -> bytes:

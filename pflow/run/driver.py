@@ -97,13 +97,13 @@ class Driver:
         self, wired: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], *, no_stdin: bool
     ) -> int:  # fmt: skip
         from pflow.run.execution import Execution
-        from pflow.stage.intake import take_in
+        from pflow.stage.document import take_in
 
         intake = take_in(no_stdin=no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
         self.document = document = intake.document
         if "error" in document.header:
             if self.output.form == DOCUMENT:
-                self.output.write(list(intake.chunks))
+                self.output.write([intake.data])
             return int(document.header["error"]["exit"])
         document.start()
         execution = Execution(wired, flags, intake, self.output)

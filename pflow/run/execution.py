@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, assign, has
 from pflow.binding.store import NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import meet, parse_path, write_path
-from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine
 from pflow.run.engine.subflow import set_defaults
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pflow.run.arguments import RunFlags
     from pflow.run.flags import Target
     from pflow.run.io import RunInputs
-    from pflow.stage.document import Document
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
 
 
@@ -157,16 +156,8 @@ class Execution:
 
     def _run_steps(self, context: Context) -> None:
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
-        if self.flags.timeout is None:
+        with Deadline(self.flags.timeout):
             engine.run(self.shared)
-            return
-        from pflow.process.signals import set_deadline, take_away
-
-        deadline = set_deadline(self.flags.timeout)
-        try:
-            engine.run(self.shared)
-        finally:
-            take_away(deadline)
 
     def show(self, document: Document) -> None:
         if self.flags.show_store:

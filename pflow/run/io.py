@@ -10,7 +10,7 @@ from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
 from pflow.run.engine.subflow import outputs_of
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
-from pflow.stage.intake import EMPTY, RAW, empty_pipe
+from pflow.stage.document import EMPTY, RAW, empty_pipe
 from pflow.stage.trace import add_step, step_id
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.flags import Target
-    from pflow.stage.document import Document
-    from pflow.stage.intake import Intake
+    from pflow.stage.document import Document, Intake
 
     Store = dict[str, Any]
 
@@ -81,7 +80,7 @@ def check_stdin(wired: WiredFlow, intake: Intake, values: dict[str, Any], *, all
     wants_pipe = (name is not None and name not in values) or _takes_pipe(wired, values)
     if intake.kind == EMPTY and wants_pipe and not allow_empty:
         raise empty_pipe()
-    size = sum(map(len, intake.chunks))
+    size = len(intake.data)
     if intake.kind == RAW and size and not (wants_pipe or _names_stdin(wired)):
         raise PflowError(
             f"cannot use stdin: no step takes its {size:,} bytes (PF05)",

@@ -101,8 +101,6 @@ class Listeners:
 
     def finish(self, code: int, error: PflowError | None, store: dict[str, Any]) -> None:
         """The end of the run: `store` is its final one."""
-        if self.recorder is not None:
-            self.recorder.flush()
         self.clear()
         if self.log is None:
             return

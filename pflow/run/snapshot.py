@@ -10,7 +10,7 @@ from pflow.binding.sources import find
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 from pflow.run.flags import DATA, INPUT, OPEN, PARAM
-from pflow.stage.intake import RAW
+from pflow.stage.document import RAW
 
 if TYPE_CHECKING:
     from typing import Any

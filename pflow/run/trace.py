@@ -165,7 +165,7 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
         trace.visits.append(visit)
     trace.ms = (trace.last - trace.begun) * 1000
     if with_store:
-        trace.store = {key: {**describe(value), "value": value} for key, value in document.decoded().items()}
+        trace.store = {key: {**describe(value), "value": value} for key, value in dict(document).items()}
     return trace
 
 

@@ -7,15 +7,15 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, has, remove
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
-from pflow.jsontext import decode, encode
+from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
-from pflow.scanner import scan_without_duplicates
-from pflow.stage.layout import Member, Misfit, is_marked, parse_whole, split_lines
+from pflow.process.streams import is_quiet, is_readable, read_all
+from pflow.stage.layout import MARK, parse_whole, split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.paths import Path
@@ -46,14 +46,10 @@ class Document:
         """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
         if key not in self._values:
             try:
-                self._values[key] = decode(self._members[key].value())
+                self._values[key] = decode(self._members[key])
             except ValueError as error:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
-
-    def decoded(self) -> dict[str, Any]:
-        """Every key and its value."""
-        return {key: self[key] for key in self._members}
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
@@ -64,8 +60,8 @@ class Document:
         """Set a key to a JSON text of one line, as it is written."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
-        name = encode(key) + b":"
-        self._members[key] = Member([name, json], len(name))
+        encode(key)
+        self._members[key] = json
         self._values.pop(key, None)
 
     def put(self, path: Path, value: Any) -> None:
@@ -102,9 +98,8 @@ class Document:
         header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
         header["by"] = WRITER
         pieces: list[Piece] = [b'{"$pflow":', encode(header, escape=False)]
-        for member in self._members.values():
-            pieces.append(b",\n")
-            pieces += member.pieces
+        for key, json in self._members.items():
+            pieces += [b",\n" + quote(key).encode() + b":", json]
         pieces.append(b"\n}\n")
         return pieces
 
@@ -118,32 +113,32 @@ def new_run_id() -> str:
     return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
-def read_document(chunks: list[bytes]) -> Document | None:
+def read_document(data: bytes) -> Document | None:
     """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
-    if not is_marked(chunks):
+    if not data.startswith(b"{") or MARK not in data:
         return None
-    try:
-        header, members = _read_by_line(chunks)
-    except Misfit:
-        raw, members = parse_whole(b"".join(chunks))
-        if raw is None:
+    by_line = _read_by_line(data)
+    if by_line is None:
+        members = parse_whole(data)
+        if "$pflow" not in members:
             return None
-        header = _read_header(raw)
+        by_line = _read_header(members.pop("$pflow")), members
+    header, members = by_line
     _refuse_reserved(members)
     _check_header(header)
     return Document(header, members)
 
 
-def _read_by_line(chunks: list[bytes]) -> tuple[dict[str, Any], Members]:
-    """The header and members by line. Raises Misfit also where their number is not the one that the writer counted."""
-    raw, members = split_lines(chunks)
+def _read_by_line(data: bytes) -> tuple[dict[str, Any], Members] | None:
+    """The header and members by line; None also where their number is not the one that the writer counted."""
+    split = split_lines(data)
+    if split is None:
+        return None
     try:
-        header = _read_header(raw)
+        header = _read_header(split[0])
     except PflowError:
-        raise Misfit from None
-    if header.get("members", len(members)) != len(members):
-        raise Misfit
-    return header, members
+        return None
+    return (header, split[1]) if header.get("members", len(split[1])) == len(split[1]) else None
 
 
 def read_members(data: bytes) -> Document:
@@ -151,8 +146,8 @@ def read_members(data: bytes) -> Document:
     data = data.strip()
     if not data.startswith(b"{"):
         raise PflowError("cannot take stdin as a store: it is no JSON object", hint="--from=text", exit=BAD_DATA)
-    header, members = parse_whole(data)
-    if header is not None:
+    members = parse_whole(data)
+    if "$pflow" in members:
         raise PflowError("cannot take stdin as JSON: it is a store", hint="leave --from=json out", exit=BAD_DATA)
     _refuse_reserved(members)
     return Document(None, members)
@@ -164,7 +159,7 @@ def _refuse_reserved(members: Members) -> None:
             raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
 
 
-def _read_header(raw: bytes) -> dict[str, Any]:
+def _read_header(raw: Piece) -> dict[str, Any]:
     try:
         text = str(raw, "utf-8")
         header, end = scan_without_duplicates(text, 0)
@@ -216,3 +211,64 @@ def _exit_code(code: Any) -> int:
 
 def _unreadable(why: str) -> PflowError:
     return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)
+
+
+STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
+
+
+class Intake:
+    """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
+
+    __slots__ = ("data", "document", "kind")
+
+    def __init__(self, document: Document, kind: str, data: bytes = b"") -> None:
+        self.document = document
+        self.kind = kind
+        self.data = data
+
+
+def take_in(
+    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
+) -> Intake:
+    """Read stdin where there is something to read, and tell what it is.
+
+    `warm` is called while the command before this one still works. Raises PflowError: 64 where stdin cannot be read,
+    65 where it holds a broken store.
+    """
+    if no_stdin or not is_readable(source):
+        return Intake(Document(), NOTHING)
+    if warm is not None and is_quiet(0):
+        warm()
+    data = read_all()
+    if not data and not allow_empty:
+        return Intake(Document(), EMPTY)
+    return _tell(data, source)
+
+
+def _tell(data: bytes, source: str) -> Intake:
+    if source in ("auto", "store"):
+        document = read_document(data)
+        if document is not None:
+            return Intake(document, STORE, data)
+        if source == "store":
+            raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
+    if source == "json":
+        return Intake(read_members(data), STORE, data)
+    return Intake(_around(data), RAW, data)
+
+
+def _around(data: bytes) -> Document:
+    """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
+    document = Document()
+    try:
+        document.set("stdin", str(data, "utf-8"))
+    except UnicodeDecodeError:
+        document.set("stdin", data)
+    document.header["last"] = "stdin"
+    return document
+
+
+def empty_pipe() -> PflowError:
+    return PflowError(
+        "stdin was empty: did the command before it fail?", hint="-n if this step takes none", exit=MISSING
+    )

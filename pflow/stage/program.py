@@ -9,7 +9,7 @@ from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
-from pflow.process.start import NODE, refuse_itself, start_program
+from pflow.process.children import NODE, refuse_itself, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def _read(self, output: _Output, code: int) -> Document:
         try:
-            answer = read_document(output.answer)
+            answer = read_document(b"".join(output.answer))
         except PflowError as error:
             if code:
                 raise output.ended(code) from error

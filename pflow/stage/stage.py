@@ -9,13 +9,12 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
-from pflow.errors import CANNOT_WRITE, PflowError, node_error
+from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
-from pflow.stage.document import Document
+from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import parse_flags
-from pflow.stage.intake import check_stdin, take_in
 from pflow.stage.output import DOCUMENT, Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_event
 from pflow.stage.tries import run_node
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.interface import Interface, Item
     from pflow.paths import Path
+    from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
-    from pflow.stage.intake import Intake
 
 
 class Stage:
@@ -129,7 +128,7 @@ class Stage:
     def _pass_on(self, intake: Intake) -> int:
         """An error document: nothing is done, and it goes on as it came."""
         if self.output.form == DOCUMENT:
-            self.output.write(list(intake.chunks))
+            self.output.write([intake.data])
         return int(intake.document.header["error"]["exit"])
 
     def _node(self, node_class: Any, params: dict[str, Any]) -> Any:
@@ -207,6 +206,23 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=pretended_places(document),
     )
+
+
+def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
+    """Refuse an empty pipe that the node was to work on (66), and raw input that nothing here takes (64)."""
+    pipe = interface.pipe_read
+    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
+    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
+        raise empty_pipe()
+    size = len(intake.data)
+    if intake.kind != RAW or not size or open_to_pipe or interface.open or "stdin" in interface.reads:
+        return
+    if not any(path[0] == "stdin" for path in flags.paths()):
+        raise PflowError(
+            f"cannot use stdin: nothing here takes its {size:,} bytes",
+            hint="-n leaves stdin to others; a template with $stdin takes it",
+            exit=BAD_STDIN,
+        )
 
 
 def _roots(paths: Collection[Path]) -> list[str]:

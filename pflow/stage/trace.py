@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import encode
+from pflow.jsontext import compact
 from pflow.terminal.messages import say
 
 if TYPE_CHECKING:
@@ -61,12 +61,18 @@ def span_parts(traceparent: Any) -> list[str]:
     return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
 
 
+def event_line(event: str, about: dict[str, Any]) -> bytes:
+    """An event as every log has it, a line of JSON: names, places and numbers, never a value."""
+    line = compact({"v": 1, "event": event, "time": time.time(), **about})
+    return f"{line}\n".encode("utf-8", "backslashreplace")
+
+
 def write_event(program: str, event: str, about: dict[str, Any]) -> None:
     """Append one event where PFLOW_TRACE says: 1 is stderr, a directory gets a file a process, else it is a file.
 
     A trace that cannot be written is a warning: tracing never fails a run.
     """
-    write_lines(program, encode({"v": 1, "event": event, "time": time.time(), "pid": os.getpid(), **about}) + b"\n")
+    write_lines(program, event_line(event, {"pid": os.getpid(), **about}))
 
 
 def write_lines(program: str, line: bytes) -> None:

@@ -6,7 +6,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError, is_permanent
-from pflow.process.signals import start_timer, stop_timer
+from pflow.process.signals import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,13 +90,8 @@ def run_node(
     else:
         exec = node.exec
         node.exec = lambda prepared: tries.call(exec, prepared)
-    if timeout is not None:
-        start_timer(timeout)
-    try:
+    with Deadline(timeout, "--timeout"):
         return _run_async(node, shared) if is_async else node.run(shared)
-    finally:
-        if timeout is not None:
-            stop_timer()
 
 
 def _run_async(node: Any, shared: Any) -> Any:

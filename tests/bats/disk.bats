@@ -9,7 +9,7 @@ load helper
     mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip 'no file system may be mounted here'
     echo old >disk/o
     head -c 200000 /dev/zero >big
-    run --separate-stderr sh -c 'pflow-write-file --path=disk/o -q <big; echo $?; pflow-write-file --append --path=disk/o -q <big; echo $?; pflow-write-file --path=disk/sub/new -q <big; echo $?'
+    run --separate-stderr sh -c 'pflow-write-file --path=disk/o -q <big; echo $?; pflow-write-file --append --path=disk/o -q <big; echo $?; pflow-write-file --path=disk/new -q <big; echo $?'
     cp disk/o o && find disk -mindepth 1 >left
     umount disk
     expect 0 $'73\n73\n73' "pflow-write-file: cannot write 'disk/o': no space left on device"

@@ -133,7 +133,7 @@ requests_with() { grep -c -F -e "$1" "$PEER/requests.jsonl" || true; }
 # The small local model, where `make test` has put it, at the place where pflow looks for it.
 need_local_model() {
     local file
-    file=$(realpath "$BATS_TEST_DIRNAME/../../.venv/share/pflow/models/SmolLM2.gguf")
+    file=$(realpath -m "$BATS_TEST_DIRNAME/../../.venv/share/pflow/models/SmolLM2.gguf")
     [ -e "$file" ] || missing 'the small local model is not here' || return
     mkdir -p "$HOME/.local/share/pflow/models"
     ln -s "$file" "$HOME/.local/share/pflow/models/"

@@ -6,10 +6,7 @@ setup() { load helper; }
     need jq node
     for language in python sh js; do
         file=$(pflow new-node "try-$language" --lang=$language)
-        checks='-k interface -k runs -k text -k numbers -k writes -k same -k error'
-        [ $language != python ] || checks=
-        # shellcheck disable=SC2086
-        run pflow test-node $checks "$file"
+        run pflow test-node -k interface -k runs -k same -k error "$file"
         [ "$status" -eq 0 ] || { echo "$output" && return 1; }
     done
 }

@@ -7,7 +7,6 @@ setup_file() { start_server; }
 teardown_file() { stop_server; }
 
 setup() {
-    load helper
     export PFLOW_PLAN_MODEL=edit-hand
     mkdir work && cd work || return
     cat >hand.pflow.json <<'END'
@@ -22,37 +21,41 @@ END
     cp hand.pflow.json hand.before
 }
 
-unchanged() { cmp hand.before hand.pflow.json; }
+CHANGE='use b.md instead of out.md'
+
+# The flow is as it was, and nothing lies beside it.
+unchanged() {
+    cmp hand.before hand.pflow.json && [ "$(ls -A)" = $'hand.before\nhand.pflow.json\npaths.pflow.json' ]
+}
 
 @test "a hand-made flow is wired where there is one answer, and no model is asked" {
     run --separate-stderr pflow plan --model=no-such-model --wire hand.pflow.json
     expect 0 - 'llm.text ← read-file.content: it is what the pipe carries there'
     [ "$(jq -r '.mappings["write-file"].input_mappings.content' <<<"$output")" = llm.response ]
     unchanged
+    run --separate-stderr pflow plan --wire - --pipe <hand.pflow.json
+    expect 0 - 'llm.text ← read-file.content'
+    [ "${lines[1]}" = "  => llm --prompt='Sum up'" ]
 }
 
-@test "a wired flow passes the rules, runs, and needs nothing more" {
-    cp "$NOTES" notes.txt
-    pflow plan --write --yes --wire hand.pflow.json
-    pflow check hand.pflow.json
-    PFLOW_MODEL=reply pflow run hand.pflow.json -q
-    [ "$(cat out.md)" = "Oak, ash and elm." ]
-    run --separate-stderr pflow plan --wire hand.pflow.json
-    expect 0 - 'nothing to wire: every read of its 3 steps has a source'
+@test "a saved flow is wired by its name, what it was is kept, and it needs nothing more" {
+    mkdir -p "$HOME/.local/share/pflow/flows"
+    cp hand.pflow.json "$HOME/.local/share/pflow/flows/hand.pflow.json"
+    run --separate-stderr pflow plan --write --yes --wire hand
+    expect 0 '' "saved 'hand'"
+    [ -e "${stderr##*what it was is in }" ]
+    pflow check hand
+    run --separate-stderr pflow plan --wire hand
+    expect 0 - 'nothing to wire: every read has a source'
 }
 
-@test "a flow comes on stdin and goes to stdout" {
-    pflow plan --wire - <hand.pflow.json >wired.pflow.json
-    pflow check wired.pflow.json
-}
-
-@test "what is left goes to a model, which may add mappings only" {
+@test "what is left goes to a model, which chooses among the candidates only" {
     run --separate-stderr pflow plan --model=wire-path --wire paths.pflow.json
     expect 0 - 'write.path ← target: the model says so'
     [ "$(jq -r .mappings.write.input_mappings.path <<<"$output")" = target ]
-    run --separate-stderr pflow plan --model=wire-meddles --write --yes --wire paths.pflow.json
-    expect 65 '' 'PL09'
-    [ "$(requests_with '"model": "wire-meddles"')" = 3 ]
+    run --separate-stderr pflow plan --model=wire-never --write --yes --wire paths.pflow.json
+    expect 65 '' 'PL02'
+    unchanged
 }
 
 @test "without a capable model the candidates are said" {
@@ -61,52 +64,44 @@ unchanged() { cmp hand.before hand.pflow.json; }
     expect 78 '' 'write.path has no source: it could be target (path), other (path)'
 }
 
-@test "options stand on either side of a flow, a saved one too, and count" {
-    mkdir -p "$HOME/.local/share/pflow/flows"
-    cp hand.pflow.json "$HOME/.local/share/pflow/flows/hand.pflow.json"
-    for flow in ./hand.pflow.json hand; do
-        run --separate-stderr pflow plan --wire "$flow" --pipe
-        expect 0 - 'llm.text ← read-file.content'
-        [ "${lines[1]}" = "  => llm --prompt='Sum up'" ]
-        run --separate-stderr pflow plan --edit "$flow" --json 'retry llm 3 times'
-        [ "$(jq -r '.flow.nodes[1].retries' <<<"$output")" = 3 ]
-        run --separate-stderr pflow plan "$flow" 'retry llm 3 times' --edit
-        [ "$(jq -r '.nodes[1].retries' <<<"$output")" = 3 ]
-        run --separate-stderr pflow plan --wire "$flow" --write --pipe
-        expect 2 '' 'cannot take both --write and --pipe'
+@test "wrong options are 2, a file that is empty, broken or not there is said" {
+    run --separate-stderr pflow plan --wire hand.pflow.json --write --pipe
+    expect 2 '' 'cannot take both --write and --pipe'
+    : >empty.json
+    printf '{"nodes": [{]}' >broken.json
+    for file in empty.json:66 broken.json:65 nothing.json:66; do
+        run --separate-stderr pflow plan --wire "${file%:*}"
+        expect "${file#*:}" '' "${file%:*}"
     done
-    run --separate-stderr pflow plan --pipe --edit 'llm --prompt=x' 'retry the only step'
-    expect 0 'llm --prompt=x --retries=3'
-    [[ $stderr != *'given as IR'* ]]
-    unchanged
+    run --separate-stderr pflow plan --edit nothing.json "$CHANGE"
+    expect 66 '' nothing.json
 }
 
-@test "a change in words is shown as a diff" {
-    run --separate-stderr pflow plan --edit hand.pflow.json 'use b.md instead of out.md'
-    expect 0 - '+        "path": "b.md"'
-    [[ $stderr == *'new: write-file (write-file) writes files: path "b.md"'* ]]
-    [ "$(jq -r '.nodes[2].inputs.path' <<<"$output")" = b.md ]
-    unchanged
-}
-
-@test "a change is written with --yes, refused without a terminal" {
-    run --separate-stderr pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md'
+@test "a change in words is shown as a diff, and is written with --yes, refused without a terminal" {
+    run --separate-stderr pflow plan --write --edit hand.pflow.json "$CHANGE"
     expect 77 '' '--yes writes it'
+    expect 77 '' '+        "path": "b.md"'
+    expect 77 '' 'new: write-file (write-file) writes files: path "b.md"'
     unchanged
-    run --separate-stderr pflow plan --write --yes --edit hand.pflow.json 'use b.md instead of out.md'
+    run --separate-stderr pflow plan --json "$HOME/work/hand.pflow.json" "$CHANGE" --edit
+    expect 0
+    [ "$(jq -r '.model, .changed, .written, .new_effects[0]' <<<"$output")" = \
+        $'edit-hand\ntrue\nnull\nwrite-file (write-file) writes files: path "b.md"' ]
+    unchanged
+    run --separate-stderr pflow plan --write --yes --edit hand.pflow.json "$CHANGE"
     expect 0 '' "wrote 'hand.pflow.json'"
     [ "$(jq -r '.nodes[2].inputs.path' hand.pflow.json)" = b.md ]
-    [ "$(ls -A)" = "$(printf '%s\n' hand.before hand.pflow.json paths.pflow.json)" ]
+    [ "$(ls -A)" = $'hand.before\nhand.pflow.json\npaths.pflow.json' ]
 }
 
 @test "on a terminal a person says yes or no, while stdin is elsewhere" {
     in_terminal sh
-    type_line "pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md' </dev/null; echo \"code\" \$?"
+    type_line "pflow plan --write --edit hand.pflow.json '$CHANGE' </dev/null; echo \"code\" \$?"
     shows 'Keep it? [y]es, [n]o:'
     type_line n
     shows 'code 77'
     unchanged
-    type_line "clear; pflow plan --write --edit hand.pflow.json 'use b.md instead of out.md' </dev/null; echo \"done\" \$?"
+    type_line "clear; pflow plan --write --edit hand.pflow.json '$CHANGE' </dev/null; echo \"done\" \$?"
     shows 'Keep it? [y]es, [n]o:'
     type_line y
     shows 'done 0'
@@ -121,7 +116,7 @@ unchanged() { cmp hand.before hand.pflow.json; }
 
 @test "a directory that may not be written is said, and nothing is left half done" {
     chmod 555 . && chmod 444 hand.pflow.json
-    run --separate-stderr as_mortal "pflow plan --write --yes --edit hand.pflow.json 'use b.md instead of out.md'"
+    run --separate-stderr as_mortal "pflow plan --write --yes --wire hand.pflow.json"
     chmod 755 .
     expect 77 '' 'permission denied'
     unchanged
@@ -134,17 +129,6 @@ unchanged() { cmp hand.before hand.pflow.json; }
     [[ $stderr != *$'\e'* ]]
 }
 
-@test "an empty or broken file, and one that is not there, are said" {
-    : >empty.json
-    printf '{"nodes": [{]}' >broken.json
-    for file in empty.json:66 broken.json:65 nothing.json:66; do
-        run --separate-stderr pflow plan --wire "${file%:*}"
-        expect "${file#*:}" '' "${file%:*}"
-        run --separate-stderr pflow plan --edit "${file%:*}" 'use a instead of b'
-        expect "${file#*:}" '' "${file%:*}"
-    done
-}
-
 @test "a signal while a model says nothing ends it silently, and the flow is as it was" {
     run --separate-stderr timeout 60 sh -c '
         pflow plan --model=edit-stall --write --yes --edit hand.pflow.json "stop me in the middle" & pid=$!
@@ -153,22 +137,4 @@ unchanged() { cmp hand.before hand.pflow.json; }
     [ "$status" -ne 0 ]
     [[ $stderr != *Traceback* ]]
     unchanged
-    [ "$(ls -A)" = "$(printf '%s\n' hand.before hand.pflow.json paths.pflow.json)" ]
-}
-
-@test "a saved flow is changed by its name, and what it was is kept" {
-    mkdir -p "$HOME/.local/share/pflow/flows"
-    cp hand.pflow.json "$HOME/.local/share/pflow/flows/hand.pflow.json"
-    run --separate-stderr pflow plan --write --yes --wire hand
-    expect 0 '' "saved 'hand'"
-    pflow check hand
-    [ "$(jq -r '.mappings.llm.input_mappings.text' "$HOME/.local/share/pflow/flows/hand.pflow.json")" = read-file.content ]
-    [ -e "${stderr##*what it was is in }" ]
-}
-
-@test "--json gives the flow, the diff and what it newly touches as one document" {
-    run --separate-stderr pflow plan --json --edit hand.pflow.json 'use b.md instead of out.md'
-    expect 0
-    [ "$(jq -r '.model, .changed, .written, .new_effects[0]' <<<"$output")" = \
-        "$(printf '%s\n' edit-hand true null 'write-file (write-file) writes files: path "b.md"')" ]
 }

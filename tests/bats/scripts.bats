@@ -99,51 +99,42 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     run_script commit-message
     expect 0
     [[ $output == *'+price = "$HOME ${draft.response} $nothing $$"'* && $output == *'a b.py'* ]] || expect 0 'the diff'
-    PFLOW_MODEL=reply git commit -q -m "$(PFLOW_MODEL=reply commit-message)"
-    [ "$(git log -1 --format=%B | head -n 1)" = 'Oak, ash and elm.' ]
-    echo more >>'a b.py' && git add .
-    PFLOW_MODEL=refused run_script commit-message
-    expect 69 '' pflow-llm
+    PFLOW_MODEL=nokey run_script commit-message
+    expect 77 '' pflow-llm
     cd .. && run_script commit-message
     expect 128 '' 'not a git repository'
 }
 
 @test "explain-error keeps what a command prints and its exit code, and explains a failure on stderr" {
-    for sh in "${shells[@]}"; do
-        run_script $sh "$scripts/explain-error" sh -c 'echo "$1"; echo "no \$such file" >&2; exit 3' sh 'two  words'
-        expect 3 $'two  words\nno $such file' "failed with exit code 3."
-        [[ $stderr == *$'It printed:\n\ntwo  words\nno $such file' ]]
-    done
-    PFLOW_MODEL=reply explain-error sh -c 'exit 4' 2>err || status=$?
-    [ "$status $(cat err && echo .)" = $'4 Oak, ash and elm.\n.' ]
+    run_script explain-error sh -c 'echo "$1"; echo "no \$such file" >&2; exit 3' sh 'two  words'
+    expect 3 $'two  words\nno $such file' "failed with exit code 3."
+    [[ $stderr == *$'It printed:\n\ntwo  words\nno $such file' ]]
     run_script explain-error echo fine
     expect 0 fine
     [ -z "$stderr" ]
     run_script explain-error false
     expect 1 ''
     run -127 --separate-stderr explain-error no-such-command
-    PFLOW_MODEL=refused run_script explain-error sh -c 'exit 9'
+    PFLOW_MODEL=nokey run_script explain-error sh -c 'exit 9'
     expect 9 '' 'pflow-llm: cannot'
 }
 
 @test "extract gives a line of CSV, and nothing after a failure" {
     need jq
-    for sh in "${shells[@]}"; do
-        PFLOW_MODEL=json run_script $sh "$scripts/extract" name height <"$NOTES"
-        expect 0 '"oak",40'
-    done
-    PFLOW_MODEL=refused run_script extract name <"$NOTES"
-    expect 69 ''
-    PFLOW_MODEL=json run_script extract name <<<''
-    expect 0 '"oak"'
+    PFLOW_MODEL=json run_script extract name height <"$NOTES"
+    expect 0 '"oak",40'
+    PFLOW_MODEL=nokey run_script extract name <"$NOTES"
+    expect 77 ''
     true | { PFLOW_MODEL=json run_script extract name && expect 66 '' 'stdin was empty'; }
 }
 
-@test "a script asks llm's models, and what they do not answer is a failure" {
+@test "a script asks llm's models, and a failure of theirs is one of its own" {
     need jq
     rm bin/pflow-llm
-    PFLOW_MODEL=json run_script extract name 'odd "field"' <"$NOTES"
-    expect 65 '' "odd"
+    PFLOW_MODEL=json run_script extract name <"$NOTES"
+    expect 0 '"oak"'
+    PFLOW_MODEL=nokey run_script extract name <"$NOTES"
+    expect 77 ''
 }
 
 @test "translate makes each file once, four at a time, whatever it is called" {
@@ -154,12 +145,6 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     grep -q 'the language German' 'a b.txt.German'
     grep -q '^one' 'a b.txt.German'
     grep -qF '$HOME' "it's \$(touch x).txt.German"
-    for sh in "${shells[@]}"; do
-        rm "it's \$(touch x).txt.German"
-        run_script $sh "$scripts/translate" German ./*.txt
-        expect 0 ''
-        grep -qF '$HOME' "it's \$(touch x).txt.German"
-    done
     [ ! -e x ]
     local before
     before=$(requests_with 'the language German')
@@ -169,7 +154,7 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     touch -d tomorrow 'a b.txt'
     run_script translate German ./*.txt
     [ "$(requests_with 'the language German')" -eq $((before + 1)) ]
-    PFLOW_MODEL=refused run_script translate French 'a b.txt' missing.txt
+    PFLOW_MODEL=nokey run_script translate French 'a b.txt' missing.txt
     expect 123 '' 'missing.txt'
     [ ! -e 'a b.txt.French' ]
 }
@@ -177,10 +162,8 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
 @test "review names each problem and is a gate" {
     need jq
     repository
-    for sh in "${shells[@]}"; do
-        PFLOW_MODEL=problems run_script $sh "$scripts/review"
-        expect 1 'a b.py:3: x may be unset'
-    done
+    PFLOW_MODEL=problems run_script review
+    expect 1 'a b.py:3: x may be unset'
     grep -qF '${draft.response} $nothing' "$PEER/requests.jsonl"
     PFLOW_MODEL=no-problems run_script review
     expect 0 ''
@@ -189,8 +172,8 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     git add .
     PFLOW_MODEL=problems run_script review --cached -- 'a b.py'
     expect 1 'a b.py:3: x may be unset'
-    PFLOW_MODEL=refused run_script review --cached
-    expect 69 ''
+    PFLOW_MODEL=nokey run_script review --cached
+    expect 77 ''
     PFLOW_MODEL=problems run_script review no-such-branch
     [[ $status -ne 0 && $output != *unset* ]]
 }
@@ -202,12 +185,10 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     run_script chat --talk=x 'And "two" ${more}'
     expect 0 $'User: Name three trees, $USER\n\nAssistant: Oak, ash and elm.\n\nUser: --talk=x And "two" ${more}\n\nAssistant:'
     cp chat.json before
-    PFLOW_MODEL=refused run_script chat -n 'And now?'
-    expect 69 ''
+    PFLOW_MODEL=nokey run_script chat -n 'And now?'
+    expect 77 ''
     cmp chat.json before
     [ ! -e chat.json.new ]
-    PFLOW_MODEL=reply CHAT='my talk.json' run_script chat -n Hello
-    expect 0 'Oak, ash and elm.'
     run_script chat -n
     expect 2 '' Usage:
     cmp chat.json before
@@ -218,10 +199,8 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
 @test "rename-by-content only says it, and with -f does it; nothing is ever replaced" {
     export PFLOW_MODEL=reply
     mkdir 'a dir' && echo one >'a dir/x y.txt' && echo two >plain
-    for sh in "${shells[@]}"; do
-        run_script $sh "$scripts/rename-by-content" 'a dir/x y.txt'
-        expect 0 'a dir/x y.txt -> a dir/oak-ash-and-elm.txt'
-    done
+    run_script rename-by-content 'a dir/x y.txt'
+    expect 0 'a dir/x y.txt -> a dir/oak-ash-and-elm.txt'
     [ "$(ls 'a dir')" = 'x y.txt' ] && [ -e plain ]
     run_script rename-by-content -f 'a dir/x y.txt' plain
     expect 0 $'a dir/x y.txt -> a dir/oak-ash-and-elm.txt\nplain -> ./oak-ash-and-elm'

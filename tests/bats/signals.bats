@@ -77,8 +77,8 @@ start() {
 @test "a signal at any moment of a stage's work is one line at most, and its own code" {
     need strace
     strace -o trace pflow-shell -n --command=: -q || missing 'strace may trace nothing here'
-    signal_moments 10 >calls
-    [ "$(wc -l <calls)" -gt 5 ]
+    signal_moments 15 >calls
+    [ "$(wc -l <calls)" -gt 3 ]
     while IFS=: read -r call when; do
         code=0
         env --default-signal=INT strace -o /dev/null -e trace="$call" -e inject="$call:signal=INT:when=$when" \

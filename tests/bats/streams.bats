@@ -4,32 +4,24 @@
 
 load helper
 
-export SHELLS="dash bash" # what a pipe does is the shell's part too
-
 setup() { quick_llm; }
 
 @test "a reader that leaves early ends a stage silently with 141" {
     head -c 3000000 /dev/zero | tr '\0' 'x' >big
-    for stages in '' '| pflow-set a=1' '| pflow-write-file --path=o' '-r'; do
+    for stages in '| pflow-set a=1' '-r'; do
         run --separate-stderr bash -c "pflow-read-file --path=big $stages | head -c1; echo \" \${PIPESTATUS[*]}\""
         [[ $output =~ ^.\ .*141\ 0$ && -z $stderr ]] || expect 0 "… 141 0"
     done
-    in_shells 'pflow-read-file --path=../big | head -c1; echo $?'
-    expect 0 '{0'
-    [ -z "$stderr" ]
 }
 
 @test "every program ends silently with 141 where nobody reads" {
     pflow-set -n a=1 | pflow-shell --command='echo hi' >store
-    for command in 'pflow-get a' 'pflow-set b=1' 'pflow-catch' 'pflow-shell --command=true' 'pflow-shell --command=cat -r' \
-        'pflow trace' 'pflow --help' 'pflow --version' 'pflow-llm --help' 'pflow-llm --describe' 'pflow-llm --version' \
-        'pflow-get --help' 'pflow-get --version' 'pflow nope' 'pflow-shell --nope'; do
-        in_shells "mkfifo f; exec 3<>f 4>f 3>&-; $command <../store >&4; echo \$?"
-        case $command in
-            'pflow nope') expect 0 127 ;;
-            *) expect 0 141 && { [ -z "$stderr" ] || [[ $command == *--nope ]]; } ;;
-        esac || { echo "$command" && return 1; }
-    done
+    in_shells 'mkfifo f; for command in "pflow-get a" "pflow-set b=1" pflow-catch "pflow-shell --command=cat -r" "pflow trace" \
+            "pflow --help" "pflow-llm --version" "pflow-llm --describe" "pflow-get --help"; do
+            exec 3<>f 4>f 3>&-; $command <../store >&4; echo "$? $command"
+        done | grep -v "^141"; echo'
+    expect 0 ''
+    [ -z "$stderr" ]
 }
 
 @test "100,000 random bytes come out identical" {
@@ -37,7 +29,6 @@ setup() { quick_llm; }
         head -c 100000 /dev/urandom >in
         pflow-write-file --path=a <in | pflow-get stdin | cmp - in &&
         cat in | pflow-write-file --path=b -q &&
-        pflow-read-file --path=a -r | cmp - in &&
         pflow-read-file --path=b | pflow-shell --command=cat | pflow-write-file --path=c -r | cmp - in &&
         cmp a in && cmp b in && cmp c in'
     expect 0 ''
@@ -50,19 +41,6 @@ setup() { quick_llm; }
         : >a.txt; pflow-list-files --pattern="*.txt" -r
         pflow-shell -n --command=: -r | wc -c'
     expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d\n 377  \\0\n["a.txt"]\n0'
-}
-
-@test "-r on a node that hands on what the pipe carries refuses before it works where that is gone" {
-    need jq
-    in_shells '
-        echo hi | pflow-set k=v | jq "del(.stdin)" >s
-        pflow-write-file --path=o --content=c -r <s; echo $?
-        pflow-write-file --path=o --content=c -r --dry-run <s; echo $?; ls'
-    expect 0 $'66\n66\ns' "cannot print 'stdin'"
-    in_shells '
-        printf new >n; pflow-read-file --path=n | jq "del(.content)" | pflow-write-file --path=o --content=c -r; echo
-        pflow-shell --command=true --dry-run 2>&- | pflow-write-file --path=p -r; echo $?; ls'
-    expect 0 $'c\n0\nn\no'
 }
 
 @test "-r streams a shell's output as it comes" {
@@ -83,8 +61,6 @@ setup() { quick_llm; }
     expect 0 ''
     run timeout 30 script -qec 'pflow-shell -n --command="echo hi" -j' /dev/null
     [[ $status -eq 0 && $output == '{"$pflow":'*'"stdout":"hi\n"'* ]]
-    run timeout 30 script -qec 'pflow-shell -n --command="echo hi" --json' /dev/null
-    [[ $status -eq 0 && $output == '{"$pflow":'* ]]
     run --separate-stderr pflow-shell -n --command=true -r -j
     expect 2 ''
 }
@@ -93,8 +69,6 @@ setup() { quick_llm; }
     need script
     on_terminal() { run timeout 30 script -qec "$1" /dev/null; }
     on_terminal 'pflow-shell -n --command="printf hi"; printf end'
-    expect 0 $'hi\r\nend'
-    on_terminal 'pflow-shell -n --command="echo hi"; printf end'
     expect 0 $'hi\r\nend'
     on_terminal 'pflow-set -n a=1 | pflow-write-file --content=hi --path=o; printf end'
     expect 0 end
@@ -113,11 +87,6 @@ setup() { quick_llm; }
     echo st >go
     until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^first$'
     "${tmux[@]}" kill-server
-}
-
-@test "what a command prints on stderr is shown, and the store stays clean" {
-    in_shells 'pflow-shell -n --command="echo words >&2; echo data" | pflow-get stdout stderr'
-    expect 0 $'data\n\nwords' words
 }
 
 @test "a node that prints does not spoil the document" {
@@ -153,8 +122,8 @@ N
     expect 0 73 closed
     in_shells 'pflow-shell -n --command="touch ran" -q >&- && ls; pflow-set -n a=1 >&-; echo $?; pflow --version >&-; echo $?'
     expect 0 $'ran\n73\n73'
-    in_shells 'for command in pflow-llm pflow-get "pflow run" "pflow runs" pflow; do $command --help >&-; echo $?; done'
-    expect 0 $'73\n73\n73\n73\n73' closed
+    in_shells 'for command in pflow-llm pflow-get "pflow runs"; do $command --help >&-; echo $?; done'
+    expect 0 $'73\n73\n73' closed
 }
 
 @test "no file that a stage opens takes the place of a closed stdin, stdout or stderr" {
@@ -166,29 +135,14 @@ N
     [ -z "$stderr" ]
 }
 
-@test "a full device as stdout is 73, said in one line" {
-    in_shells 'pflow-shell -n --command="echo hi" >/dev/full'
-    expect 73 '' 'pflow-shell: cannot write to stdout: No space left on device'
-    in_shells 'pflow-shell -n --command="echo hi" -r >/dev/full'
-    expect 73 '' 'No space left'
-    for command in 'pflow-set -n a=1' 'pflow --help' 'pflow --version' 'pflow-llm --help' 'pflow-llm --version' \
-        'pflow-get --help' 'pflow-llm --describe'; do
+@test "a full device as stdout is 73, said in one line, and as stderr changes no code" {
+    for command in 'pflow-shell -n --command="echo hi" -r' 'pflow-set -n a=1' 'pflow --help' 'pflow-llm --version' 'pflow-llm --describe'; do
         in_shells "$command >/dev/full"
-        expect 73 '' 'No space left' || { echo "$command" && return 1; }
+        expect 73 '' "${command%% *}: cannot write to stdout: No space left on device" || { echo "$command" && return 1; }
     done
-}
-
-@test "a full device as stderr changes no code" {
-    in_shells 'pflow-read-file --path=/nope -q 2>/dev/full'
-    expect 66 ''
-    in_shells 'pflow-shell -n --command="echo words >&2; echo data" -r 2>/dev/full'
-    expect 0 data
-    in_shells 'pflow-shell -n --command="echo data" -r -v 2>/dev/full; echo $?'
-    expect 0 $'data\n0'
-    in_shells 'pflow-shell -n --command="echo data" --dry-run -q 2>/dev/full'
-    expect 0
-    in_shells 'pflow-read-file --path=/nope --debug -q 2>/dev/full'
-    expect 66
+    in_shells 'pflow-read-file --path=/nope --debug -q 2>/dev/full; echo $?
+        pflow-shell -n --command="echo words >&2; echo data" -r -v 2>/dev/full'
+    expect 0 $'66\ndata'
 }
 
 @test "a stdout that somebody made non-blocking gets the whole document" {
@@ -208,11 +162,6 @@ while chunk := os.read(read, 1 << 16):
     got += len(chunk)
 assert (got, stage.wait(60)) == (2000000, 0), (got, stage.returncode)
 P
-}
-
-@test "write-file works like tee: what the pipe carries goes on" {
-    in_shells 'echo hi | pflow-write-file --path=a | pflow-write-file --path=b | pflow-shell --command="tr h H" -r; cat a b'
-    expect 0 $'Hi\nhi\nhi'
 }
 
 @test "/dev/stdout, /dev/stderr and process substitution are written to" {

@@ -8,10 +8,9 @@ from pflow.binding.store import is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
-from pflow.stage.document import Document
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.stage.flags import parse_flags
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, check_stdin
-from pflow.stage.stage import bind
+from pflow.stage.stage import bind, check_stdin
 
 
 def node(*lines: str) -> Interface:
@@ -281,7 +280,7 @@ UNPIPED = node('- Reads: shared["more"]: str = null')
 
 def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int = 0) -> int:
     try:
-        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, [b"x" * size] if size else []))
+        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, b"x" * size))
     except PflowError as error:
         return error.exit
     return 0

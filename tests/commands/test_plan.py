@@ -8,7 +8,7 @@ import pytest
 
 from pflow.commands._dispatch import run
 from pflow.commands._sentence import is_sentence
-from pflow.plan.change.change import Options
+from pflow.plan.change import Options
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
         calls.append((words, options))
         return 3
 
-    monkeypatch.setattr("pflow.plan.change.wire.main", record)
-    monkeypatch.setattr("pflow.plan.change.edit.main", record)
+    monkeypatch.setattr("pflow.plan.wire.main", record)
+    monkeypatch.setattr("pflow.plan.edit.main", record)
     assert planned("--wire", "f.json", "--timeout=2", "--color=never")[0] == 3
     assert planned("f.json", "use b, not a", "--edit", "--write", "--yes", "--json")[0] == 3
     assert calls == [

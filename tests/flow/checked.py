@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.flow.findings import Finding, write_place
+from pflow.flow.findings import Finding
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
+from pflow.paths import write_path
 
 NODE = '''
 import pocketflow
@@ -88,7 +89,7 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
 
 def found(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:
     """Each finding as `RULE place`, a warning with a `?`."""
-    return [f"{each.rule}{'?' * each.is_warning} {write_place(each.place)}" for each in findings(document, files)]
+    return [f"{each.rule}{'?' * each.is_warning} {write_path(each.place)}" for each in findings(document, files)]
 
 
 def errors(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:

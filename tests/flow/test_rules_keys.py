@@ -40,30 +40,18 @@ def test_plain_words_are_left_alone(target):
     assert [each for each in found(document) if "PF10" in each] == []
 
 
-@pytest.mark.parametrize(
-    ("target", "word"),
-    [
-        ("mySummary", "my_summary"),
-        ("out.Summary", "summary"),
-        ("summary-2", "summary_2"),
-        ("texts/doc1.txt", "doc1_txt"),
-        ('["odd key"]', "odd_key"),
-        ("out.1st", "key_1st"),
-        ("out.ÄÖ", "key"),
-    ],
-)
-def test_a_key_that_is_no_plain_word_is_a_warning_with_one_that_is(target, word):
+@pytest.mark.parametrize("target", ["mySummary", "out.Summary", "summary-2", "texts/doc1.txt", "out.1st", "out.ÄÖ"])
+def test_a_key_that_is_no_plain_word_is_a_warning(target):
     finding = only(flow("ask", mappings={"ask": {"output_mappings": {"answer": target}}}))
     assert finding.startswith("mappings.ask.output_mappings.answer: PF10: warning: ")
-    assert finding.endswith(f"; {word} is one")
 
 
 def test_inputs_outputs_and_items_are_keys_too():
     node = {"id": "ask", "type": "ask", "batch": {"over": "allTexts", "as": "text"}, "inputs": {"prompt": "$thePrompt"}}
     assert found(flow(node, outputs={"theAnswer": "ask.answer"})) == [
         "PF10? outputs.theAnswer",
-        "PF10? nodes[0].inputs.prompt",
         "PF10? nodes[0].batch.over",
+        "PF10? nodes[0].inputs.prompt",
     ]
     assert found(flow("ask", inputs={"Prompt": {}, "prompt": {}})) == ["PF10? inputs.Prompt"]
 

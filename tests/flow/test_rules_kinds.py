@@ -25,7 +25,7 @@ class Odd(pocketflow.Node):
         ("read-fil", "did you mean read-file?"),
         ("flow:none", "there is list-files, llm, "),
         ("zzzz", "there is list-files, llm, "),
-        ("sub/none.pflow.json", "the path of a flow begins where this file is"),
+        ("sub/none.pflow.json", "its path begins where this file is"),
     ],
 )
 def test_an_unknown_type_is_named_with_the_nearest(type, remedy):

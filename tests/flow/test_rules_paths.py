@@ -61,9 +61,9 @@ def test_the_same_holds_for_inputs_params_outputs_and_batches():
     }
     assert found(flow("fetch", node, outputs={"it": "ask.anser"})) == [
         "PF14 outputs.it",
-        "PF14 nodes[1].params.model",
-        "PF14 nodes[1].inputs.prompt",
         "PF14 nodes[1].batch.over",
+        "PF14 nodes[1].inputs.prompt",
+        "PF14 nodes[1].params.model",
     ]
 
 

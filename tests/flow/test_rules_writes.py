@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.flow.checked import edges, errors, flow, found, only, told
+from tests.flow.checked import edges, errors, flow, found, only
 
 
 def to(**targets):
@@ -125,12 +125,6 @@ def fork(*nodes, **members):
 )
 def test_branches_of_a_fork_never_touch_each_others_keys(nodes, mappings, expected):
     assert errors(fork(*nodes, mappings=mappings)) == expected
-
-
-def test_a_read_of_another_branch_is_one_finding_where_inputs_are_declared():
-    inputs = {"issue_number": {"type": "int"}, "prompt": {}}
-    (finding,) = (each for each in told(fork("a:judge", "b:ask", inputs=inputs)) if "warning" not in each)
-    assert "'a' reads 'answer', which 'b' writes in another branch" in finding
 
 
 def test_every_branch_may_read_what_stands_before_the_fork():

@@ -171,7 +171,7 @@ def test_declared_inputs_are_all_there_are():
         ("f.issue_dat", "no 'issue_dat' in f; it has issue_data, raw (did you mean issue_data?)", ""),
         ("ff.raw", "", ""),
         ("fetchh.raw", "nothing writes 'fetchh.raw'", "did you mean fetch?"),
-        ("f", "'f' is a step; it writes f.issue_data, f.raw", ""),
+        ("f", "'f' is a step", "it writes f.issue_data, f.raw"),
         ("response", "'later' writes 'response', and does not run before", ""),
         ("late", "'early' writes 'late', and does not run before", ""),
     ],

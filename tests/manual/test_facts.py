@@ -6,7 +6,7 @@ from pathlib import Path
 from pflow.commands._usages import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
-from pflow.flow.schema import parts
+from pflow.flow.schema import SCHEMA
 from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
 from pflow.help.man import ENVIRONMENT, files
 from pflow.types import _PYTHON
@@ -43,7 +43,10 @@ def test_every_limit_of_a_plan_is_told():
 
 
 def test_every_member_of_a_flow_is_told():
-    members = {member for part in parts().values() for member in part["properties"]}
+    found = [SCHEMA]
+    for schema in found:
+        found += [each for each in schema.values() if isinstance(each, dict)]
+    members = {member for schema in found if schema.get("type") == "object" for member in schema.get("properties", ())}
     assert members - bold(page("pflow-flow.5")) == set()
 
 

@@ -3,10 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.from_thread import start_blocking_portal
@@ -29,12 +27,24 @@ COUNT = {
 }
 
 
-def one_step(type: str, **inputs: Any) -> dict[str, Any]:
+def one_step(type, **inputs):
     return {"pflow": 1, "nodes": [{"id": "only", "type": type, "inputs": inputs}]}
 
 
 NAP = one_step("shell", command="echo $$ >>nap.pid; sleep 1000")
 """A flow that goes on, and says which process does."""
+
+NODE = """from pflow import Node, flow_safe
+{before}
+class {name}(Node):
+    '''{name}.
+
+    Interface:
+{interface}    '''
+
+    def post(self, shared, prep_res, exec_res):
+        {post}
+"""
 
 
 class Home:
@@ -44,24 +54,36 @@ class Home:
         self.place = place
         self.flows = place / ".local" / "share" / "pflow" / "flows"
         self.nodes = place / ".local" / "share" / "pflow" / "nodes"
-        self.kept: Callable[[Callable[[ClientSession], Awaitable[Any]]], Any] | None = None
+        self.kept = None
         """Talks in the session that is kept for several tests."""
         self.flows.mkdir(parents=True)
         self.nodes.mkdir(parents=True)
 
-    def save(self, name: str, flow: Any) -> None:
+    def save(self, name, flow):
         (self.flows / f"{name}.pflow.json").write_text(flow if isinstance(flow, str) else json.dumps(flow))
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return {"HOME": str(self.place), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
+    def node(self, name, *interface, post="pass", before=""):
+        lines = "".join(f"    - {line}\n" for line in interface)
+        text = NODE.format(name=name.capitalize(), interface=lines, post=post, before=before)
+        (self.nodes / f"{name}.py").write_text(text)
 
-    def napping(self) -> list[int]:
+    def server(self, *words, **environment):
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        env = {"HOME": str(self.place), "PATH": path, **environment}
+        return StdioServerParameters(
+            command=str(BIN / "pflow"), args=["mcp", "serve", *words], env=env, cwd=str(self.place)
+        )
+
+    def napping(self):
         """The processes of the flow NAP that still run."""
         return [pid for pid in self.nappers() if is_running(pid)]
 
-    def nappers(self) -> list[int]:
+    def nappers(self):
         file = self.place / "nap.pid"
         return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+    def said(self):
+        return (self.place / "said").read_text()
 
 
 def furnished(place):
@@ -72,7 +94,7 @@ def furnished(place):
     return made
 
 
-def is_running(pid: int) -> bool:
+def is_running(pid):
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -81,26 +103,21 @@ def is_running(pid: int) -> bool:
 
 
 @asynccontextmanager
-async def session(home: Home, *words: str, **environment: str):
+async def session(home, *words, **environment):
     """A session of the official client, initialized; what the server says on stderr goes to `said` in the home."""
-    server = StdioServerParameters(
-        command=str(BIN / "pflow"),
-        args=["mcp", "serve", *words],
-        env=home.environment(**environment),
-        cwd=str(home.place),
-    )
     with (home.place / "said").open("a") as said:
-        async with stdio_client(server, errlog=said) as (read, write), ClientSession(read, write) as client:
+        server = stdio_client(home.server(*words, **environment), errlog=said)
+        async with server as (read, write), ClientSession(read, write) as client:
             await client.initialize()
             yield client
 
 
 @contextmanager
-def kept_session(home: Home):
+def kept_session(home):
     """Keep one session for all talks in this home that ask for no other."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(session(home)) as client:
 
-        async def whole(work: Callable[[ClientSession], Awaitable[Any]]) -> Any:
+        async def whole(work):
             with anyio.fail_after(PATIENCE):
                 return await work(client)
 
@@ -108,12 +125,12 @@ def kept_session(home: Home):
         yield
 
 
-def talk(home: Home, work: Callable[[ClientSession], Awaitable[Any]], *words: str, **environment: str) -> Any:
+def talk(home, work, *words, **environment):
     """What a talk with the server comes to."""
     if home.kept is not None and not words and not environment:
         return home.kept(work)
 
-    async def whole() -> Any:
+    async def whole():
         with anyio.fail_after(PATIENCE):
             async with session(home, *words, **environment) as client:
                 return await work(client)
@@ -121,17 +138,30 @@ def talk(home: Home, work: Callable[[ClientSession], Awaitable[Any]], *words: st
     return anyio.run(whole)
 
 
-def call(home: Home, tool: str, arguments: dict[str, Any], *words: str, **environment: str) -> Any:
+def call(home, tool, arguments, *words, **environment):
     """The result of one call."""
     return talk(home, lambda client: client.call_tool(tool, arguments), *words, **environment)
 
 
-def listed(home: Home, *words: str, **environment: str) -> dict[str, Any]:
+def call_all(home, *calls):
+    """The results of several calls, of a tool's name and its arguments each, in one session."""
+
+    async def work(client):
+        return [await client.call_tool(tool, arguments) for tool, arguments in calls]
+
+    return talk(home, work)
+
+
+def listed(home, *words):
     """The tools that are offered, by their names."""
-    return {tool.name: tool for tool in talk(home, lambda client: client.list_tools(), *words, **environment).tools}
+    return {tool.name: tool for tool in talk(home, lambda client: client.list_tools(), *words).tools}
 
 
-async def until(is_so: Callable[[], object]) -> None:
+def words(result):
+    return "\n".join(each.text for each in result.content)
+
+
+async def until(is_so):
     """Wait until something is so; whoever waits has a limit."""
     while not is_so():
         await anyio.sleep(0.02)

@@ -8,7 +8,6 @@ import subprocess
 
 import anyio
 import pytest
-from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types.version import LATEST_MODERN_VERSION
@@ -25,7 +24,7 @@ def server(home):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=home.place,
-        env=home.environment(),
+        env=home.server().env,
     )
     begin(started)
     ask(started, 2, "tools/call", name="nap", arguments={})
@@ -127,14 +126,10 @@ def test_stderr_that_nobody_reads_holds_nothing_up(home, server):
 
 
 def test_a_client_of_the_newest_protocol_is_served_in_it_and_hears_of_changes(home):
-    server = StdioServerParameters(
-        command=str(BIN / "pflow"), args=["mcp", "serve"], env=home.environment(), cwd=str(home.place)
-    )
-
     async def whole():
         with anyio.fail_after(PATIENCE):
             async with (
-                Client(stdio_client(server), mode=LATEST_MODERN_VERSION) as client,
+                Client(stdio_client(home.server()), mode=LATEST_MODERN_VERSION) as client,
                 client.listen(tools_list_changed=True) as changes,
             ):
                 assert "count" in {tool.name for tool in (await client.list_tools()).tools}

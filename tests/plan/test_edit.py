@@ -9,8 +9,8 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.plan.change.change import Options
-from pflow.plan.change.edit import main, split_words
+from pflow.plan.change import Options
+from pflow.plan.edit import main
 
 READ = {"id": "read", "type": "read-file"}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -85,9 +85,9 @@ def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, ser
 
 
 @pytest.mark.parametrize(("model", "tries"), [("edit-right", 1), ("edit-second", 2), ("edit-third", 3)])
-def test_a_value_in_the_sentence_becomes_an_input_of_a_flow_that_has_some(capfd, server, model, tries):
+def test_what_is_wrong_goes_back_to_the_model(capfd, server, model, tries):
     ir, err = edited(capfd, ALSO, model=model)
-    assert ir["inputs"]["copy_path" if "copy_path" in ir["inputs"] else "path"]["default"] == "b.txt"
+    assert "b.txt" in json.dumps(ir)
     assert len(server.requests(model)) == tries
     assert "new: copy (write-file) writes files: path " in err
 
@@ -109,22 +109,11 @@ def test_what_models_leave_out_stays(capfd, server):
     assert ir == {**whole, "nodes": [whole["nodes"][0], {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
 
 
-def test_the_same_change_is_asked_for_once(capfd, server):
-    first, _ = edited(capfd, FRENCH, model="edit-right")
-    again, err = edited(capfd, FRENCH, model="edit-right")
-    assert again == first
-    assert "asked before" in err
-    assert len(server.requests("edit-right")) == 1
-    edited(capfd, FRENCH, model="edit-right", fresh=True)
-    assert len(server.requests("edit-right")) == 2
-
-
 @pytest.mark.parametrize(
     ("model", "words"),
     [
         ("edit-never", "PF14"),
         ("edit-smuggle-secret", "OPENAI_API_KEY"),
-        ("edit-smuggle-mask", "a mask stands only where"),
     ],
 )
 def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
@@ -150,7 +139,7 @@ def test_without_a_capable_model_it_says_what_gives_one(capfd):
     assert "PFLOW_PLAN_MODEL" in error.hint
 
 
-def test_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
+def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "keyed.py").write_text(
         "import pocketflow\n\nclass Keyed(pocketflow.Node):\n    '''Take a key.\n\n    Interface:\n"
@@ -160,26 +149,11 @@ def test_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
     forget_kinds()
     with open("k.pflow.json", "w") as file:
         json.dump({"nodes": [{"id": "k", "type": "keyed", "params": {"token": "hunter2"}}]}, file)
-    _, err = edited(capfd, "list all files", "k.pflow.json", model="edit-unkeyed")
-    told = str(server.requests("edit-unkeyed"))
-    assert "hunter2" not in told + err
-    assert "***" in told
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ([FILE, "do", "it"], ([FILE], "do it")),
-        (["-", "do it"], (["-"], "do it")),
-        (["read-file --path=a => llm", "do it"], (["read-file --path=a => llm"], "do it")),
-        (["read-file", "=>", "llm", "do it"], (["read-file", "=>", "llm"], "do it")),
-        (["read-file --path=a", "do it"], (["read-file --path=a"], "do it")),
-        (["read-file", "--path=a", "do it"], (["read-file", "--path=a"], "do it")),
-        ([FILE, "--path=a", "do it"], ([FILE], "--path=a do it")),
-    ],
-)
-def test_the_flow_comes_first_and_then_the_sentence(words, expected):
-    assert split_words(words) == expected
+    error, err = refused(capfd, "list all files", "k.pflow.json", model="edit-right")
+    assert error.exit == 65
+    assert "nodes.k.params.token" in error.message
+    assert "hunter2" not in str(error) + err
+    assert server.requests("edit-right") == []
 
 
 @pytest.mark.parametrize("words", [[], [FILE], [FILE, "  "]])

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.flow.findings import write_place
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.talk import Said
+from pflow.paths import write_path
 from pflow.plan.answer import read_flow
 from pflow.plan.limits import LIMITS, MOST_STEPS
 from pflow.plan.planner import judge
@@ -34,7 +34,7 @@ def errors(document, sentence="do it"):
     flow, findings = judge(document, sentence)
     found = [each for each in findings if not each.is_warning]
     assert (flow is None) == bool(found)
-    return [(each.rule, write_place(each.place)) for each in found]
+    return [(each.rule, write_path(each.place)) for each in found]
 
 
 def ask(id="ask", **more):

@@ -98,3 +98,9 @@ def test_what_it_cannot_say_is_an_error(flow, why):
         pipe_of(flow)
     assert why in raised.value.message
     assert raised.value.exit == 65
+
+
+def test_a_flow_with_a_secret_has_no_pipe_form():
+    with pytest.raises(PflowError, match="a secret is never a flag") as raised:
+        pipe_of(plan(node("s", "many"), inputs={"seal": "hush"}, mappings={"s": {"token": "seal"}}))
+    assert "hush" not in raised.value.message

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.findings import Finding, write_place
+from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
+from pflow.paths import write_path
 from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
@@ -77,6 +78,9 @@ def failure(model, sentence=SENTENCE, **more):
         ("plan-two-flows", 2),
         ("plan-wrong-type", 2),
         ("plan-unknown-node", 2),
+        ("plan-missing-edge", 2),
+        ("plan-missing-mapping", 2),
+        ("plan-nonsense-once", 2),
         ("plan-second", 2),
         ("plan-limit", 2),
         ("plan-third", 3),
@@ -97,7 +101,8 @@ def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tr
         ("plan-refuses", "PL00", "the answer"),
         ("plan-nan", "PL00", "the answer"),
         ("plan-doubled", "PL00", "the answer"),
-        ("plan-nonsense", "PL00", "the answer"),
+        ("plan-nonsense-one-piece", "PL00", "the answer"),
+        ("plan-half", "PL00", "the answer"),
         ("plan-smuggle-node", "PF11", "nodes[3].type"),
         ("plan-smuggle-template", "PL02", "nodes[1].inputs.prompt"),
         ("plan-smuggle-variable", "PL04", "nodes[1].inputs.command"),
@@ -115,7 +120,7 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     assert isinstance(error, Unplannable)
     assert (error.exit, error.tries) == (65, 3)
     assert "3 tries" in error.message
-    assert (rule, place) in [(each.rule, write_place(each.place)) for each in error.findings]
+    assert (rule, place) in [(each.rule, write_path(each.place)) for each in error.findings]
     assert (error.ir is None) == (rule == "PL00")
     assert error.details["findings"][0]["rule"]
 

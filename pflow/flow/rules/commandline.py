@@ -10,13 +10,12 @@ from pflow.paths import write_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.rules._view import View
-    from pflow.flow.wired import FlowInput
+    from pflow.flow.wired import WiredFlow
 
 
-def check_flags(view: View) -> Iterator[Finding]:
+def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    for name, given in view.wired.inputs.items():
+    for name, given in flow.inputs.items():
         if given.declared and name.replace("-", "_") in OF_RUNS:
             message = f"--{name.replace('_', '-')} is a flag of pflow run: it does not give this input"
             remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
@@ -26,22 +25,18 @@ def check_flags(view: View) -> Iterator[Finding]:
             yield Finding("PF02", ("inputs", name), message, "call one of them something else", is_warning=True)
 
 
-def check_injection(view: View) -> Iterator[Finding]:
-    for name, given in view.wired.inputs.items():
-        if given.declared and name != "stdin":
-            yield from _check_input(view, name, given)
-
-
-def _check_input(view: View, name: str, given: FlowInput) -> Iterator[Finding]:
+def check_injection(flow: WiredFlow) -> Iterator[Finding]:
     """An input that a step writes is of no use, unless a step before takes it; below a text nothing can be written."""
-    is_taken = bool(given.readers) or any(reference.input == name for reference in view.wired.references)
-    for wired in view.steps.values():
-        for target in [write.target for write in view.writes[wired.id]]:
-            is_below = len(target) > 1 and given.type.name not in ("dict", "any")
-            if target[0] == name and (is_below or not is_taken):
-                message = f"'{wired.id}' writes '{write_path(target)}', where the input '{name}' stands"
+    writes = [write for each in flow.writes.values() for write in each]
+    taken = {reference.input for reference in flow.references}
+    for name, given in flow.inputs.items():
+        if given.declared and name != "stdin":
+            is_text, is_taken = given.type.name not in ("dict", "any"), given.readers or name in taken
+            there = [write for write in writes if write.target[0] == name]
+            wrong = [write for write in there if (len(write.target) > 1 and is_text) or not is_taken]
+            for write in wrong[:1]:
+                message = f"'{write.step}' writes '{write_path(write.target)}', where the input '{name}' stands"
                 yield Finding("PF07", ("inputs", name), message, "call the input something else, or leave it out")
-                return
 
 
 RULES = (

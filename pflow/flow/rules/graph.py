@@ -6,37 +6,39 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
-from pflow.flow.rules._view import is_known
 from pflow.naming import guess, joined, meant
 from pflow.paths import is_step_name, write_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.flow.graph import Fork
-    from pflow.flow.rules._view import View
-    from pflow.flow.wired import WiredStep
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
 
 
-def check_graph(view: View) -> Iterator[Finding]:
+def check_graph(flow: WiredFlow) -> Iterator[Finding]:
     """What leads where is looked at only where ids and edges are right: else nobody knows."""
-    if not view.flow.steps:
+    if not flow.flow.steps:
         yield Finding("PF12", ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
-    yield from _check_ids(view)
-    yield from _check_edges(view)
-    for id in view.flow.stray_mappings:
-        yield Finding("PF12", ("mappings", id), f"no step is called '{id}'", guess(id, view.steps))
-    if not view.is_uncertain:
-        yield from _check_reach(view)
-        yield from _check_loops(view)
-        yield from _check_forks(view)
-    yield from _check_actions(view)
+    yield from _check_ids(flow)
+    for edge in flow.flow.edges:
+        for end, id in (("from", edge.source), ("to", edge.target)):
+            if id not in flow.steps:
+                yield Finding("PF12", (*edge.place, end), f"no step is called '{id}'", guess(id, flow.steps))
+    for id in flow.flow.stray_mappings:
+        yield Finding("PF12", ("mappings", id), f"no step is called '{id}'", guess(id, flow.steps))
+    yield from _check_actions(flow)
+    if not flow.is_uncertain:
+        yield from _check_reach(flow)
+        yield from _check_loops(flow)
+        yield from _check_forks(flow)
+        for step in flow.steps.values():
+            yield from _check_ends(step, flow.graph.next[step.id])
 
 
-def _check_ids(view: View) -> Iterator[Finding]:
+def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, Path] = {}
-    for step in view.flow.steps:
+    for step in flow.flow.steps:
         if step.id in first:
             remedy = f"rename one: {write_path(first[step.id])} is called so too"
             yield Finding("PF12", (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
@@ -46,43 +48,36 @@ def _check_ids(view: View) -> Iterator[Finding]:
         first.setdefault(step.id, step.place)
 
 
-def _check_edges(view: View) -> Iterator[Finding]:
-    for edge in view.written_edges:
-        for end, id in (("from", edge.source), ("to", edge.target)):
-            if id not in view.steps:
-                yield Finding("PF12", (*edge.place, end), f"no step is called '{id}'", guess(id, view.steps))
-
-
-def _check_reach(view: View) -> Iterator[Finding]:
+def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
     """One finding for each step that is not reached, but none for those that only it leads to."""
-    seen = set(view.reached)
-    left = [id for id in view.steps if id not in seen]
-    starts = [id for id in left if all(each in seen for each in view.graph.before[id])]
+    seen = set(flow.order)
+    left = [id for id in flow.steps if id not in seen]
+    starts = [id for id in left if all(each in seen for each in flow.graph.before[id])]
     for id in [*starts, *left]:
         if id not in seen:
-            seen.update(view.graph.reach(id))
+            seen.update(flow.graph.reach(id))
             remedy = f"an edge to '{id}', from a step that is reached"
-            yield Finding("PF12", view.steps[id].step.place, f"no edge leads to '{id}'", remedy)
+            yield Finding("PF12", flow.steps[id].step.place, f"no edge leads to '{id}'", remedy)
 
 
-def _check_loops(view: View) -> Iterator[Finding]:
-    for loop in view.loops:
-        if not any(_may_leave(view, view.steps[id], set(loop)) for id in loop):
+def _check_loops(flow: WiredFlow) -> Iterator[Finding]:
+    for loop in flow.graph.loops():
+        if not any(_may_leave(flow, flow.steps[id], loop) for id in loop):
             way = " → ".join([*loop[:8], "…"] if len(loop) > 8 else [*loop, loop[0]])
             remedy = "an edge out of it, for an action of one of its steps"
-            yield Finding("PF12", view.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
+            yield Finding("PF12", flow.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
 
 
-def _may_leave(view: View, step: WiredStep, loop: set[str]) -> bool:
+def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
     """Whether the flow can go on elsewhere after a step of a loop, or end there."""
-    edges = view.graph.next[step.id]
-    leaves = any(target not in loop for target in view.graph.after(step.id))
+    edges = flow.graph.next[step.id]
+    leaves = any(target not in loop for target in flow.graph.after(step.id))
     return leaves or not _has_actions(step) or any(action not in edges for action in _own_actions(step))
 
 
 def _has_actions(step: WiredStep) -> bool:
     """Whether it is known which actions a step returns; a flow's are those of its last step."""
-    return is_known(step) and step.kind is not None and step.kind.origin != FLOW
+    return step.is_known and step.kind is not None and step.kind.origin != FLOW
 
 
 def _own_actions(step: WiredStep) -> list[str]:
@@ -90,40 +85,36 @@ def _own_actions(step: WiredStep) -> list[str]:
     return [action for action in step.interface.actions if action != ERROR]
 
 
-def _check_forks(view: View) -> Iterator[Finding]:
+def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
     """One finding for forks that share steps: what opens the one opens the other."""
     seen: set[str] = set()
-    for fork, crossing in view.forks:
+    for fork in flow.graph.forks():
+        crossing = flow.graph.open_edges(fork)
         steps = {fork.source}.union(*fork.branches)
         if crossing and steps.isdisjoint(seen):
             seen |= steps
-            yield _open_fork(view, fork, *crossing[0])
+            source, target = crossing[0]
+            place = next(edge.place for edge in flow.flow.edges if (edge.source, edge.target) == (source, target))
+            leaves = any(source in branch and target not in branch for branch in fork.branches)
+            edge = f"the edge from '{source}' to '{target}' {'leaves' if leaves else 'enters'}"
+            where = f"only '{fork.meet}', where they meet, may follow" if fork.meet else "they must meet at one step"
+            remedy = f"branches begin at {joined(fork.starts)}; {where}"
+            yield Finding("PF12", place, f"{edge} a branch of the fork at '{fork.source}'", remedy)
 
 
-def _open_fork(view: View, fork: Fork, source: str, target: str) -> Finding:
-    place = next(edge.place for edge in view.flow.edges if (edge.source, edge.target) == (source, target))
-    leaves = any(source in branch and target not in branch for branch in fork.branches)
-    crosses = "leaves" if leaves else "enters"
-    message = f"the edge from '{source}' to '{target}' {crosses} a branch of the fork at '{fork.source}'"
-    where = f"only '{fork.meet}', where they meet, may follow" if fork.meet else "they must meet at one step, or none"
-    return Finding("PF12", place, message, f"branches begin at {joined(fork.starts)}; {where}")
-
-
-def _check_actions(view: View) -> Iterator[Finding]:
-    """Warn of edges that are never taken, and of actions that end the flow while others go on."""
-    for edge in view.flow.edges:
-        step = view.steps.get(edge.source)
+def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
+    """Warn of edges that are never taken."""
+    for edge in flow.flow.edges:
+        step = flow.steps.get(edge.source)
         if step and _has_actions(step) and edge.action not in (*step.interface.actions, ERROR):
             message = f"'{step.id}' never returns '{edge.action}'"
             remedy = guess(edge.action, step.interface.actions)
             yield Finding("PF12", (*edge.place, "action"), message, remedy, is_warning=True)
-    for step in [] if view.is_uncertain else view.steps.values():
-        if _has_actions(step):
-            yield from _check_ends(step, view.graph.next[step.id])
 
 
 def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
-    own = _own_actions(step)
+    """Warn of actions that end the flow while others go on."""
+    own = _own_actions(step) if _has_actions(step) else []
     misspelt = {meant(action, own) for action in edges if action not in own}
     ending = [action for action in own if action not in edges and action not in misspelt]
     if ending and any(action in edges for action in own):

@@ -6,7 +6,6 @@ from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
-from pflow.flow.rules._view import is_known
 from pflow.flow.written import INPUT, PARAM
 from pflow.interface import Item
 from pflow.jsontext import text_of
@@ -15,10 +14,9 @@ from pflow.templates import is_reference
 from pflow.types import Type, from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from pflow.flow.rules._view import View
-    from pflow.flow.wired import WiredStep
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.flow.written import Part
     from pflow.paths import Path
 
@@ -26,102 +24,84 @@ _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "out
 """Params that the seeds' nodes take in the flows of their dialects."""
 
 
-def check_params(view: View) -> Iterator[Finding]:
-    for wired in view.steps.values():
-        if is_known(wired):
-            yield from _check_names(wired)
+def check_params(flow: WiredFlow) -> Iterator[Finding]:
+    for wired in flow.steps.values():
+        if wired.is_known:
+            for place, key, there, message in unknown_names(wired):
+                is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
+                remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else guess(key, there)
+                yield Finding("PF13", place, message, remedy)
             yield from _check_needed(wired)
-            yield from _check_values(view, wired)
-    for name, given in view.flow.inputs.items():
-        declared = view.wired.inputs.get(name)
-        if given.default is not None and declared is not None:
-            item = Item("read", name, declared.type)
-            if why := misfit(item, given.default):
-                message = f"the default of '{name}' does not fit: {why}"
-                yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))
+            for part in flow.parts[wired.id]:
+                yield from _check_value(flow, part, _item_of(part, wired))
+    for name, given in flow.flow.inputs.items():
+        item = Item("read", name, flow.inputs[name].type)
+        if given.default is not None and (why := misfit(item, given.default)):
+            message = f"the default of '{name}' does not fit: {why}"
+            yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))
 
 
-def _check_names(wired: WiredStep) -> Iterator[Finding]:
+def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
+    """Each name that a step uses and its node does not have: its place, itself, the names there are, what is wrong."""
     step, interface = wired.step, wired.interface
-    for key in unknown_params(wired):
-        message = f"{step.type} has no param or read '{key}'"
-        yield Finding("PF13", (*step.place, "params", key), message, guess(key, _params_and_reads(wired)))
-    for key in step.inputs:
-        if key not in interface.reads:
-            remedy = f'it is a param: "params": {{"{key}": …}}' if key in interface.params else ""
-            yield _no_key((*step.place, "inputs", key), wired, "read", key, remedy)
-    for key in step.input_mappings:
-        if key not in interface.reads and not _is_identity(wired, key):
-            remedy = f'it is a param: "params": {{"{key}": "${{…}}"}}' if key in interface.params else ""
-            yield _no_key(("mappings", step.id, "input_mappings", key), wired, "read", key, remedy)
-    for key in step.output_mappings:
-        if key not in interface.writes and key != REST and not _is_identity(wired, key):
-            yield _no_key(("mappings", step.id, "output_mappings", key), wired, "write", key, "")
-
-
-def _params_and_reads(wired: WiredStep) -> list[str]:
-    """What the name of a param may have meant."""
-    return [*wired.interface.params, *wired.interface.reads]
-
-
-def _no_key(place: Path, wired: WiredStep, kind: str, key: str, remedy: str) -> Finding:
-    there = wired.interface.reads if kind == "read" else wired.interface.writes
-    return Finding("PF13", place, f"{wired.step.type} does not {kind} '{key}'", remedy or guess(key, there))
-
-
-def unknown_params(wired: WiredStep) -> list[str]:
-    """The params that a step is given and its node does not have."""
-    step, interface = wired.step, wired.interface
+    params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
-    allowed = {*interface.params, *interface.reads, *_OF_DIALECTS, *(config if isinstance(config, dict) else ())}
-    return [key for key in step.params if key not in allowed]
+    allowed = {*params, *_OF_DIALECTS, *(config if isinstance(config, dict) else ())}
+    for key in [key for key in step.params if key not in allowed]:
+        yield (*step.place, "params", key), key, params, f"{step.type} has no param or read '{key}'"
+    reads = {*interface.reads, step.params.get("input_key")}
+    writes = {*interface.writes, step.params.get("output_key"), REST}
+    for place, keys, known, there, verb in (
+        ((*step.place, "inputs"), step.inputs, interface.reads, interface.reads, "read"),
+        ((*mappings, "input_mappings"), step.input_mappings, reads, interface.reads, "read"),
+        ((*mappings, "output_mappings"), step.output_mappings, writes, interface.writes, "write"),
+    ):
+        for key in [key for key in keys if key not in known]:
+            yield (*place, key), key, there, f"{step.type} does not {verb} '{key}'"
 
 
-def _is_identity(wired: WiredStep, key: str) -> bool:
-    """Whether a mapping is that of seed 000's `input_key` or `output_key`."""
-    return key in (wired.step.params.get("input_key"), wired.step.params.get("output_key"))
-
-
-def slips(wired: WiredStep) -> set[str]:
+def slips(wired: WiredStep) -> set[str | None]:
     """The reads and params that a step seems to give under a misspelt name."""
-    reads = wired.interface.reads
-    found = {meant(key, _params_and_reads(wired)) for key in unknown_params(wired)}
-    found |= {meant(key, reads) for key in [*wired.step.inputs, *wired.step.input_mappings] if key not in reads}
-    return {key for key in found if key is not None}
+    return {meant(key, there) for place, key, there, _ in unknown_names(wired) if place[-2] != "output_mappings"}
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     """Warn of params without a default that nothing gives here: a flag still may."""
-    step = wired.step
-    unset = [
-        item
-        for key, item in wired.interface.params.items()
-        if item.required and not item.env and key not in step.params and key not in slips(wired)
-    ]
+    step, misspelt = wired.step, slips(wired)
+    unset = [item for key, item in wired.interface.params.items() if item.required and key not in step.params]
     for item in unset:
-        message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
-        yield Finding("PF13", (*step.place, "params"), message, f'"{item.name}": …, or {item.flag}', is_warning=True)
-
-
-def _check_values(view: View, wired: WiredStep) -> Iterator[Finding]:
-    for part in view.parts[wired.id]:
-        item = _item_of(part, wired)
-        if item is None or part.fault:
-            continue
-        if "secret" in item.marks and not part.paths and part.written is not None:
-            remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
-            yield Finding("PF13", part.place, f"'{part.key}' is secret and stands in the flow", remedy)
-        elif part.paths:
-            yield from _check_template(view, part, item)
-        elif why := misfit(item, part.written):
-            yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
+        if not item.env and item.name not in misspelt:
+            message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
+            remedy = f'"{item.name}": …, or {item.flag}'
+            yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True)
 
 
 def _item_of(part: Part, wired: WiredStep) -> Item | None:
-    interface = wired.interface
+    reads, params = wired.interface.reads, wired.interface.params
     if part.role == INPUT:
-        return interface.reads.get(part.key)
-    return interface.params.get(part.key) or interface.reads.get(part.key) if part.role == PARAM else None
+        return reads.get(part.key)
+    return params.get(part.key) or reads.get(part.key) if part.role == PARAM else None
+
+
+def _check_value(flow: WiredFlow, part: Part, item: Item | None) -> Iterator[Finding]:
+    """Hold an input or a param to its type; of a template as far as it is known what it becomes."""
+    if item is None or part.fault:
+        return
+    why = ""
+    if "secret" in item.marks and not part.paths and part.written is not None:
+        remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
+        yield Finding("PF13", part.place, f"'{part.key}' is secret and stands in the flow", remedy)
+    elif not part.paths:
+        why = misfit(item, part.written)
+    elif not isinstance(part.written, str):
+        there = Type("list" if isinstance(part.written, list) else "dict")
+        why = f"it is {named(there)}" if fits(there, item.type) == NO else ""
+    elif is_reference(part.written):
+        found = [each for each in flow.references if each.part is part and not each.trouble]
+        wrong = [each for each in map(flow.type_of, found) if template_fits(each, item.type) == NO]
+        why = f"'{part.written}' is {named(wrong[0])}" if wrong else ""
+    if why:
+        yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
 
 
 def _wanted(item: Item, value: object) -> str:
@@ -134,20 +114,6 @@ def _wanted(item: Item, value: object) -> str:
     except ValueError:
         pass
     return f"write {named(item.type)}"
-
-
-def _check_template(view: View, part: Part, item: Item) -> Iterator[Finding]:
-    """Hold a template to the type that it is for, as far as it is known what it becomes."""
-    written = part.written
-    if isinstance(written, str):
-        there = view.type_at(part.place, part.paths[0]) if is_reference(written) else None
-        ok = there is None or template_fits(there, item.type) != NO
-        what = f"'{written}' is {named(there)}" if there else ""
-    else:
-        there = Type("list" if isinstance(written, list) else "dict")
-        ok, what = fits(there, item.type) != NO, f"it is {named(there)}"
-    if not ok:
-        yield Finding("PF13", part.place, f"'{part.key}' does not fit: {what}", _wanted(item, part.written))
 
 
 RULES = (Rule("PF13", "every param exists, or names a read, and its value fits", check_params),)

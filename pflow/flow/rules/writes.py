@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.rules._view import place_of_write, read_places
 from pflow.naming import joined
 from pflow.paths import meet, write_path
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pflow.flow.graph import Fork
-    from pflow.flow.rules._view import View
-    from pflow.flow.wired import Write
+    from pflow.flow.wired import WiredFlow, WiredStep, Write
     from pflow.paths import Path
 
     Pair = tuple[Write, Write]
@@ -35,86 +33,97 @@ class _Index:
         return (write for write in reversed(there) if meet(write.target, place))
 
 
-def _pairs(view: View) -> Iterator[tuple[Write, Iterator[Write]]]:
+def _pairs(flow: WiredFlow) -> Iterator[tuple[Write, Iterator[Write]]]:
     """Each write, with the earlier ones whose places meet its own, latest first."""
     index = _Index()
-    for writes in view.writes.values():
-        for later in writes:
+    for id in flow.order:
+        for later in flow.writes[id]:
             yield later, index.meeting(later.target)
             index.add(later)
 
 
-def check_apart(view: View) -> Iterator[Finding]:
+def check_apart(flow: WiredFlow) -> Iterator[Finding]:
     """PF06 for the writes of one step, of steps that follow one another, and of the branches of a fork."""
-    for later, before in _pairs(view):
-        earlier = next((write for write in before if _clash(view, write, later)), None)
+    for later, before in _pairs(flow):
+        earlier = next((write for write in before if _clash(flow, write, later)), None)
         if earlier is not None:
-            yield _both_go(view, earlier, later)
-    for fork in view.closed_forks():
-        yield from _check_fork(view, fork)
+            yield _both_go(flow, earlier, later)
+    for fork in [] if flow.is_uncertain else flow.graph.forks():
+        if not flow.graph.open_edges(fork):
+            yield from _check_fork(flow, fork)
 
 
-def _is_mapped(view: View, write: Write) -> bool:
-    return write.key in view.steps[write.step].targets
+def _is_mapped(flow: WiredFlow, write: Write) -> bool:
+    return write.key in flow.steps[write.step].targets
 
 
-def _both_go(view: View, earlier: Write, later: Write) -> Finding:
+def _both_go(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
     place = write_path(max(earlier.target, later.target, key=len))
-    if earlier.step == later.step:
-        message = f"'{later.step}' writes both '{earlier.key}' and '{later.key}' to '{place}'"
-    else:
-        message = f"'{later.step}' writes '{later.key}', and '{earlier.step}' '{earlier.key}', to '{place}'"
-    mapped = later if _is_mapped(view, later) else earlier
-    remedy = f"{mapped.step}.{mapped.key} is a place of its own"
-    return Finding("PF06", place_of_write(view.steps[mapped.step], mapped), message, remedy)
+    mapped = later if _is_mapped(flow, later) else earlier
+    step = flow.steps[mapped.step].step
+    is_said = mapped.key in step.output_mappings
+    where = ("mappings", step.id, "output_mappings", mapped.key) if is_said else step.place
+    message = f"'{later.step}' writes '{later.key}', and '{earlier.step}' '{earlier.key}', to '{place}'"
+    return Finding("PF06", where, message, f"{mapped.step}.{mapped.key} is a place of its own")
 
 
-def _clash(view: View, earlier: Write, later: Write) -> bool:
+def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     """Whether two writes whose places meet must not: both are mapped there, or one goes inside what holds no keys."""
-    is_mapped = [_is_mapped(view, earlier), _is_mapped(view, later)]
+    is_mapped = [_is_mapped(flow, earlier), _is_mapped(flow, later)]
     if earlier.step == later.step:
         return any(is_mapped)
-    if not any(is_mapped) or not _is_overwritten(view, earlier, later):
+    if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
     holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")
     return all(is_mapped) or (len(later.target) > len(earlier.target) and holds_no_keys)
 
 
-def _is_overwritten(view: View, earlier: Write, later: Write) -> bool:
+def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     """Whether one write takes the place of the other in one run, and not each time round a loop."""
-    loop = view.loop_of.get(later.step, ())
-    return view.leads_to(earlier.step, later.step) and (not loop or earlier.step in loop)
+    precedes, one, other = flow.graph.may_precede, earlier.step, later.step
+    return precedes(one, other, past_loops=False) and (precedes(other, one) or not precedes(other, other))
 
 
-def check_overwriting(view: View) -> Iterator[Finding]:
+def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     """PF16: one finding for each step that writes over what others wrote.
 
     By-products that nobody reads do not count by themselves (llm's `usage`, where `response` has its own place).
     """
     over: dict[str, list[Pair]] = {}
-    for later, before in _pairs(view):
-        earlier = next((write for write in before if _is_lost(view, write, later)), None)
-        if earlier is not None and not _clash(view, earlier, later):
+    for later, before in _pairs(flow):
+        earlier = next((write for write in before if _is_lost(flow, write, later)), None)
+        if earlier is not None and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
-    tangled = {id for fork, crossing in view.forks if crossing for branch in fork.branches for id in branch}
+    tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
+    read = {path for step in flow.steps.values() for path in _read_places(step)}
+    read |= {path for source in flow.outputs.values() for path in source.paths}
     for id, pairs in over.items():
-        cause = next((later for _, later in pairs if _is_main(view, later) or view.is_read(later.target)), None)
-        if cause is not None and id not in tangled and not view.is_uncertain:
+        main = flow.steps[id].interface.pipe_write
+        counting = [
+            later
+            for _, later in pairs
+            if main is None or main.name == later.key or any(meet(each, later.target) for each in read)
+        ]
+        if counting and id not in tangled and not flow.is_uncertain:
             message = f"'{id}' writes {_places(later for _, later in pairs)} over what {_steps(pairs)} wrote"
-            yield Finding("PF16", view.steps[id].step.place, message, _mapping_for(cause), is_warning=True)
+            yield Finding("PF16", flow.steps[id].step.place, message, _mapping_for(counting[0]), is_warning=True)
 
 
-def _is_lost(view: View, earlier: Write, later: Write) -> bool:
+def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     """Whether a later write takes the place of an earlier one, and was not mapped to that very place."""
     is_inside = len(later.target) > len(earlier.target)
-    is_said = _is_mapped(view, later) and (not is_inside or _is_mapped(view, earlier))
-    return earlier.step != later.step and not is_said and _is_overwritten(view, earlier, later)
+    is_said = _is_mapped(flow, later) and (not is_inside or _is_mapped(flow, earlier))
+    return earlier.step != later.step and not is_said and _is_overwritten(flow, earlier, later)
 
 
-def _is_main(view: View, write: Write) -> bool:
-    """Whether a step has no other write that counts for more."""
-    main = view.steps[write.step].interface.pipe_write
-    return main is None or main.name == write.key
+def _read_places(step: WiredStep) -> Iterator[Path]:
+    """The places of the store that a step takes its values from."""
+    over = [step.over] if step.over is not None else []
+    for source in [*step.sources.values(), *step.params.values(), *over]:
+        yield from source.paths
+    for key, item in step.interface.reads.items():
+        if key not in step.sources and "explicit" not in item.marks and key not in step.step.params:
+            yield (key,)
 
 
 def _places(writes: Iterable[Write]) -> str:
@@ -131,12 +140,12 @@ def _mapping_for(write: Write) -> str:
     return f'"mappings": {{"{id}": {{"output_mappings": {{"{key}": "{id}.{key}"}}}}}}'
 
 
-def _check_fork(view: View, fork: Fork) -> Iterator[Finding]:
+def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     branch_of = {id: n for n, ids in enumerate(fork.branches) for id in ids}
     index = _Index()
     meeting: dict[str, list[Pair]] = {}
-    for id in [id for id in view.writes if id in branch_of]:
-        for write in view.writes[id]:
+    for id in [id for id in flow.writes if id in branch_of]:
+        for write in flow.writes[id]:
             others = (each for each in index.meeting(write.target) if branch_of[each.step] != branch_of[id])
             other = next(others, None)
             if other is not None:
@@ -145,15 +154,15 @@ def _check_fork(view: View, fork: Fork) -> Iterator[Finding]:
     where = f"branches of the fork at '{fork.source}'"
     for id, pairs in meeting.items():
         message = f"'{id}' and {_steps(pairs)} write {_places(write for _, write in pairs)}, in two {where}"
-        yield Finding("PF06", view.steps[id].step.place, message, _mapping_for(pairs[0][1]))
+        yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs[0][1]))
     for id in branch_of:
-        paths = read_places(view.steps[id])
+        paths = _read_places(flow.steps[id])
         met = ((path, write) for path in paths for write in index.meeting(path))
         found = next((each for each in met if branch_of[each[1].step] != branch_of[id]), None)
         if found is not None:
             message = f"'{id}' reads '{write_path(found[0])}', which '{found[1].step}' writes in another branch"
             remedy = f"read it where the {where} have met, or map one of the two"
-            yield Finding("PF06", view.steps[id].step.place, message, remedy)
+            yield Finding("PF06", flow.steps[id].step.place, message, remedy)
 
 
 RULES = (

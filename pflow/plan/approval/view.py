@@ -91,7 +91,7 @@ def _title(account: Account, width: int, colour: Colour) -> list[str]:
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
     """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
     try:
-        lines = pipe_lines(pipe_of(proposal.wired, proposal.values, is_masked=True).rstrip("\n"))
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
         ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)

@@ -7,24 +7,23 @@ from collections import ChainMap
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import decode, encode
 from pflow.paths import kind_of, parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.run.engine.context import Recorder, StepFailed, in_words, storable
+from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
-from pflow.run.engine.workers import Died, drop, run_all
+from pflow.run.engine.workers import Died, run_all
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.binding.resolve import Binding
+    from pflow.binding.resolve import Binding, Origins
     from pflow.flow.wired import WiredStep
     from pflow.run.engine.context import Context
     from pflow.run.engine.workers import Take
 
-    Done = tuple[dict[str, Any], str, tuple[int, str] | None]
-    """What one item gave: its writes, where its reads came from (as JSON), and why it failed."""
+    Done = tuple[dict[str, Any], Origins, tuple[int, str] | None]
+    """What one item gave: its writes, where its reads came from, and why it failed."""
 
 
 class BatchStep(StepNode):
@@ -70,14 +69,12 @@ class BatchStep(StepNode):
 
         def serve(number: int, take: Take) -> Any:
             if recorder is not None:
-                self.context.recorder = Recorder(take, prefix=recorder.prefix, lane=recorder.lane)
+                self.context.recorder = recorder.to(take)
             return self._run_item(shared, number, items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
-            return {}, "{}", (error.exit, error.message)
+            return {}, {}, (error.exit, error.message)
 
-        if recorder is not None:
-            recorder.flush()
         try:
             return run_all(
                 len(items),
@@ -120,16 +117,14 @@ class BatchStep(StepNode):
             self.put(shared, key, values if names is None else dict(zip(names, values, strict=True)))
         return tuple(keys)
 
-    def _all_reads(self, shared: Any, done: list[Done]) -> str:
+    def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
         """Where the reads of all items came from; what an item gave, from where the items stand."""
-        over = list(map(write_path, self.over.places(shared)))
-        reads: dict[str, Any] = {"batch.over": over}
-        item = self.batch.item
-        for json in dict.fromkeys(each[1] for each in done):
-            for key, places in decode(json.encode()).items():
-                there = [each for place in places for each in (over if parse_path(place)[0] == item else [place])]
-                reads[key] = list(dict.fromkeys(there))
-        return str(encode(reads), "utf-8")
+        over = tuple(map(write_path, self.over.places(shared)))
+        reads: Origins = {"batch.over": over}
+        for key, places in {read: None for each in done for read in each[1].items()}:
+            there = [over if parse_path(place)[0] == self.batch.item else (place,) for place in places]
+            reads[key] = tuple(dict.fromkeys([*reads.get(key, ()), *(place for each in there for place in each)]))
+        return reads
 
     def _note_failures(
         self, shared: Any, names: list[str] | None, items: list[Any], failed: list[tuple[int, Any]]

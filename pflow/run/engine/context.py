@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
-from pflow.errors import BAD_DATA, PflowError, node_error
-from pflow.jsontext import encode, plain
+from pflow.errors import PflowError, node_error
+from pflow.jsontext import plain
 from pflow.paths import meet
+from pflow.stage.trace import event_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,61 +62,29 @@ def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
 
 
 class Recorder:
-    """Makes the lines of one lane of a run and hands them to `write`.
-
-    The line of a step's end waits for that of the next one's start, so that both go out at once; `flush` sends it.
-    What is said of a step (`about`), of its reads and of its writes comes as JSON, made once and used at every visit.
-    """
+    """Makes the events of one lane of a run and hands each, a line, to `write`."""
 
     def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
         self.write = write
         self.prefix = prefix
         self.lane = lane
-        self._waiting = ""
-        self._stamp = ""
 
     def inside(self, step: str) -> Recorder:
         """The recorder of a subflow's steps."""
-        self.flush()
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
 
-    def about(self, step: str, node: str, version: str) -> str:
-        named = {"step": self.prefix + step, "node": node, "version": version}
-        if self.lane:
-            named["lane"] = self.lane
-        return members(named)
+    def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
+        """The recorder of another process, or of a lane of its own."""
+        return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
 
-    def start(self, about: str, visit: int) -> None:
-        stamp = self._stamp if self._waiting else _now()
-        line = f'{self._waiting}{{"v":1,"event":"start","time":{stamp},{about},"visit":{visit}}}\n'
-        self._waiting = ""
-        self.write(line.encode())
-
-    def end(self, about: str, visit: int, reads: str, writes: str, ns: int, more: dict[str, Any] | None) -> None:
-        """`ns` is how many nanoseconds it took; `more` holds what not every end has: action, exit, message, tokens."""
-        rest = "," + members(more) if more else ""
-        us = ns // 1000
-        self._stamp = stamp = _now()
-        self._waiting += (
-            f'{{"v":1,"event":"end","time":{stamp},{about},"visit":{visit},"reads":{reads},"writes":{writes},'
-            f'"ms":{us // 1000}.{us % 1000:03}{rest}}}\n'
-        )
-
-    def flush(self) -> None:
-        if self._waiting:
-            self.write(self._waiting.encode())
-            self._waiting = ""
+    def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        """Record the start or the end of a step's visit."""
+        named = {"step": self.prefix + step, "lane": self.lane} if self.lane else {"step": self.prefix + step}
+        self.write(event_line(event, {**named, **about}))
 
 
-def members(of: dict[str, Any]) -> str:
-    """An object's members as JSON, without the braces."""
-    return str(encode(of), "utf-8")[1:-1]
-
-
-def _now() -> str:
-    """Seconds since the epoch. Of a whole number, because a float takes longer to write."""
-    us = time.time_ns() // 1000
-    return f"{us // 1_000_000}.{us % 1_000_000:06}"
+def drop(line: bytes) -> None:
+    """Where lines go that nobody wants."""
 
 
 class Context:
@@ -187,10 +154,5 @@ def storable(key: str, value: Any) -> Any:
     """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
     try:
         return plain(value)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        encode(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None
-    raise PflowError(f"cannot store '{key}': it is nested too deeply", exit=BAD_DATA)

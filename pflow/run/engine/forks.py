@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import PflowError
+from pflow.binding.store import REMOVED
 from pflow.node import pocketflow
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.run.engine.context import Recorder, StepFailed, in_words
+from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode
-from pflow.run.engine.workers import Died, drop, run_all
+from pflow.run.engine.workers import Died, run_all
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,15 +35,12 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return self.engine.nodes[target] if target is not None else None
 
     def _run(self, shared: Any) -> None:
-        context = self.engine.context
-        starts = self.fork.starts
-        if context.recorder is not None:
-            context.recorder.flush()
-        take: Take = context.recorder.write if context.recorder is not None else drop
+        context, starts = self.engine.context, self.fork.starts
 
         def serve(number: int, take: Take) -> Any:
             return self._branch(number, shared, take)
 
+        take = context.recorder.write if context.recorder is not None else drop
         try:
             branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take)
         except Died as died:
@@ -52,11 +49,9 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         except StepFailed as failure:
             self._apply(shared, failure.journal)
             raise
-        for journal, visits, warnings in branches:
+        for journal, visits in branches:
             self._apply(shared, journal)
             context.visits.update(visits)
-            for warning in warnings:
-                context.warn(warning)
 
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():
@@ -65,56 +60,42 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _branch(self, number: int, shared: Any, take: Take) -> Any:
         """In the child process: the steps of one branch, and every change that they make to the store."""
         engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
-        warnings: list[str] = []
         before = dict(context.visits)
         context.journal = {}
-        context.warn = warnings.append
         if context.recorder is not None:
-            prefix = context.recorder.prefix
-            context.recorder = Recorder(take, prefix=prefix, lane=f"{prefix}{self.fork.source}/{start}")
+            lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
+            context.recorder = context.recorder.to(take, lane)
         try:
             meet = engine.nodes.get(self.fork.meet or "")
             engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
         except StepFailed as failure:
             failure.journal = context.journal
             raise
-        finally:
-            if context.recorder is not None:
-                context.recorder.flush()
-        visits = {id: count for id, count in context.visits.items() if before.get(id) != count}
-        return context.journal, visits, warnings
+        return context.journal, {id: count for id, count in context.visits.items() if before.get(id) != count}
 
 
 class IsolatedStep(StepNode):
     """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
 
-    def perform(self, shared: Any, work: Work) -> None:
+    def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         emit = self.context.emit
 
-        def show(part: bytes) -> None:
-            if emit is not None:
-                emit(part)
-
         def serve(number: int, take: Take) -> Any:
-            self.context.journal = {}
-            self.context.emit = emit and (
-                lambda part: take(part if isinstance(part, bytes) else part.encode("utf-8", "replace"))
-            )
+            if emit is not None:
+                self.context.emit = lambda part: take(
+                    part if isinstance(part, bytes) else part.encode("utf-8", "replace")
+                )
             try:
-                StepNode.perform(self, shared, work)
+                changes, found = StepNode.run_once(self, store, work)
+                changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
+                return work, None, changes, {key: found[key] for key in self.binding.stored if key in found}
             except (Interrupted, ClosedPipe):
                 raise
             except BaseException as error:
-                failure = in_words(self.type, self.wired, error)
-                failure.reads = work.reads
-                raise failure from error
-            return self.context.journal, (work.action, work.reads, work.writes, work.more), self.context.carried
+                return work, in_words(self.type, self.wired, error), {}, {}
 
-        try:
-            (done,) = run_all(1, serve, jobs=1, is_reused=False, take=show)
-        except PflowError as error:
-            work.reads = error.reads
-            raise
-        journal, (work.action, work.reads, work.writes, work.more), self.context.carried = done
-        for path, value in journal.items():
-            self.context.assign(shared, path, value)
+        ((done, error, changes, found),) = run_all(1, serve, jobs=1, is_reused=False, take=emit or drop)
+        work.action, work.reads, work.more = done.action, done.reads, done.more
+        if error is not None:
+            raise error
+        return changes, found

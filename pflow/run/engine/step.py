@@ -6,36 +6,37 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, has
-from pflow.binding.store import FOUND, OWN, REMOVED, check_changes
+from pflow.binding.store import REMOVED, check_changes
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.jsontext import encode
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
-from pflow.process.signals import ClosedPipe, Interrupted, TimedOut, set_deadline, take_away
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from pflow.binding.resolve import Binding
+    from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
     from pflow.run.engine.context import Context
 
 
 class Work:
-    """What one visit of a step did, for the trace: its action, its reads and writes as JSON, and more."""
+    """What one visit of a step did, for the trace: its action, the places of its reads and of its writes, and more."""
 
     __slots__ = ("action", "more", "reads", "writes")
 
     def __init__(self) -> None:
         self.action: Any = None
-        self.reads = "{}"
-        self.writes = "{}"
+        self.reads: Places = {}
+        self.writes: Places = {}
         self.more: dict[str, Any] = {}
 
 
@@ -79,16 +80,16 @@ class StepNode(PlainStep):
         self.version = wired.kind.version if wired.kind else version_of(type(node))
         self.is_direct = is_direct(wired, node)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
+        self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
 
     def _run(self, shared: Any) -> Any:
-        context, work = self.context, Work()
-        recorder, visit, about = context.recorder, context.visits.get(self.id, 1), ""
+        recorder, work = self.context.recorder, Work()
+        about = {"node": self.type, "version": self.version, "visit": self.context.visits.get(self.id, 1)}
         if recorder is not None:
-            about = recorder.about(self.id, self.type, self.version)
-            recorder.start(about, visit)
-        begun = time.monotonic_ns()
+            recorder.event("start", self.id, about)
+        begun = time.monotonic()
         try:
             self.perform(shared, work)
             if work.action is not None and work.action != "default":
@@ -105,7 +106,9 @@ class StepNode(PlainStep):
             raise failure from error
         finally:
             if recorder is not None:
-                recorder.end(about, visit, work.reads, work.writes, time.monotonic_ns() - begun, work.more)
+                ms = round((time.monotonic() - begun) * 1000, 3)
+                about |= {"reads": work.reads, "writes": work.writes, "ms": ms, **work.more}
+                recorder.event("end", self.id, about)
         return work.action
 
     def perform(self, shared: Any, work: Work) -> None:
@@ -131,7 +134,7 @@ class StepNode(PlainStep):
                 node.set_params(binding.find_params(store))
             action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         finally:
-            work.reads = str(encode(self._origins(view, store)), "utf-8")
+            work.reads = binding.origins(view, store)
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
@@ -139,39 +142,29 @@ class StepNode(PlainStep):
             check_changes(self.interface, changes)
         return changes, view.found
 
-    def _origins(self, view: NodeStore, store: Any) -> dict[str, tuple[str, ...]]:
-        """The places of the store that each read, and each param with a template, really came from."""
-        found = self.binding.origins(store)
-        origins = {key: places for key, places in found.items() if key.startswith("params.")}
-        for key, source in view.reads.items():
-            origins[key] = (write_path((key,)),) if source == OWN else found.get(key, ()) if source == FOUND else ()
-        return origins
-
-    def places_of(self, keys: Any) -> str:
-        """Where writes go, as JSON."""
-        return str(encode({key: [write_path(self.wired.place_of(key))] for key in keys}), "utf-8")
+    def places_of(self, keys: Iterable[str]) -> Places:
+        """Where writes go."""
+        return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
         has_own_wait = step.retries is None and step.wait is None
-        deadline = set_deadline(step.timeout) if step.timeout is not None else None
+        deadline = Deadline(step.timeout)
         try:
-            action = run_node(
-                node,
-                view,
-                retries=step.retries,
-                wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
-                sink=self.context.emit if is_emitter else None,
-            )
+            with deadline:
+                action = run_node(
+                    node,
+                    view,
+                    retries=step.retries,
+                    wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
+                    sink=self.context.emit if is_emitter else None,
+                )
         except TimedOut as late:
             if late.deadline is not deadline:
                 raise
             raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
-        finally:
-            if deadline is not None:
-                take_away(deadline)
         tries = getattr(node, "cur_retry", 0) + 1
         if tries > 1:
             work.more["tries"] = tries

@@ -42,12 +42,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
                 step, _, param = name.partition(".")
                 params.setdefault(step, {})[param] = value
         store = begin(self.flow, given)
-        context = self.context.inside(self.id)
-        try:
-            action = self.engine(self.flow, context, params, data).run(store)
-        finally:
-            if context.recorder is not None:
-                context.recorder.flush()
+        action = self.engine(self.flow, self.context.inside(self.id), params, data).run(store)
         return outputs_of(self.flow, store), action
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:

@@ -2,129 +2,41 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pickle
 import select
-import signal
 import sys
 import time
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
 from pflow.errors import FAILED, PflowError, bug_error
-from pflow.process.children import GRACE
+from pflow.process.children import GRACE, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
 
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Callable
     from typing import Any, NoReturn
-
-    from pflow.process.signals import HeldSignals
 
     Take = Callable[[bytes], None]
     Serve = Callable[[int, Take], Any]
     """Does the work of a number; what it hands to Take arrives in the parent at once."""
-    from typing import Any
-
     Rescue = Callable[[int, PflowError], Any]
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
 
 LINE, RESULT, FAILURE = "line", "result", "failure"
-
-
-def read_message(fd: int) -> tuple[str, Any]:
-    """The next message of a child: its kind, and a line, a result or an exception. Raises EOFError."""
-    return pickle.loads(_read(fd, int.from_bytes(_read(fd, 8), "big")))  # type: ignore[no-any-return]
-
-
-def _read(fd: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _send(fd: int, kind: str, value: Any) -> None:
-    message = pickle.dumps((kind, value))
-    write_all(fd, len(message).to_bytes(8, "big") + message)
-
-
-def work(serve: Serve, requests: int, answers: int, held: HeldSignals) -> NoReturn:
-    """Serve what comes through `requests`, answer through `answers`, and end the process."""
-    code = 0
-    parent = _Parent(requests)
-    try:
-        forget_deadlines()
-        parent.watch()
-        held.release()
-        while number := os.read(requests, 4):
-            parent.is_needed = True
-            _answer(serve, int.from_bytes(number, "big"), answers)
-            parent.is_needed = False
-    except Interrupted as interrupted:
-        code = interrupted.exit
-    except BaseException:
-        code = FAILED
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, AttributeError, ValueError):
-                pass
-        os._exit(code)
-
-
-def _answer(serve: Serve, number: int, answers: int) -> None:
-    try:
-        _send(answers, RESULT, serve(number, lambda line: _send(answers, LINE, line)))
-    except Interrupted:
-        raise
-    except PflowError as error:
-        _send(answers, FAILURE, error)
-    except Exception as error:
-        _send(answers, FAILURE, bug_error(error))
-    except BaseException as error:
-        _send(answers, FAILURE, PflowError(f"it raised {type(error).__name__}"))
-
-
-class _Parent:
-    """The process at the other end of the pipe that a child's work comes through: one that kill -9 ends takes us along.
-
-    The system sends SIGIO when there is news of that pipe, and when nobody can write to it any more. While the parent
-    `is_needed`, the latter raises Interrupted, which unwinds the work and ends what it has started.
-    """
-
-    def __init__(self, pipe: int) -> None:
-        self.pipe = pipe
-        self.is_needed = False
-
-    def watch(self) -> None:
-        if hasattr(os, "O_ASYNC"):
-            signal.signal(signal.SIGIO, self._look)
-            fcntl.fcntl(self.pipe, fcntl.F_SETOWN, os.getpid())
-            fcntl.fcntl(self.pipe, fcntl.F_SETFL, fcntl.fcntl(self.pipe, fcntl.F_GETFL) | os.O_ASYNC)
-
-    def _look(self, signum: int, frame: object) -> None:
-        poll = select.poll()
-        poll.register(self.pipe, select.POLLIN)
-        if self.is_needed and any(event & select.POLLHUP for _, event in poll.poll(0)):
-            raise Interrupted(signal.SIGTERM, "its parent is gone")
 
 
 class Died(PflowError):
     """The process of a number is gone without an answer."""
 
-    def __init__(self, number: int, error: PflowError) -> None:
-        super().__init__(error.message, exit=error.exit)
+    def __init__(self, number: int, code: int) -> None:
+        how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
+        exit = 128 - code if code < 0 else code or FAILED
+        super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
-
-
-def drop(line: bytes) -> None:
-    """A Take for lines that nobody wants."""
 
 
 def run_all(
@@ -140,7 +52,7 @@ def run_all(
     workers: list[_Worker] = []
     try:
         while waiting or workers:
-            while waiting and len(workers) < min(count, jobs or count):
+            while waiting and len(workers) < (jobs or count):
                 _Worker(serve, workers).ask(waiting.pop())
             for worker in _ready(workers):
                 number = worker.number
@@ -152,7 +64,7 @@ def run_all(
                     kind, value = RESULT, rescue(number, died)
                 if kind == LINE:
                     take(value)
-                elif kind != RESULT:
+                elif kind == FAILURE:
                     raise value
                 else:
                     results[number] = value
@@ -173,6 +85,22 @@ def _ready(workers: list[_Worker]) -> list[_Worker]:
     return [by_fd[fd] for fd, _ in poll.poll()]
 
 
+def _end_all(workers: list[_Worker]) -> None:
+    """End what still works: with SIGTERM, and at last with SIGKILL."""
+    for worker in workers:
+        if worker.pid:
+            os.kill(worker.pid, _signal.SIGTERM)
+    limit = time.monotonic() + 2 * GRACE
+    for worker in list(workers):
+        while worker.pid and time.monotonic() < limit:
+            if os.waitpid(worker.pid, os.WNOHANG)[0]:
+                worker.pid = 0
+            time.sleep(0.005)
+        if worker.pid:
+            os.kill(worker.pid, _signal.SIGKILL)
+        worker.close()
+
+
 class _Worker:
     """A child process: our ends of its two pipes, and the number that it works on. It puts itself among `workers`."""
 
@@ -183,15 +111,14 @@ class _Worker:
         self.answers, answers = os.pipe()
         held = HeldSignals()  # an exception before the child is known would leave it running
         try:
-            for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
-                    stream.flush()
+            _flush()
+            parent = os.getpid()
             self.pid = os.fork()
             if self.pid == 0:
                 for other in [*workers, self]:
                     os.close(other.requests)
                     os.close(other.answers)
-                work(serve, requests, answers, held)
+                _work(serve, requests, answers, held, parent)
             workers.append(self)  # before a signal that came meanwhile ends us
             os.close(requests)
             os.close(answers)
@@ -203,17 +130,14 @@ class _Worker:
         os.write(self.requests, number.to_bytes(4, "big"))
 
     def read(self) -> tuple[str, Any]:
-        """The next message. Raises Died."""
+        """The next message: its kind, and a line, a result or an exception. Raises Died."""
         try:
-            return read_message(self.answers)
+            size = int.from_bytes(_read(self.answers, 8), "big")
+            return pickle.loads(_read(self.answers, size))  # type: ignore[no-any-return]
         except EOFError:
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        code = os.waitstatus_to_exitcode(status)
-        how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
-        exit = 128 - code if code < 0 else code or FAILED
-        raise Died(self.number, PflowError(f"cannot finish: its process is gone: {how}", exit=exit))
+            _, status = os.waitpid(self.pid, 0)
+            self.pid = 0
+            raise Died(self.number, os.waitstatus_to_exitcode(status)) from None
 
     def close(self) -> None:
         """Let it end: it has nothing more to do."""
@@ -224,18 +148,59 @@ class _Worker:
             os.waitpid(self.pid, 0)
 
 
-def _end_all(workers: list[_Worker]) -> None:
-    """End what still works: with SIGTERM, and at last with SIGKILL."""
-    for worker in workers:
-        if worker.pid:
-            os.kill(worker.pid, signal.SIGTERM)
-    limit = time.monotonic() + 2 * GRACE
-    while any(worker.pid for worker in workers) and time.monotonic() < limit:
-        for worker in workers:
-            if worker.pid and os.waitpid(worker.pid, os.WNOHANG)[0]:
-                worker.pid = 0
-        time.sleep(0.005)
-    for worker in list(workers):
-        if worker.pid:
-            os.kill(worker.pid, signal.SIGKILL)
-        worker.close()
+def _read(fd: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _work(serve: Serve, requests: int, answers: int, held: HeldSignals, parent: int) -> NoReturn:
+    """In the child: serve what comes through `requests`, answer through `answers`, and end the process."""
+
+    def send(message: bytes) -> None:
+        write_all(answers, len(message).to_bytes(8, "big") + message)
+
+    def take(line: bytes) -> None:
+        send(pickle.dumps((LINE, line)))
+
+    code = 0
+    try:
+        forget_deadlines()
+        end_with_parent(parent)
+        held.release()
+        while number := os.read(requests, 4):
+            send(_answer(serve, int.from_bytes(number, "big"), take))
+    except Interrupted as interrupted:
+        code = interrupted.exit
+    except BaseException:
+        code = FAILED
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _answer(serve: Serve, number: int, take: Take) -> bytes:
+    try:
+        return pickle.dumps((RESULT, serve(number, take)))
+    except Interrupted:
+        raise
+    except PflowError as error:
+        failure = error
+    except Exception as error:
+        failure = bug_error(error)
+    except BaseException as error:
+        failure = PflowError(f"it raised {type(error).__name__}")
+    return pickle.dumps((FAILURE, failure))
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, AttributeError, ValueError):
+            pass

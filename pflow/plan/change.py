@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace
-from pflow.errors import BAD_DATA, DENIED, MISSING, OK, TRY_AGAIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -31,20 +31,11 @@ from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, clean, colour_of, value_text
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
-_PAINTS: dict[str, Callable[[Colour, str], str]] = {
-    "---": Colour.heading,
-    "+++": Colour.heading,
-    "@@": Colour.dim,
-    "+": Colour.good,
-    "-": Colour.fault,
-}
+_PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": Colour.good, "-": Colour.fault}
 
 
 class FlowFile:
-    """The place of a flow: its `file`, and the `name` that it is saved under; each None where there is none.
-
-    `content` is what the file held when it was read.
-    """
+    """The place of a flow: its `file`, and the `name` that it is saved under; each None where there is none."""
 
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
@@ -65,8 +56,7 @@ class FlowFile:
     def write(self, flow: Flow) -> str:
         """Put a flow there, whole or not at all; what was done, in words.
 
-        Raises PflowError: 75 where somebody else has changed the file since it was read, 73 and 77 where it is not
-        written.
+        Raises PflowError: 75 where the file has changed since it was read, 73 and 77 where it cannot be written.
         """
         file = self.file or ""
         if _content(file) != self.content:
@@ -102,8 +92,6 @@ def flow_file_of(words: Sequence[str]) -> FlowFile:
 def _content(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
-    except FileNotFoundError:
-        raise PflowError(f"cannot read the flow '{file}': it is gone", exit=MISSING) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
@@ -117,7 +105,6 @@ class Options:
     yes: bool = False
     as_pipe: bool = False
     as_json: bool = False
-    fresh: bool = False
     model: str | None = None
     timeout: float | None = None
     color: str = AUTO
@@ -145,7 +132,7 @@ class Change:
 
     @cached_property
     def effects(self) -> list[str]:
-        return new_effects(self.old, self.new) if self.diff else []
+        return new_effects(self.old, self.new)
 
     def finish(self, options: Options) -> int:
         """Show the change, and put the flow on stdout, or with `write` into its place. The exit code.
@@ -156,37 +143,28 @@ class Change:
         self.show(options)
         is_written = bool(options.write and self.diff)
         if is_written:
-            _agree(self.place, options)
+            if not options.yes:
+                _agree(self.place)
             say(self.place.write(self.new.flow))
-        self.print(options, is_written=is_written)
+        flow = flow_to_ir(self.new.flow)
+        if options.as_json:
+            written = self.place.file if is_written else None
+            changed = {"changed": bool(self.diff), "diff": self.diff, "new_effects": self.effects, "written": written}
+            _print(json.dumps({"flow": flow, **changed, **self.about}, ensure_ascii=False, indent=2) + "\n")
+        elif not options.write:
+            _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow))
         return OK
 
     def show(self, options: Options) -> None:
         """Say on stderr what changed."""
-        if not self.diff:
-            say("nothing changed")
-            return
         colour = colour_of(2, options.color)
-        messages.write_stderr(painted(self.diff, colour))
+        for line in self.diff:
+            paint = next((paint for start, paint in _PAINTS.items() if line.startswith(start)), None)
+            messages.write_stderr(f"{paint(colour, line) if paint else line}\n")
         for line in self.effects:
             messages.write_stderr(f"{colour.warning('new:')} {line}\n")
-        if self.old.flow.dialect in _FORMS and not options.as_pipe:
+        if self.diff and self.old.flow.dialect in _FORMS and not options.as_pipe:
             say(f"the flow was in {_FORMS[self.old.flow.dialect]}; it is given as IR")
-
-    def print(self, options: Options, *, is_written: bool = False) -> None:
-        """Print the flow, unless its file is where it goes; with `as_json` all that is known of the change."""
-        if options.as_json:
-            document = {
-                "flow": flow_to_ir(self.new.flow),
-                "changed": bool(self.diff),
-                "diff": self.diff,
-                "new_effects": self.effects,
-                "written": self.place.file if is_written else None,
-                **self.about,
-            }
-            _print(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-        elif not options.write:
-            _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow_to_ir(self.new.flow)))
 
 
 def _print(text: str) -> None:
@@ -212,40 +190,24 @@ def change_error(message: str, findings: Sequence[Finding], *, hint: str = "", e
     return PflowError(message, hint=hint, exit=exit, details={"findings": [each.as_json() for each in findings]})
 
 
-def _agree(place: FlowFile, options: Options) -> None:
-    """Raise PflowError (77) unless a person, or `yes`, agrees to the change."""
-    if options.yes:
-        return
+def _agree(place: FlowFile) -> None:
+    """Raise PflowError (77) unless a person agrees to the change."""
     terminal = open_terminal()
     if terminal is None:
         hint = "nothing was written; --yes writes it"
         raise PflowError(f"cannot ask whether to change '{place}': there is no terminal", hint=hint, exit=DENIED)
-    word = ""
-    while word not in ("n", "no", "y", "yes"):
-        answer = terminal.ask("Keep it? [y]es, [n]o: ")
-        word = "no" if answer is None else answer.lower()
-    if word[0] == "n":
+    key = ""
+    while key not in ("n", "y"):
+        key = terminal.choose("Keep it? [y]es, [n]o: ", {"y": "yes", "n": "no"})
+    if key == "n":
         raise PflowError(f"'{place}' stays as it is", exit=DENIED)
 
 
 def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
-    """The lines of a unified diff of their JSON, [] where nothing changed. Secrets are masked, control characters
-    escaped."""
-    if flow_to_ir(old.flow) == flow_to_ir(new.flow):
-        return []
+    """The lines of a unified diff of their JSON, secrets masked, control characters escaped."""
     before, after = (canonical_json(masked(each)).splitlines() for each in (old, new))
     lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
-    return [clean(line) for line in lines] or [f"  a secret in {name} changed"]
-
-
-def painted(lines: list[str], colour: Colour) -> str:
-    """The diff's text, each line in the colour of its kind."""
-    return "".join(f"{_paint(line, colour)}\n" for line in lines)
-
-
-def _paint(line: str, colour: Colour) -> str:
-    paint = next((paint for start, paint in _PAINTS.items() if line.startswith(start)), None)
-    return paint(colour, line) if paint else line
+    return [clean(line) for line in lines]
 
 
 def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
@@ -265,9 +227,9 @@ def _in_words(wired: WiredFlow, effect: Effect) -> str:
 
 def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
     """Where a value comes from; of an input its default; empty for what is unset."""
-    if origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}]):
+    if origins[0]["from"] == "default" and origins[0]["value"] in (None, []):
         return ""
-    read = wired.inputs.get(origins[0].get("input", "")) if len(origins) == 1 else None
+    read = wired.inputs.get(origins[0].get("input", ""))
     if read is not None and read.has_default and not read.secret:
         return value_text(read.default)
     return origins_text(origins)

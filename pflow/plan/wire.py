@@ -1,0 +1,294 @@
+"""pflow plan --wire: mappings for a flow whose reads have no source, or a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from pflow.errors import PflowError
+from pflow.explain.origins import Origins
+from pflow.flow.findings import Finding
+from pflow.flow.fits import NO, YES, fits
+from pflow.flow.named import load_named
+from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
+from pflow.flow.unload import canonical_json
+from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wiring import wire
+from pflow.interface import Item
+from pflow.models.choose import NoCapableModel, choose_capable
+from pflow.models.talk import Said
+from pflow.paths import write_path
+from pflow.plan.answer import find_objects
+from pflow.plan.building_blocks import interfaces_text
+from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, flow_file_of, say, say_findings
+from pflow.plan.conversation import Request, converse
+from pflow.plan.prompt import listed
+from pflow.plan.secrets import masked
+from pflow.types import Type
+
+Path = tuple[str | int, ...]
+
+_SYSTEM = """\
+You wire a flow for pflow: you say where reads of its steps take their values from. Answer with one JSON object, which
+has a member for each read that is asked for, and with nothing else:
+
+{"STEP.READ": "SOURCE"}
+
+A SOURCE is one of those that are named for the read. A read that may be left out needs none.
+"""
+_DEPTH = 3
+"""How far into shapes parts are looked for."""
+_MOST = 40
+"""Candidates of one read among which a model chooses."""
+_ONLY_GIVES = {"network", "reads files"}
+"""The effects of steps that run for nothing but what they write."""
+
+
+@dataclass
+class Gap:
+    """A read that wants a mapping, the types of its candidates by their paths, and the `source` that it gets.
+
+    `is_needed` says that the flow is wrong without.
+    """
+
+    step: str
+    item: Item
+    candidates: dict[Path, Type]
+    is_needed: bool = True
+    source: str | list[str] = ""
+    why: str = ""
+
+    @property
+    def place(self) -> Path:
+        return "mappings", self.step, "input_mappings", self.item.name
+
+    @property
+    def texts(self) -> list[str]:
+        return list(map(write_path, self.candidates))[:_MOST]
+
+    def __str__(self) -> str:
+        return f"{self.step}.{self.item.name}"
+
+    def of_type(self) -> list[Path]:
+        """The candidates that are just what the read declares, and not only something that it can take."""
+        return [path for path, type in self.candidates.items() if type.name == self.item.type.name]
+
+    def choices(self) -> str:
+        shown = [f"{write_path(path)} ({type.name})" for path, type in self.candidates.items()][:_MOST]
+        return "it could be " + ", ".join(shown) if shown else "nothing fits"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"step": self.step, "read": self.item.name, "source": self.source, "why": self.why}
+
+
+class Wiring:
+    """What becomes of a flow: the gaps that were `filled`, those that are `left`, and every error at the end."""
+
+    def __init__(self, old: WiredFlow) -> None:
+        self.old = self.flow = old
+        self.filled: list[Gap] = []
+        self.left: list[Gap] = []
+        self.errors = errors_of(old)
+        self.carried = carried_into(old)
+        self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
+
+    def fill(self) -> None:
+        """Fill the gaps that leave no doubt, last step first: one may leave an earlier step without readers."""
+        for id in reversed(self.flow.graph.order()):
+            for item in reversed(self.flow.steps[id].interface.reads.values()):
+                gap = self._gap(self.flow.steps[id], item)
+                if gap is not None and not (gap.source and self.add([gap])) and (gap.is_needed or gap.of_type()):
+                    self.left.insert(0, gap)
+
+    def add(self, gaps: Sequence[Gap]) -> bool:
+        """Add mappings to the flow, unless they break a rule that it keeps without them; whether it has them."""
+        flow = mapped(self.flow, gaps)
+        errors = errors_of(flow)
+        if {(each.rule, each.place) for each in errors} - {(each.rule, each.place) for each in self.errors}:
+            return False
+        self.filled += gaps
+        self.flow, self.errors = flow, errors
+        for each in gaps:
+            say(f"{each} ← {each.source if isinstance(each.source, str) else ' or '.join(each.source)}: {each.why}")
+        return True
+
+    def _gap(self, wired: WiredStep, item: Item) -> Gap | None:
+        """The gap at a read, with its source where names, the pipe and types leave one; None where it needs none."""
+        step, key, inputs = wired.step, item.name, self.flow.flow.inputs
+        gap = Gap(wired.id, item, self._candidates(wired, item), is_needed=bool(inputs))
+        if key in step.input_mappings:  # what somebody wrote there meant something: no source is guessed
+            gap.is_needed = True
+            return gap if any(each.place == gap.place for each in self.errors) and key not in step.inputs else None
+        is_item = step.batch is not None and key == step.batch.item
+        if is_item or key in step.inputs or key in step.params or self.flow.first_read == (wired.id, key):
+            return None
+        if "explicit" in item.marks:
+            return (self._by_name(gap) or gap) if item.required and inputs else None
+        if not self.is_closed:
+            return None
+        if key in inputs or not item.required or self.flow.writes_at(wired.id, (key,)):
+            writers = self.carried[wired.id].writers
+            return self._by_pipe(gap) if len(writers) == 1 and self._is_unused(writers[0]) else None
+        return self._by_name(gap) or self._by_pipe(gap) or self._by_type(gap)
+
+    def _candidates(self, wired: WiredStep, item: Item) -> dict[Path, Type]:
+        """What a read may take on every path to its step: inputs, then writes, latest first.
+
+        No write decides where a file is written, and what a command is: such a read takes an input.
+        """
+        parts = [part for whole in self._sources(wired, item) for part in _parts(*whole)]
+        written = wired.step.input_mappings.get(item.name)
+        return {path: type for path, type in parts if fits(type, item.type) != NO and write_path(path) != written}
+
+    def _sources(self, wired: WiredStep, item: Item) -> Iterator[tuple[Path, Type]]:
+        if wired.step.batch is not None:
+            yield (wired.step.batch.item,), wired.item_type
+        for name in self.flow.flow.inputs:
+            each = self.flow.inputs[name]
+            if not each.secret and (each.required or each.has_default):
+                yield (name,), each.type
+        for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order()):
+            writer = self.flow.steps[id]
+            for key, write in writer.interface.writes.items() if is_certain(self.flow, {id}, wired.id) else ():
+                if "secret" not in write.marks:
+                    yield (id, key), self._type(writer, write)
+
+    def _type(self, writer: WiredStep, item: Item) -> Type:
+        return self.flow.write_type(Write(writer.id, item.name, writer.place_of(item.name), item))
+
+    def _by_name(self, gap: Gap) -> Gap | None:
+        named = [path for path in gap.candidates if path[-1] in {gap.item.name, *gap.item.flags}]
+        return _only(gap, [path for path in named if len(path) < 3] or named, "it has the read's name")
+
+    def _by_pipe(self, gap: Gap) -> Gap | None:
+        """The gap with what a pipe would carry there: several paths where several branches lead there."""
+        carried = self.carried[gap.step]
+        if "pipe" not in gap.item.marks or not carried.is_sure or STDIN in carried.writers:
+            return None
+        items = [(self.flow.steps[id], self.flow.steps[id].interface.pipe_write) for id in carried.writers]
+        if not all(
+            i and "secret" not in i.marks and fits(self._type(each, i), gap.item.type) == YES for each, i in items
+        ):
+            return None
+        found = [f"{step.id}.{item.name}" for step, item in items if item]
+        gap.source, gap.why = found[0] if len(found) == 1 else found, "it is what the pipe carries there"
+        return gap
+
+    def _by_type(self, gap: Gap) -> Gap:
+        return (gap.is_needed and _only(gap, gap.of_type(), "it is the only one of the type")) or gap
+
+    def _is_unused(self, id: str) -> bool:
+        """Whether a step runs for nothing but what it writes, and nothing reads that."""
+        writer, origins = self.flow.steps.get(id), Origins(self.flow)
+        if writer is None or writer.step.output_mappings or not set(writer.interface.effects) <= _ONLY_GIVES:
+            return False
+        return not any(origins.readers_of(writer.place_of(key), {id}) for key in writer.interface.writes)
+
+    def ask(self, file: FlowFile, options: Options) -> None:
+        """Have a model choose what is left. Without a model, a flow that passes as it is stays so."""
+        names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
+        try:
+            model = choose_capable(options.model, f"wire {', '.join(names)} in '{file}'")
+        except NoCapableModel as error:
+            if not self.errors:
+                return
+            Change(self.old, self.flow, file).show(options)
+            self.say_left()
+            raise change_error(error.message, self.errors, hint=error.hint, exit=error.exit) from error
+        outcome = converse(model, self._request(), self._judge, say, options.timeout)
+        if not outcome.is_right:
+            raise _cannot(file, outcome.findings, "none of the model's tries passes the rules")
+        self.left = [gap for gap in self.left if gap not in outcome.result]
+        self.add(outcome.result)
+
+    def _request(self) -> Request:
+        """The flow, its nodes' interfaces and the reads that want a source; the schema admits only their candidates."""
+        reads = "\n".join(map(_line, self.left))
+        flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
+        asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
+        needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
+        schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
+        return Request(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, lambda: schema)
+
+    def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
+        """The gaps that an answer fills, and why it will not do. Whatever else it says counts for nothing."""
+        answer = {key: value for each in find_objects(said).values for key, value in each.items()}
+        filled, findings = [], []
+        for gap in self.left:
+            source = answer.get(str(gap))
+            if source in gap.texts:
+                gap.source, gap.why = source, "the model says so"
+                filled.append(gap)
+            elif source is not None or gap.is_needed:
+                findings.append(
+                    Finding("PL02", gap.place, f"'{source or ''}' is nothing that it may take", gap.choices())
+                )
+        return filled, findings or errors_of(mapped(self.flow, filled))
+
+    def say_left(self) -> None:
+        for gap in self.left:
+            say(f"{gap} has no source{'' if gap.is_needed else ', and stays an input of the flow'}: {gap.choices()}")
+
+
+def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
+    """The flow with mappings for these gaps, wired."""
+    new = copy(flow.flow)
+    new.steps = [copy(step) for step in new.steps]
+    for each in gaps:
+        step = new.step(each.step)
+        step.input_mappings = {**step.input_mappings, each.item.name: each.source}
+    return wire(new)
+
+
+def main(words: Sequence[str], options: Options) -> int:
+    """Wire the flow that the words name; the exit code.
+
+    Raises PflowError: 65 where something is wrong that no mapping puts right, 78 where only a model could choose and
+    none is capable, and what asking a model raises.
+    """
+    file = flow_file_of(words)
+    options.check(file)
+    loaded = load_named(words)
+    if errors := [each for each in loaded.findings if not each.is_warning]:
+        raise _cannot(file, errors)
+    wiring = Wiring(wire(loaded.flow))
+    wiring.fill()
+    places = {gap.place for gap in wiring.left} | {wiring.flow.steps[gap.step].step.place for gap in wiring.left}
+    if wiring.left and all(each.place in places for each in wiring.errors):
+        wiring.ask(file, options)
+    wiring.say_left()
+    about = {"mappings": [gap.as_json() for gap in wiring.filled], "open": list(map(str, wiring.left))}
+    change = Change(wiring.old, wiring.flow, file, about)
+    if wiring.errors:
+        change.show(options)
+        raise _cannot(file, wiring.errors)
+    if not wiring.filled:
+        say("nothing to wire: every read has a source")
+    return change.finish(options)
+
+
+def _cannot(file: FlowFile, findings: Sequence[Finding], why: str = "no mapping puts this right") -> PflowError:
+    say_findings(findings)
+    return change_error(f"cannot wire '{file}': {why}", findings, hint="nothing was written")
+
+
+def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
+    """The gap with the only one of these as its source."""
+    if len(found) != 1:
+        return None
+    gap.source, gap.why = write_path(found[0]), why
+    return gap
+
+
+def _line(gap: Gap) -> str:
+    doc = f" ({gap.item.doc})" if gap.item.doc else ""
+    return f"- {gap}: {gap.item.type}{doc}: {gap.choices()}{'' if gap.is_needed else '; it may be left out'}"
+
+
+def _parts(path: Path, type: Type, depth: int = _DEPTH) -> Iterator[tuple[Path, Type]]:
+    """A type and the parts that its shape says it has, each with its path."""
+    yield path, type
+    for name, part in type.fields.items() if depth else ():
+        yield from _parts((*path, name), part, depth - 1)
