@@ -128,9 +128,8 @@ def _not_found(words: list[str]) -> PflowError:
     """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
     import difflib
 
-    from pflow.catalog.discovery import fault_of
     from pflow.catalog.flows import saved_flows
-    from pflow.catalog.kinds import list_kinds
+    from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import tool_names
     from pflow.commands._sentence import step_hint
 
@@ -168,14 +167,14 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
     if program.endswith(".py") or _has_interface(program):
-        from pflow.catalog.discovery import is_node_name
+        from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
 
         if not is_node_name(name):
             hint = "a node's name has letters, digits, - and _ only"
             raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
         main_of_file(program, name, words)
-    from pflow.catalog.discovery import launcher
+    from pflow.catalog.kinds import launcher
     from pflow.process.children import pass_guard, start_program
 
     if is_help and launcher(os.path.basename(program)) != program:
@@ -220,7 +219,7 @@ def _find_program(word: str) -> str | None:
     word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
     if not word or word.startswith("-"):
         return None
-    from pflow.catalog.discovery import BUNDLED, TOOL, find_node, launcher
+    from pflow.catalog.kinds import BUNDLED, TOOL, find_node, launcher
 
     found = find_node(word)
     if found is None:

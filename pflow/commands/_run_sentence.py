@@ -11,7 +11,7 @@ from pflow.commands._click import run_click, seconds, usage_of_click
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.help.usage import Usage
 from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import Allowed, Refusal, refusals, working_directory
+from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
@@ -178,4 +178,4 @@ def _refusals(proposal: Proposal, allowed: Allowed) -> list[Refusal]:
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values, lambda path: False)
     if missing and not os.isatty(2):
         raise nothing_gives(proposal.wired, missing)
-    return refusals(proposal.wired, proposal.values, allowed, has_stdin=has_stdin)
+    return Gate(proposal.wired, proposal.values, allowed, has_stdin=has_stdin).refusals()

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from pflow.catalog.discovery import find_node
+from pflow.catalog.kinds import find_node
 from pflow.commands._click import FlowCommand, checked
 from pflow.errors import FAILED, USAGE, PflowError
 from pflow.flow.flow import Flow

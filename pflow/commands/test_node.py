@@ -8,10 +8,8 @@ from contextlib import closing
 import click
 
 from pflow.commands._click import color_option, seconds
-from pflow.conformance.conduct import FAILED, Verdict, choose_checks, conduct
+from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.node import TestedNode, find_node
-from pflow.conformance.report import as_json as report_of
-from pflow.conformance.report import list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
 from pflow.errors import USAGE, PflowError
 from pflow.jsontext import encode
@@ -33,7 +31,7 @@ class _Command(click.Command):
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
 )
 @click.option("--list", "as_list", is_flag=True, help="Print the checks, and do none.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@click.option("--json", "in_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
     "--timeout",
@@ -50,7 +48,7 @@ def command(
     flags: tuple[str, ...],
     only: tuple[str, ...],
     as_list: bool,
-    as_json: bool,
+    in_json: bool,
     verbose: bool,
     timeout: float,
     when: str,
@@ -78,10 +76,10 @@ def command(
     limit_files()
     try:
         with closing(conduct(node, list(flags), checks, timeout)) as verdicts:
-            done = list(verdicts) if as_json else _print_lines(node, verdicts, verbose=verbose, when=when)
-            if as_json:
-                write_pieces(1, [encode(report_of(node, done)), b"\n"])
-            return int(any(each.result == FAILED for each in done))
+            done = list(verdicts) if in_json else _print_lines(node, verdicts, verbose=verbose, when=when)
+            if in_json:
+                write_pieces(1, [encode(as_json(node, done)), b"\n"])
+            return int(any(each.failed for each in done))
     except Interrupted as interrupted:  # what ran was ended, and its directory removed
         die_of(interrupted.signal)
 
@@ -92,6 +90,6 @@ def _print_lines(node: TestedNode, verdicts: Iterable[Verdict], *, verbose: bool
     done = []
     for verdict in verdicts:
         done.append(verdict)
-        write_pieces(1, [verdict_lines(verdict, node, colour, verbose=verbose).encode()])
+        write_pieces(1, [verdict_lines(verdict, colour, verbose=verbose).encode()])
     write_pieces(1, [summary(node, done).encode()])
     return done

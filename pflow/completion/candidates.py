@@ -109,8 +109,7 @@ def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answe
 
 def usage_of_type(name: str) -> Usage:
     """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
-    from pflow.catalog.discovery import TOOL, find_node
-    from pflow.catalog.kinds import Kind
+    from pflow.catalog.kinds import TOOL, find_node
     from pflow.interface import Interface
 
     found = find_node(name)
@@ -120,7 +119,7 @@ def usage_of_type(name: str) -> Usage:
     if found.origin == TOOL:
         return names.read_table()[f"pflow-{found.name}"]
     try:
-        interface = Kind(found.name, found.origin, found.file).interface
+        interface = found.interface
     except Exception:  # a node that is being written is completed with the flags that every stage has
         interface = Interface()
     return usage_of_node(found.name, interface)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import PflowError
 from pflow.interface import Interface, Item, fresh
-from pflow.jsontext import scan, text_of
+from pflow.jsontext import text_of
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import parse_flags, take_words
 from pflow.types import Type
@@ -186,7 +186,7 @@ def read_answer(stdout: bytes) -> Answer | str:
         return whole
     text = str(stdout[begin:], "utf-8", "replace")
     try:
-        _, end = scan(text)
+        _, end = json.JSONDecoder().raw_decode(text)
     except ValueError:
         return whole
     return _read(text[:end].encode(), stdout[:begin] + text[end:].strip().encode())
@@ -207,3 +207,9 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def shown(data: bytes) -> str:
+    """The beginning of what came, in quotes."""
+    text = repr(data[:120].decode("utf-8", "backslashreplace"))
+    return text if len(data) <= 120 else f"{text}…"

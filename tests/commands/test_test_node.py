@@ -1,13 +1,9 @@
 """pflow test-node: which node is meant, the values that it is tried with, and what the report says."""
 
-import sys
-from types import SimpleNamespace
-
 import pytest
 
 from pflow.commands._click import run_click
 from pflow.commands.test_node import command
-from pflow.conformance.node import find_node
 from pflow.conformance.samples import (
     Answer,
     Samples,
@@ -17,8 +13,6 @@ from pflow.conformance.samples import (
     same,
     value_of,
 )
-from pflow.conformance.sandbox import Sent, run_in
-from pflow.conformance.trial import how_it_ended
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.types import fit, parse_type
@@ -115,34 +109,3 @@ def test_a_timeout_that_no_run_can_have_is_2(seconds):
     with pytest.raises(PflowError, match=f"'{seconds}' is no time to wait") as caught:
         run_click(command, "test-node", ["read-file", "--only=interface", f"--timeout={seconds}"])
     assert caught.value.exit == 2
-
-
-@pytest.mark.parametrize(
-    ("stderr", "telling"),
-    [
-        ("pflow-it: the node wrote 'more'\nhello\n", "pflow-it: the node wrote 'more'"),
-        ("  at x.js:1\n\nSyntaxError: no JSON\n\nNode.js v20\n", "SyntaxError: no JSON"),
-        ("json.decoder.JSONDecodeError: no JSON\n", "json.decoder.JSONDecodeError: no JSON"),
-        ("one\ntwo\n", "two"),
-    ],
-)
-def test_of_what_a_node_said_the_line_is_shown_that_tells_why(stderr, telling):
-    assert how_it_ended(SimpleNamespace(code=1, stderr=stderr)) == f"exit code 1: {telling}"
-
-
-@pytest.mark.parametrize("kept", ["stdin", "stdout"])
-def test_a_daemon_is_found_and_ended_whatever_it_keeps_open(tmp_path, kept):
-    daemon = f"import subprocess as s; s.Popen(['sleep', '60'], start_new_session=True, {kept}=s.DEVNULL)"
-    sent = Sent([], b"x" * 1_000_000, grace=0.1)
-    ended = run_in(tmp_path, [sys.executable, "-c", daemon], sent, 50)
-    assert (ended.code, ended.left_running) == (0, True)
-
-
-def test_in_a_working_directory_that_is_gone_a_relative_path_names_nothing(tmp_path, monkeypatch):
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    with pytest.raises(PflowError, match="the working directory is gone") as caught:
-        find_node("./pflow-x")
-    assert caught.value.exit == 66
