@@ -17,8 +17,9 @@ from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, is_readable
-from pflow.run.ask import missing_inputs, nothing_gives
+from pflow.run.ask import nothing_gives
 from pflow.run.driver import Driver, refuse_errors
+from pflow.run.inputs import missing_inputs
 from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.terminal.ask import Terminal, open_terminal
@@ -175,7 +176,7 @@ def _hold(proposal: Proposal, allowed: Allowed | None) -> Proposal:
 def _refusals(proposal: Proposal, allowed: Allowed) -> list[Refusal]:
     """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
     has_stdin = not proposal.flags.no_stdin and is_readable(getattr(proposal.flags, "from"))
-    missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values, lambda path: False)
+    missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):
         raise nothing_gives(proposal.wired, missing)
     return Gate(proposal.wired, proposal.values, allowed, has_stdin=has_stdin).refusals()
