@@ -132,9 +132,8 @@ def _not_found(words: list[str]) -> PflowError:
     """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
     import difflib
 
-    from pflow.catalog.discovery import fault_of
     from pflow.catalog.flows import saved_flows
-    from pflow.catalog.kinds import list_kinds
+    from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import tool_names
     from pflow.commands._sentence import step_hint
 
@@ -168,7 +167,7 @@ def _close_again(closed: list[int]) -> None:
 def _run_program(program: str, word: str, words: list[str]) -> int:
     """A class or a program with an interface as a stage; any other program takes the place of this process."""
     if program.endswith(".py") or _has_interface(program):
-        from pflow.catalog.discovery import is_node_name
+        from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
 
         if not is_node_name(_name_of(program)):
@@ -183,7 +182,7 @@ def _run_program(program: str, word: str, words: list[str]) -> int:
 
 def _check_has_help(word: str) -> None:
     """Raise PflowError (66) for a program without an interface: it would have to run to tell how it is used."""
-    from pflow.catalog.discovery import PROGRAM, find_node
+    from pflow.catalog.kinds import PROGRAM, find_node
 
     program = word if "/" in word and not word.endswith(".py") else ""
     if not program and word not in names_in("commands"):
@@ -235,7 +234,7 @@ def _find_program(word: str) -> str | None:
     word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
     if not word or word.startswith("-"):
         return None
-    from pflow.catalog.discovery import BUNDLED, TOOL, find_node, launcher
+    from pflow.catalog.kinds import BUNDLED, TOOL, find_node, launcher
 
     found = find_node(word)
     if found is None:

@@ -15,8 +15,9 @@ from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, is_readable, write_pieces
-from pflow.run.ask import missing_inputs, nothing_gives
+from pflow.run.ask import nothing_gives
 from pflow.run.driver import Driver, refuse_errors
+from pflow.run.inputs import missing_inputs
 from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.terminal.ask import open_terminal
@@ -122,7 +123,7 @@ class _Sentence:
     def _refusals(self, proposal: Proposal) -> list[Refusal]:
         """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
         has_stdin = not proposal.flags.no_stdin and is_readable(getattr(proposal.flags, "from"))
-        missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values, lambda path: False)
+        missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
         if missing and not os.isatty(2):
             raise nothing_gives(proposal.wired, missing)
         return Gate(proposal.wired, proposal.values, self.allowed, has_stdin=has_stdin).refusals()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import own_places
 from pflow.catalog.entries import is_known
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help import usage as kinds
@@ -106,10 +105,11 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
-        from pflow.catalog.entries import entries
+        from pflow.catalog.entries import line_entry
         from pflow.flow.subflow import FlowCatalog
 
-        return _print_json(entries(listed, FlowCatalog()))
+        catalog = FlowCatalog()
+        return _print_json([line_entry(line, catalog) for line in listed])
     from pflow.terminal.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from pflow.catalog.discovery import find_node
+from pflow.catalog.kinds import find_node
 from pflow.commands._click import FlowCommand
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.flow import Flow

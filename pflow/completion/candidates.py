@@ -109,8 +109,7 @@ def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answe
 
 def usage_of_type(name: str) -> Usage:
     """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
-    from pflow.catalog.discovery import TOOL, find_node
-    from pflow.catalog.kinds import Kind
+    from pflow.catalog.kinds import TOOL, Kind, find_node
     from pflow.help.node import usage_of_node
     from pflow.interface import Interface
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pflow.atomic import replace
-from pflow.catalog.discovery import RUNS_FLOW, launcher
+from pflow.catalog.kinds import RUNS_FLOW, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
 from pflow.library.save import as_error
 

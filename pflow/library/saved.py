@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.discovery import is_node_name
 from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
+from pflow.catalog.kinds import is_node_name
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.load import parse_json, read_text
