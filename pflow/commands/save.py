@@ -13,7 +13,7 @@ from pflow.flow.flow import Flow
 from pflow.flow.named import load_named
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
-from pflow.library.saved import broken_users_of, check_name, file_for, name_of, read_saved
+from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.process.streams import write_pieces
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import clean, shorten
@@ -105,8 +105,6 @@ def _report(name: str, saved: Outcome) -> None:
         lines.append(f"what '{saved.name}' was is kept in {saved.old}")
     if found := find_node(saved.name):
         lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
-    users = broken_users_of(saved.name) if saved.old is not None else []
-    lines += [f"warning: the saved flow '{user}' uses it, and breaks a rule now: {fault}" for user, fault in users]
     for line in lines:
         say("pflow save", line)
     write_pieces(1, [os.fsencode(saved.file) + b"\n"])

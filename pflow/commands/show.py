@@ -17,7 +17,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
-from pflow.library.old import olds_of
+from pflow.library.save import olds_of
 from pflow.library.saved import library_folder, name_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import clean, colour_of, terminal_width

@@ -207,15 +207,6 @@ def test_who_uses_it_by_its_path_is_warned_of_too(home, capfd):
     assert "other" not in said
 
 
-def test_a_flow_that_a_replaced_one_breaks_is_warned_of(capfd):
-    pflow("save", "count", COUNT)
-    pflow("save", "outer", "count --input=text => shell --command=cat")
-    pflow("save", "count", "--force", "shell --command='wc -l'")
-    assert "outer" not in capfd.readouterr().err
-    pflow("save", "count", "--force", "list-files --pattern='*'")
-    assert "warning: the saved flow 'outer' uses it, and breaks a rule now: " in capfd.readouterr().err
-
-
 def test_a_command_that_stays_keeps_its_flow(home, monkeypatch):
     pflow("save", "count", COUNT, "--command")
 
