@@ -102,7 +102,7 @@ END
 }
 
 @test "a --json that is no flag of the command's makes no document" {
-    for words in 'check -- --json' 'export --json none.json'; do
+    for words in 'check -- --json' 'chekc --json'; do
         WORDS=$words in_shells 'pflow $WORDS </dev/null 2>/dev/null | wc -c'
         expect 0 0
     done

@@ -42,7 +42,7 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
 
 @test "a flow that breaks a rule is not exported, and its findings are said" {
     in_shells "pflow export --to=dot 'read-fil --path=x'"
-    expect 65 '' 'cannot export the flow: it has 1 error'
+    expect 65 '' 'cannot export: nodes[0].type: PF11: '
 }
 
 @test "what is exported comes from a file, a saved flow, stdin or pipe syntax" {

@@ -43,7 +43,7 @@ say() {
 
 @test "wrong words are 2, a name that is none 127" {
     run --separate-stderr pflow mcp </dev/null
-    expect 2 '' 'serve is missing; pflow mcp serve'
+    expect 2 '' 'serve'
     run -127 --separate-stderr pflow mcp serve red-file </dev/null
     expect 127 '' 'did you mean read-file'
 }
