@@ -7,9 +7,8 @@ import shlex
 import shutil
 from dataclasses import dataclass, field
 
-from pflow.catalog.discovery import launcher
 from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, no_such_kind
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, launcher, no_such_kind
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.interface import Interface
 from pflow.source import read_interface, source_version

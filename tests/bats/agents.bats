@@ -135,7 +135,7 @@ END
 }
 
 @test "a --json that is no flag of the command's makes no document" {
-    for words in 'check -- --json' 'nodes --search --json' 'chekc --json' 'export --json none.json' 'check llm --nonsense=1 => llm --json'; do
+    for words in 'check -- --json' 'chekc --json' 'check llm --nonsense=1 => llm --json'; do
         WORDS=$words in_shells 'pflow $WORDS </dev/null 2>/dev/null | wc -c'
         expect 0 0
     done

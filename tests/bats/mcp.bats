@@ -43,11 +43,11 @@ say() {
 
 @test "wrong words are 2, a name that is none 127" {
     run --separate-stderr pflow mcp </dev/null
-    expect 2 '' 'serve is missing; pflow mcp serve'
+    expect 2 '' 'serve'
     run --separate-stderr pflow mcp add x </dev/null
-    expect 2 '' "cannot run mcp 'add': there is serve only"
+    expect 2 '' "'add' is not 'serve'"
     run --separate-stderr pflow mcp serve --write </dev/null
-    expect 2 '' "cannot take '--write'"
+    expect 2 '' "No such option '--write'"
     run -127 --separate-stderr pflow mcp serve red-file </dev/null
     expect 127 '' 'did you mean read-file'
     run -127 --separate-stderr pflow mcp serve ./x.py </dev/null

@@ -37,7 +37,7 @@ run ID (flow): done'
         for word in "$id" "${id%?}" last @1; do pflow trace $word | tail -n 1 | cut -d " " -f 4,5; done; pflow trace @2 | tail -n 1 | cut -d " " -f 4'
     expect 0 $'failed with\nfailed with\nfailed with\nfailed with\ndone'
     in_shells "$here $copy"'; pflow trace @2; echo $?; pflow trace lsat'
-    expect 66 66 "cannot find the run 'lsat'; did you mean last?"
+    expect 66 66 "cannot find the run 'lsat'; pflow runs lists them"
     in_shells 'XDG_STATE_HOME=$PWD pflow trace </dev/null'
     expect 66 '' 'there is none yet'
 }

@@ -79,8 +79,8 @@ def test_numbers_are_the_same_however_they_are_written(one, other, is_same):
     assert same({"a": one}, {"a": other}) is is_same
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e300", "soon"])
+@pytest.mark.parametrize("seconds", ["0", "nan", "1e300", "soon"])
 def test_a_timeout_that_no_run_can_have_is_2(seconds):
-    with pytest.raises(PflowError, match=f"'--timeout': '{seconds}' is no number of seconds") as caught:
+    with pytest.raises(PflowError, match=f"'{seconds}' is no time to wait") as caught:
         run_click(command, "test-node", ["read-file", "--only=interface", f"--timeout={seconds}"])
     assert caught.value.exit == 2
