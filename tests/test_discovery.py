@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pflow.catalog.discovery import fault_of, find_node, is_node_name, launcher, list_nodes
+from pflow.catalog.kinds import fault_of, find_node, is_node_name, launcher, list_nodes
 
 
 @pytest.fixture(autouse=True)

@@ -83,7 +83,7 @@ def test_an_interpreter_that_is_there_is_no_fault(monkeypatch, name):
         ("/etc/passwd", "its interpreter '/etc/passwd' is not there"),
         ("nonexistent-sh", "its interpreter 'nonexistent-sh' is not there"),
         ("./sh", "its interpreter 'sh' is not there"),
-        ("/bin/sh\r", "its first line ends in a carriage return, as on Windows"),
+        ("/bin/sh\r", "its interpreter '/bin/sh\\r' is not there"),
     ],
 )
 def test_one_that_is_not_there_is_told(name, why):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import BUNDLED, find_node, node_at
-from pflow.catalog.kinds import FLOW, Catalog, Kind, interpreter_fault_of, no_such_kind
+from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, no_such_kind, node_at
 from pflow.catalog.lines import cannot_read
 from pflow.errors import NOT_FOUND, PflowError
 
@@ -51,23 +50,15 @@ def find(name: str, catalog: Catalog) -> Kind:
 
     Raises PflowError (127) for an unknown name.
     """
-    kind = _at_path(name) or catalog.find(name) or catalog.find(f"flow:{name}")
+    kind = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
+    if kind is not None and kind.fault:
+        raise PflowError(f"cannot use the node '{name}': {kind.fault}", exit=NOT_FOUND)
+    kind = kind or catalog.find(name) or catalog.find(f"flow:{name}")
     if kind is not None:
         return kind
-    error = no_such_kind(name)
-    found = find_node(name)
-    hint = f"{found.name} is a tool: pflow-{found.name} --help" if found is not None else error.hint
+    error, tool = no_such_kind(name), find_node(name)
+    hint = f"{tool.name} is a tool: pflow-{tool.name} --help" if tool is not None else error.hint
     raise PflowError(error.message, hint=hint, exit=NOT_FOUND)
-
-
-def _at_path(path: str) -> Kind | None:
-    """A node by its file, also one that its name does not find."""
-    if "/" not in path or not os.path.lexists(path):
-        return None
-    found = node_at(os.path.abspath(path))
-    if found is not None and found.fault:
-        raise PflowError(f"cannot use the node '{path}': {found.fault}", exit=NOT_FOUND)
-    return Kind(found.name, found.origin, found.file) if found else None
 
 
 def entry(kind: Kind) -> dict[str, Any]:
@@ -77,25 +68,20 @@ def entry(kind: Kind) -> dict[str, Any]:
     """
     where = {"origin": kind.origin, "file": kind.file}
     try:
-        about = _entry_of_kind(kind)
+        if not os.path.isfile(kind.file):
+            raise ValueError("it is no file")
+        interface = kind.interface
+        flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
+        about = {**describe(kind.name, interface, version=kind.version, flow_safe=bool(flow_safe)), **where}
+        for name, flag in kind.flags().items() if kind.origin == FLOW else ():
+            if "flag" in about["reads"][name]:
+                about["reads"][name]["flag"] = flag
+        fault = interface.fault or kind.interpreter_fault
+        return {**about, "fault": fault} if fault else about
     except PflowError as error:
         return {"name": kind.name, **where, "fault": error.message}
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
-    fault = kind.interface.fault or interpreter_fault_of(kind)
-    return {**about, **where, "fault": fault} if fault else {**about, **where}
-
-
-def _entry_of_kind(kind: Kind) -> dict[str, Any]:
-    if not os.path.isfile(kind.file):
-        raise ValueError("it is no file")
-    is_bundled = kind.origin == BUNDLED
-    flow_safe = getattr(kind.node_class(), "flow_safe", False) if is_bundled else kind.interface.flow_safe
-    about = describe(kind.name, kind.interface, version=kind.version, flow_safe=bool(flow_safe))
-    for name, flag in kind.flags().items() if kind.origin == FLOW else ():
-        if "flag" in about["reads"][name]:
-            about["reads"][name]["flag"] = flag
-    return about
 
 
 def is_known(entry: dict[str, Any]) -> bool:
@@ -103,21 +89,12 @@ def is_known(entry: dict[str, Any]) -> bool:
     return "reads" in entry
 
 
-def entries(listed: list[Line], catalog: Catalog) -> list[dict[str, Any]]:
-    """The entry of each line: a shadowed one has `shadowed_by`, the one before it the files that it `shadows`."""
-    hidden: dict[str, list[str]] = {}
-    for line in listed:
-        if line.behind:
-            hidden.setdefault(line.behind, []).append(line.file)
-    return [_entry(line, hidden.get(line.file, []), catalog) for line in listed]
-
-
-def _entry(line: Line, hidden: list[str], catalog: Catalog) -> dict[str, Any]:
+def line_entry(line: Line, catalog: Catalog) -> dict[str, Any]:
+    """The entry of a line: a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:
         return {**where, "shadowed_by": line.behind}
     if line.fault and not line.version:
         return {**where, "fault": line.fault}
     kind = catalog.find(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
-    about = entry(kind) if kind else where
-    return {**about, "shadows": hidden} if hidden else about
+    return entry(kind) if kind else where

@@ -1,4 +1,4 @@
-"""What programs say of themselves: the interface in their leading comments, read and never run."""
+"""A kind of node, and what its file says of itself: the interface, read and never run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,90 @@ import os
 import stat
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, exit_code
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pflow.interface import Interface
+
+BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
 
 _SIZE = 4096
 _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 """What begins a comment, in one language or another."""
+
+
+class Kind:
+    """A kind of node: its name, where it comes from, its file, and when asked for its interface, version and class.
+
+    `origin` is BUNDLED (a node of pflow's), TOOL, PYTHON (a user's own class), PROGRAM (any executable) or FLOW. In a
+    list `fault` says why it cannot be used, `behind` which file shadows it.
+    """
+
+    def __init__(self, name: str, origin: str, file: str) -> None:
+        self.name = name
+        self.origin = origin
+        self.file = file
+        self.fault = ""
+        self.behind = ""
+        self.interpreter = ""
+        """What a program asks to be run by, as far as its interface has been asked for."""
+        self._class: Any = None
+        self._interface: Interface | None = None
+        self._version: str | None = None
+
+    @property
+    def interface(self) -> Interface:
+        """What it reads, writes and takes. Raises PflowError (65) where its file does not say it rightly."""
+        if self._interface is None:
+            try:
+                self._interface = self._read_interface()
+            except OSError as error:
+                why = f"cannot read the node '{self.file}': {error.strerror}"
+                raise PflowError(why, exit=exit_code(error)) from None
+        return self._interface
+
+    def _read_interface(self) -> Interface:
+        if self.origin == BUNDLED:
+            from pflow.node import interface_of
+
+            return interface_of(self.node_class())
+        if self.origin == PYTHON:
+            from pflow.source import read_python
+
+            return read_python(self.file)
+        interface, self.interpreter = program_interface(self.file)
+        return interface
+
+    @property
+    def version(self) -> str:
+        if self._version is None:
+            if self.origin in (BUNDLED, PYTHON):
+                from pflow.source import source_version
+
+                self._version = source_version(self.file)
+            else:
+                self._version = self.interface.version or "1.0.0"
+        return self._version
+
+    def flags(self) -> dict[str, str]:
+        """The flag of each read."""
+        return {name: item.flag for name, item in self.interface.reads.items()}
+
+    def node_class(self) -> Any:
+        """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
+        if self._class is None:
+            from pflow.catalog import registry
+
+            is_bundled = self.origin == BUNDLED
+            self._class = registry.load_bundled(self.name) if is_bundled else registry.load_file(self.file, self.name)
+        return self._class
+
+    @property
+    def interpreter_fault(self) -> str:
+        """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
+        return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""
 
 
 def program_interface(file: str) -> tuple[Interface, str]:
@@ -112,20 +188,14 @@ def interpreter(text: str) -> str:
 
 def interpreter_fault(name: str) -> str:
     """Why an interpreter cannot be had; empty where it can."""
-    if not name or name in _can_run:
-        return ""
-    folders = [""] if "/" in name else os.environ.get("PATH", "").split(os.pathsep)
-    if any(_can_be_run(os.path.join(folder, name)) for folder in folders):
+    if name and name not in _can_run:
+        folders = [""] if "/" in name else os.environ.get("PATH", "").split(os.pathsep)
+        files = (os.path.join(folder, name) for folder in folders)
+        if not any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files):
+            return f"its interpreter {name.removeprefix('./')!r} is not there"
         _can_run.add(name)
-        return ""
-    if name.endswith("\r"):
-        return "its first line ends in a carriage return, as on Windows"
-    return f"its interpreter '{name.removeprefix('./')}' is not there"
+    return ""
 
 
 _can_run: set[str] = set()
 """Interpreters that were looked for and found."""
-
-
-def _can_be_run(file: str) -> bool:
-    return os.path.isfile(file) and os.access(file, os.X_OK)

@@ -1,96 +1,31 @@
-"""Kinds of nodes: what a step's type stands for, found by name, its interface read without running it."""
+"""Finding kinds of nodes by name, in one order for everybody. No file is opened and nothing is run.
+
+The order: the nodes and tools that come with pflow, then a user's own directories, then PATH; the first of a name wins.
+Names that differ only in case, `-` and `_` are one name.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import BUNDLED, PROGRAM, PYTHON, TOOL, fault_of, find_node, list_nodes
 from pflow.catalog.flows import is_flow_type, saved_flows
-from pflow.errors import BAD_DATA, PflowError, exit_code
+from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
+from pflow.catalog.registry import PACKAGE, bundled_names, own_directories, tool_names
+from pflow.errors import BAD_DATA, PflowError
 from pflow.naming import guess
+from pflow.source import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from pflow.interface import Interface
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
-__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "Catalog", "Kind", "find_kind", "forget_kinds", "list_kinds"]
-
-FLOW = "flow"
-
-
-class Kind:
-    """A kind of node: its name, where it comes from, its file, and when asked for its interface, version and class.
-
-    `origin` is BUNDLED (a node of pflow's), PYTHON (a user's own class), PROGRAM (any executable) or FLOW.
-    """
-
-    def __init__(self, name: str, origin: str, file: str) -> None:
-        self.name = name
-        self.origin = origin
-        self.file = file
-        self._class: Any = None
-        self._interface: Interface | None = None
-        self._version: str | None = None
-
-    @property
-    def interface(self) -> Interface:
-        """What it reads, writes and takes. Raises PflowError (65) where its file does not say it rightly."""
-        if self._interface is None:
-            try:
-                self._interface = self._read_interface()
-            except OSError as error:
-                raise PflowError(
-                    f"cannot read the node '{self.file}': {error.strerror}", exit=exit_code(error)
-                ) from None
-        return self._interface
-
-    def _read_interface(self) -> Interface:
-        if self.origin == BUNDLED:
-            from pflow.node import interface_of
-
-            return interface_of(self.node_class())
-        if self.origin == PYTHON:
-            from pflow.source import read_python
-
-            return read_python(self.file)
-        from pflow.catalog.interfaces import program_interface
-
-        return program_interface(self.file)[0]
-
-    @property
-    def version(self) -> str:
-        if self._version is None:
-            if self.origin in (BUNDLED, PYTHON):
-                from pflow.source import source_version
-
-                self._version = source_version(self.file)
-            else:
-                self._version = self.interface.version or "1.0.0"
-        return self._version
-
-    def flags(self) -> dict[str, str]:
-        """The flag of each read."""
-        return {name: item.flag for name, item in self.interface.reads.items()}
-
-    def node_class(self) -> Any:
-        """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
-        if self._class is None:
-            from pflow.catalog import registry
-
-            is_bundled = self.origin == BUNDLED
-            self._class = registry.load_bundled(self.name) if is_bundled else registry.load_file(self.file, self.name)
-        return self._class
-
-
-def interpreter_fault_of(kind: Kind) -> str:
-    """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
-    if kind.origin != PROGRAM:
-        return ""
-    from pflow.catalog.interfaces import interpreter_fault, program_interface
-
-    return interpreter_fault(program_interface(kind.file)[1])
+RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
+"""How the executable of a saved flow begins: beside the flow itself, flow:NAME, it is no node of its own."""
 
 
 class Catalog:
@@ -115,9 +50,10 @@ _found: dict[str, Kind | None] = {}
 
 
 def find_kind(type: str) -> Kind | None:
-    """The node that a name, or its class's name, means; None where there is none."""
+    """The node that a name, or its class's name, means, looked for once; None where there is none."""
     if type not in _found:
-        _found[type] = _find(type)
+        found = find_node(type)
+        _found[type] = found if found is not None and found.origin != TOOL else None
     return _found[type]
 
 
@@ -136,15 +72,167 @@ def add_class(name: str, node: Any) -> None:
     _found[name] = kind
 
 
-def _find(type: str) -> Kind | None:
-    found = find_node(type)
-    return Kind(found.name, found.origin, found.file) if found is not None and found.origin != TOOL else None
+def is_node_name(name: str) -> bool:
+    """Whether a node may be called so: letters and digits of ASCII, with - and _ after the first."""
+    return name.isascii() and name[:1].isalnum() and name.replace("-", "").replace("_", "").isalnum()
+
+
+def find_node(name: str) -> Kind | None:
+    """The node or tool that a name, or a class's name, means; None where it means none."""
+    wanted = plain(name)
+    if not is_node_name(name):
+        return None
+    names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
+    return next((found for each in names if each for found in _candidates(each) if not found.fault), None)
+
+
+def list_nodes() -> Iterator[Kind]:
+    """All nodes, including shadowed and broken ones."""
+    first: dict[str, Kind] = {}
+    own = set(map(os.path.realpath, _own_bin()))
+    for found in _candidates():
+        before = found if found.fault else first.setdefault(plain(found.name), found)
+        if before is not found:
+            found.behind = before.file
+            file = os.path.realpath(found.file)
+            is_launcher = before.origin in (BUNDLED, TOOL) and os.path.dirname(file) in own
+            if is_launcher or file == os.path.realpath(before.file):
+                continue
+        if found.origin != TOOL:
+            yield found
 
 
 def list_kinds() -> list[Kind]:
-    """Every kind of node there is, in the order of pflow.catalog.discovery."""
-    there = [found for found in list_nodes() if not found.fault and not found.behind]
-    return [Kind(found.name, found.origin, found.file) for found in there]
+    """All nodes that their names find."""
+    return [found for found in list_nodes() if not found.fault and not found.behind]
+
+
+def node_at(file: str) -> Kind | None:
+    """The node that a file is, wherever it lies, also a shadowed or broken one; None for any other file."""
+    listed = next((found for found in list_nodes() if found.file == file), None)
+    found = listed or _named(*os.path.split(file))
+    return found if listed or (found and _is_meant(found)) else None
+
+
+def fault_of(name: str) -> str:
+    """Why a file that looks like this node cannot be used, with the file; empty where there is no such file."""
+    faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
+    return next((f"'{found.file}': {found.fault}" for found in faulty), "")
+
+
+def launcher(program: str) -> str | None:
+    """An executable that comes with pflow, `pflow-llm`: where this very program is, or its Python."""
+    for directory in _own_bin():
+        file = os.path.join(directory, program)
+        if os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
+    return None
+
+
+def _own_bin() -> list[str]:
+    program = os.path.abspath(sys.argv[0])
+    places = [program, os.path.realpath(program), sys.executable]
+    return list(dict.fromkeys(os.path.dirname(place) for place in places if place))
+
+
+def _candidates(wanted: str | None = None) -> Iterator[Kind]:
+    """The files of one plain name, or of all, in the order in which they are preferred."""
+    for folder, origin, names in (("nodes", BUNDLED, bundled_names()), ("plumbing", TOOL, tool_names())):
+        for name in names:
+            if wanted is None or plain(name) == wanted:
+                file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")
+                yield Kind(name, origin, file)
+    for directory in own_places():
+        yield from _in_own(directory, wanted)
+    for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
+        yield from _on_path(directory, wanted)
+
+
+def own_places() -> list[str]:
+    """A user's own directories, as the files in them are found."""
+    return list(_there(own_directories()))
+
+
+def _there(directories: list[str]) -> Iterator[str]:
+    """The directories that exist, each once, also where /bin is a link to /usr/bin."""
+    seen = set()
+    for directory in directories:
+        try:
+            status, absolute = os.stat(directory), os.path.abspath(directory)
+        except (OSError, ValueError):  # it is not there, or relative to what is not
+            continue
+        if (status.st_dev, status.st_ino) not in seen:
+            seen.add((status.st_dev, status.st_ino))
+            yield absolute
+
+
+def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
+    """The nodes of a user's own directory: classes in Python, then programs."""
+    for file in sorted(_listed(directory), key=lambda file: (not file.endswith(".py"), file)):
+        found = _named(directory, file)
+        if found is not None and wanted in (None, plain(found.name)) and _is_meant(found):
+            yield found
+
+
+def _named(directory: str, file: str) -> Kind | None:
+    """What a file would be by its name."""
+    if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
+        return Kind(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
+    if file.startswith("pflow-") and not file.endswith(".interface"):
+        return Kind(file[6:], PROGRAM, f"{directory}/{file}")
+    return None
+
+
+def _is_meant(found: Kind) -> bool:
+    """Whether a file in a user's own directory looks like a node; `fault` says why it cannot be used."""
+    if not _is_file(found):
+        return False
+    may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
+    if not is_node_name(found.name):
+        found.fault = "a node's name has letters, digits, - and _ only"
+        return may_run  # else it is pflow-x.c, of which pflow-x is made
+    if not may_run:
+        found.fault = "it may not be executed (chmod +x)"
+    return True
+
+
+def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
+    """The nodes of a directory on PATH: as a shell would find them, and links to nowhere."""
+    flows = saved_flows()
+    for file in sorted(file for file in _listed(directory) if file.startswith("pflow-")):
+        if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
+            found = Kind(file[6:], PROGRAM, f"{directory}/{file}")
+            is_node = _is_file(found) and (found.fault or os.access(found.file, os.X_OK))
+            if is_node and not (found.name in flows and _runs_saved_flow(found)):
+                yield found
+
+
+def _runs_saved_flow(found: Kind) -> bool:
+    """Whether it is the executable of the saved flow of its name."""
+    try:
+        with open(found.file, "rb") as program:
+            return program.read(len(RUNS_FLOW)) == RUNS_FLOW
+    except OSError:
+        return False
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _is_file(found: Kind) -> bool:
+    """Whether it is a regular file, or a broken one: then `fault` says why."""
+    try:
+        return stat.S_ISREG(os.stat(found.file).st_mode)
+    except FileNotFoundError:
+        found.fault = "it is a link to nowhere"
+        return os.path.islink(found.file)  # else it is gone since it was listed
+    except OSError as error:
+        found.fault = f"it cannot be looked at: {(error.strerror or str(error)).lower()}"
+        return True
 
 
 def no_such_kind(type: str) -> PflowError:

@@ -8,7 +8,7 @@ import os
 import click
 
 from pflow.atomic import replace
-from pflow.catalog.discovery import BUNDLED, TOOL, find_node
+from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError, shorten
 from pflow.process.streams import write_pieces

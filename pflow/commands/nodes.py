@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import own_places
 from pflow.catalog.entries import is_known
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help import usage as kinds
-from pflow.help.usage import Argument, Flag, Usage
+from pflow.help.usage import HELP, Flag, Usage, argument
 from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, clean, table, value_text, wrap
 
 if TYPE_CHECKING:
@@ -51,9 +50,9 @@ USAGE.flags = [
         metavar="|".join(WHEN),
         choices=WHEN,
     ),
-    Flag(("-h", "--help"), "print this help"),
+    HELP,
 ]
-USAGE.arguments = [Argument("NAME", kinds.NODE, repeats=True)]
+USAGE.arguments = [argument("NAME", kinds.NODE, repeats=True)]
 USAGE.examples = (
     "pflow nodes",
     "pflow nodes llm write-file",
@@ -106,10 +105,11 @@ def _search(words: list[str], when: str, *, as_json: bool) -> int:
 
 def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
     if as_json:
-        from pflow.catalog.entries import entries
+        from pflow.catalog.entries import line_entry
         from pflow.flow.subflow import FlowCatalog
 
-        return _print_json(entries(listed, FlowCatalog()))
+        catalog = FlowCatalog()
+        return _print_json([line_entry(line, catalog) for line in listed])
     from pflow.terminal.columns import terminal_width
 
     return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))

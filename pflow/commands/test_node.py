@@ -7,11 +7,9 @@ from contextlib import closing
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.conformance.conduct import FAILED, Verdict, choose_checks, conduct
+from pflow.commands._click import color_option, seconds
+from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.node import TestedNode, find_node
-from pflow.conformance.report import as_json as report_of
-from pflow.conformance.report import list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
 from pflow.errors import USAGE, PflowError
 from pflow.jsontext import encode
@@ -28,40 +26,29 @@ class _Command(click.Command):
         return ["\n".join(["Checks:", *(f"  {line}" for line in list_lines(choose_checks([])).splitlines())])]
 
 
-def _seconds(text: str) -> float:
-    """How long a run is given. Raises UsageError for anything but 1 ms to a day."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.001 <= seconds <= 86400:
-        raise click.UsageError(f"Invalid value for '--timeout': '{text}' is no number of seconds from 1 ms to a day")
-    return seconds
-
-
 @click.command(cls=_Command)
 @click.option(
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
 )
 @click.option("--list", "as_list", is_flag=True, help="Print the checks, and do none.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@click.option("--json", "in_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
     "--timeout",
-    type=_seconds,
+    type=seconds,
     default=30.0,
     metavar="SECONDS",
     help="End a run after so long; after 30 without it.",
 )
 @color_option
 @click.argument("path", required=False, metavar="PATH")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAG…]")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAG…]")
 def command(
     path: str | None,
-    words: tuple[str, ...],
+    flags: tuple[str, ...],
     only: tuple[str, ...],
     as_list: bool,
-    as_json: bool,
+    in_json: bool,
     verbose: bool,
     timeout: float,
     when: str,
@@ -88,11 +75,11 @@ def command(
     catch_signals()
     limit_files()
     try:
-        with closing(conduct(node, list(words), checks, timeout)) as verdicts:
-            done = list(verdicts) if as_json else _print_lines(node, verdicts, verbose=verbose, when=when)
-            if as_json:
-                write_pieces(1, [encode(report_of(node, done)), b"\n"])
-            return int(any(each.result == FAILED for each in done))
+        with closing(conduct(node, list(flags), checks, timeout)) as verdicts:
+            done = list(verdicts) if in_json else _print_lines(node, verdicts, verbose=verbose, when=when)
+            if in_json:
+                write_pieces(1, [encode(as_json(node, done)), b"\n"])
+            return int(any(each.failed for each in done))
     except Interrupted as interrupted:  # what ran was ended, and its directory removed
         die_of(interrupted.signal)
 
@@ -103,6 +90,6 @@ def _print_lines(node: TestedNode, verdicts: Iterable[Verdict], *, verbose: bool
     done = []
     for verdict in verdicts:
         done.append(verdict)
-        write_pieces(1, [verdict_lines(verdict, node, colour, verbose=verbose).encode()])
+        write_pieces(1, [verdict_lines(verdict, colour, verbose=verbose).encode()])
     write_pieces(1, [summary(node, done).encode()])
     return done

@@ -1,18 +1,25 @@
-"""Going through the checks: what came of each."""
+"""Going through the checks, and the report: a line a check, what was sent where one failed, and the numbers."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from pflow.conformance import declared, inputs, outputs, refusals  # noqa: F401 - they enter their checks
+from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
 from pflow.conformance.node import TestedNode
-from pflow.conformance.trial import CHECKS, Check, Failed, Run, Skipped, Trial
+from pflow.conformance.sandbox import Failed, Run
+from pflow.conformance.trial import CHECKS, Check, Skipped, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
+from pflow.terminal.columns import Colour, clean, encodable
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+_WIDTH = 16
+_LONGEST = 400
+_LONGEST_INPUT = 4000
 
 
 @dataclass
@@ -21,9 +28,18 @@ class Verdict:
 
     check: Check
     result: str
-    runs: list[Run]
+    runs: Sequence[Run]
     why: str = ""
     failed: Failed | None = None
+
+    @property
+    def account(self) -> dict[str, str]:
+        """How it failed: what was sent, what came, what was expected, what to change."""
+        if self.failed is None:
+            return {}
+        sent = command_of(self.failed.run) if self.failed.run else ""
+        came = self.failed.came if len(self.failed.came) <= _LONGEST else f"{self.failed.came[:_LONGEST]}…"
+        return {"sent": sent, "came": came, "expected": self.failed.expected, "change": self.failed.change}
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
@@ -54,12 +70,75 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 
 def _judge(trial: Trial, check: Check) -> Verdict:
     before = len(trial.begun)
-    verdict = Verdict(check, OK, [])
     try:
         check.function(trial)
     except Skipped as skipped:
-        verdict = Verdict(check, SKIPPED, [], why=str(skipped))
+        return Verdict(check, SKIPPED, trial.begun[before:], why=str(skipped))
     except Failed as failed:
-        verdict = Verdict(check, FAILED, [], failed=failed)
-    verdict.runs = trial.begun[before:]
-    return verdict
+        return Verdict(check, FAILED, trial.begun[before:], failed=failed)
+    return Verdict(check, OK, trial.begun[before:])
+
+
+def list_lines(checks: Sequence[Check]) -> str:
+    return "".join(f"{check.id:{_WIDTH}}{check.demand}\n" for check in checks)
+
+
+def verdict_lines(verdict: Verdict, colour: Colour, *, verbose: bool) -> str:
+    """What came of a check, and below it what went wrong; with `verbose` also what was skipped, and what was run."""
+    if verdict.result == SKIPPED and not verbose:
+        return ""
+    words = {OK: ("ok", colour.good), FAILED: ("FAILED", colour.fault), SKIPPED: ("skipped", colour.dim)}
+    word, paint = words[verdict.result]
+    more = [f"$ {command_of(run)}" for run in verdict.runs] if verbose else []
+    more += [f"{name:10}{text}" for name, text in verdict.account.items() if text]
+    first = f"{verdict.check.id:{_WIDTH}}{clean(verdict.why or verdict.check.demand)}"
+    return "".join([f"{paint(f'{word:9}')}{first}\n", *(f"         {clean(line)}\n" for line in more)])
+
+
+def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
+    counts = [f"{sum(each.result == result for each in verdicts)} {result}" for result in (OK, FAILED, SKIPPED)]
+    return f"{clean(node.name)}: {', '.join(counts)}\n"
+
+
+def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """The report for other programs."""
+    return {
+        "node": encodable(node.name),
+        "file": encodable(node.file),
+        "ok": not any(each.failed for each in verdicts),
+        "checks": [_entry(each) for each in verdicts],
+    }
+
+
+def _entry(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "id": verdict.check.id,
+        "demand": verdict.check.demand,
+        "result": verdict.result,
+        **({"why": verdict.why} if verdict.why else {}),
+        **{name: encodable(text) for name, text in verdict.account.items()},
+        "runs": [command_of(run) for run in verdict.runs],
+    }
+
+
+def command_of(run: Run) -> str:
+    """A line that a person can type to repeat a run; of a long input it has the beginning."""
+    settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
+    words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader
+    if run.stdin is None:
+        return f"{words} </dev/null"
+    if len(run.stdin) > _LONGEST_INPUT:
+        return f"printf {_format(run.stdin[:_LONGEST_INPUT])}… | {words}"
+    return f"printf {_format(run.stdin)} | {words}"
+
+
+def _format(data: bytes) -> str:
+    """Bytes as a word for printf(1), on one line."""
+    return shlex.quote("".join(map(_escaped, data.decode("utf-8", "surrogateescape"))))
+
+
+def _escaped(char: str) -> str:
+    special = {"\n": "\\n", "\\": "\\\\", "%": "%%"}.get(char)
+    if special or char.isprintable():
+        return special or char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

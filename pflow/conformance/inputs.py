@@ -1,34 +1,28 @@
-"""What may come in: nothing, raw bytes, a user's own JSON, documents whole, cut or newer, and keys of others."""
+"""Checks of what may come in, on stdin and as flags: what a node takes, passes on, and refuses with which code."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
-from pflow.conformance.samples import laid_out_otherwise, same
-from pflow.conformance.trial import Run, Skipped, Trial, check
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING
+from pflow.conformance.samples import document, flag_words, laid_out_otherwise, misfit_of, same, shown, value_of
+from pflow.conformance.sandbox import Run
+from pflow.conformance.trial import ALIENS, Skipped, Trial, check
+from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, USAGE
+from pflow.interface import Item
 from pflow.jsontext import decode
 
 _TEXTUAL = ("str", "any", "bytes")
 _DOCUMENT = "read stdin as the store document of pflow-store(7)"
 _NEWER = 7
-_LARGE = 10_000_000
-_BINARY = bytes(range(256))
-_NUMBERS = decode(b"[1.0, 0.1, 1e300, 5e-324, 9007199254740993, -9223372036854775808, 18446744073709551615]")
-_TEXTS = {
-    "nul": "a\0b",
-    "astral": "😀 𝒳 👩‍👩‍👧",
-    "signs": '"\\/\b\f\n\r\t\x7f\u2028\ufeff',
-    'ke"y\n😀': "مرحبا e\u0301",
-}
+_UNKNOWN = "--no-such-flag-here=1"
+_BAD_TEXTS = {"int": "seven", "float": "much", "bool": "maybe", "dict": "{", "choice": "no-such-choice"}
+T = TypeVar("T")
 
 
 @check("no-input", "/dev/null is no input: flags are enough")
 def no_input_is_read(trial: Trial) -> None:
-    run = trial.run(trial.flags_without(), None)
-    run.expect_answer("/dev/null is no input: begin with an empty store")
-    trial.expect_agreement(run, _DOCUMENT)
+    trial.expect_agreement(trial.run(trial.flags_without(), None), "/dev/null is no input: begin with an empty store")
 
 
 @check("empty-pipe", "an empty pipe is 66 where a [pipe] read needs it", of_good_run=False)
@@ -45,59 +39,55 @@ def empty_pipe_is_66(trial: Trial) -> None:
 
 @check("raw-text", "raw text is the [pipe] read, byte for byte; else 64")
 def raw_text_is_carried(trial: Trial) -> None:
+    text = trial.samples.members[trial.pipe.name] if trial.pipe else None
+    data = text if isinstance(text, bytes) else str(text).encode()
+    run = trial.run(trial.flags_without(trial.samples.pipe), data)
     if trial.pipe is None:
         change = "no read takes it: refuse it, a stage must not eat another program's input"
-        trial.run(trial.flags_without(), b"raw text\n").expect_refusal(BAD_STDIN, change)
+        run.expect_refusal(BAD_STDIN, change)
     elif trial.pipe.type.name not in _TEXTUAL:
-        run = trial.run(trial.flags_without(trial.pipe.name), b"raw text\n")
         run.expect_refusal(BAD_DATA, f"text is no {trial.pipe.type}")
     else:
-        text = trial.samples.members[trial.pipe.name]
-        data = text if isinstance(text, bytes) else str(text).encode()
-        run = trial.run(trial.flags_without(trial.pipe.name), data)
         _expect_stdin(run, data.decode("utf-8", "replace"))
         trial.expect_agreement(run, _DOCUMENT)
 
 
 @check("raw-bytes", "raw bytes are taken or refused, never changed")
 def raw_bytes_are_taken(trial: Trial) -> None:
-    if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
-        raise Skipped("no read takes raw input")
-    data = b"\xff\xfe\x00binary\n"
-    run = trial.run(trial.flags_without(trial.pipe.name), data)
+    run, data = _run_raw(trial, b"\xff\xfe\x00binary\n"), b"\xff\xfe\x00binary\n"
     run.expect_order("bytes that are no text")
-    if run.code == 0 and run.member("stdin") != data:
-        run.fail(f"the key stdin: {run.member('stdin')!r:.120}", '{"$bytes": "…"} with every byte', "bytes are base64")
+    if run.code == 0 and run.members.get("stdin") != data:
+        came = f"the key stdin: {run.members.get('stdin')!r:.120}"
+        run.fail(came, '{"$bytes": "…"} with every byte', "bytes are base64")
 
 
 @check("raw-json", "a user's own JSON is raw, not a store")
 def own_json_is_raw(trial: Trial) -> None:
     text = '{"%s": "not this", "alien": 1, "deep": {"$pflow": {"v": 1}}}' % (trial.samples.pipe or "text")
-    run_words = trial.flags_without(trial.samples.pipe)
-    if trial.pipe is None:
-        trial.run(run_words, text.encode()).expect_refusal(BAD_STDIN, "a user's own JSON is raw: refuse it")
-        return
-    if trial.pipe.type.name not in _TEXTUAL:
-        raise Skipped(f"its [pipe] read is {trial.pipe.type}")
-    run = trial.run(run_words, text.encode())
+    run = _run_raw(trial, text.encode())
     _expect_stdin(run, text)
-    if "alien" in run.expect_answer().members:
+    if "alien" in run.members:
         change = "only a top level with $pflow makes a store: all other JSON is text"
         run.fail("the object's members are keys of the store", "one key stdin with its text", change)
 
 
+def _run_raw(trial: Trial, data: bytes) -> Run:
+    if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
+        raise Skipped("no read takes raw input")
+    return trial.run(trial.flags_without(trial.pipe.name), data)
+
+
 def _expect_stdin(run: Run, text: str) -> None:
     run.expect_answer("what is no document is raw: it is the [pipe] read")
-    if not same(run.member("stdin"), text):
-        came = f"the key stdin: {run.member('stdin')!r:.120}"
+    if not same(run.members.get("stdin"), text):
+        came = f"the key stdin: {run.members.get('stdin')!r:.120}"
         run.fail(came, f"{text!r:.120}: raw input, byte for byte", "put it under stdin")
 
 
 @check("layout", "a document in any spacing and order is one")
 def any_layout_is_read(trial: Trial) -> None:
     run = trial.run_good(stdin=laid_out_otherwise(trial.document()))
-    run.expect_answer("a document may be spaced and ordered in any way: take JSON with a JSON parser")
-    trial.expect_agreement(run, _DOCUMENT)
+    trial.expect_agreement(run, "a document may be spaced and ordered in any way: take JSON with a JSON parser")
 
 
 @check("cut", "a document that was cut is 65", of_good_run=False)
@@ -116,64 +106,159 @@ def newer_version_is_65(trial: Trial) -> None:
         run.fail(f"on stderr: {run.stderr[:120]!r}", f"a line with both versions, {_NEWER} and 1")
 
 
-@check("keys", "keys that it does not know pass unchanged, in their place")
-def keys_pass(trial: Trial) -> None:
-    _expect_kept(trial, trial.good, trial.members, "answer with the document that came in, your keys added")
+_PASSING: list[tuple[str, str, dict[str, Any], str]] = [
+    (
+        "keys",
+        "keys that it does not know pass unchanged, in their place",
+        ALIENS,
+        "answer with the document that came in",
+    ),
+    (
+        "numbers",
+        "numbers pass as they are, integers of 64 bits too",
+        {"n": decode(b"[1.0, 0.1, 1e300, 5e-324, 9007199254740993, -9223372036854775808, 18446744073709551615]")},
+        "leave a number that you do not know as the text that it is",
+    ),
+    (
+        "text",
+        "NUL, emoji and every other character pass",
+        {"nul": "a\0b", "😀": "😀 𝒳 👩‍👩‍👧", "signs": '"\\/\b\f\n\r\t\x7f\u2028\ufeff', 'ke"y\n': "مرحبا e\u0301"},
+        "take JSON with a JSON parser, and write it with one",
+    ),
+    ("large", "a value of 10 MB passes", {"large": "é" * 5_000_000}, "read stdin to its end, and write all of it"),
+    (
+        "binary",
+        "bytes pass",
+        {"binary": bytes(range(256)), "object": {"$bytes": "not base64"}},
+        'bytes are {"$bytes": "…"} in the document: leave them so',
+    ),
+]
 
 
-@check("numbers", "numbers pass as they are, integers of 64 bits too")
-def numbers_pass(trial: Trial) -> None:
-    _expect_passed(trial, {"numbers": _NUMBERS}, "leave a number that you do not know as the text that it is")
+def _check_passing(id: str, demand: str, members: dict[str, Any], change: str) -> None:
+    @check(id, demand)
+    def members_pass(trial: Trial) -> None:
+        """Keys that it does not write are there as they were, in the order in which they came."""
+        run = trial.run_good(stdin=trial.document(members))
+        came = run.expect_answer(change).members
+        sent = {key: value for key, value in trial.members_among(members).items() if key not in trial.interface.writes}
+        for key, value in sent.items():
+            if key not in came or not same(value, came[key]):
+                what = f"{key!r} is {came[key]!r:.60}" if key in came else f"no {key!r} in its answer"
+                run.fail(what, f"{value!r:.60}, as it was", change)
+        order = [key for key in came if key in sent]
+        if order != list(sent):
+            run.fail(f"the keys in the order {', '.join(order)}", f"{', '.join(sent)}, as they came", change)
 
 
-@check("text", "NUL, emoji and every other character pass")
-def text_passes(trial: Trial) -> None:
-    _expect_passed(trial, _TEXTS, "take JSON with a JSON parser, and write it with one")
-    _try_as_read(trial, "NUL \0 and 😀", ("str", "any"), "a text with NUL and emoji")
+for each in _PASSING:
+    _check_passing(*each)
 
 
-@check("large", "a value of 10 MB passes")
-def large_passes(trial: Trial) -> None:
-    _expect_passed(trial, {"large": "é" * (_LARGE // 2)}, "read stdin to its end, and write all of it")
-    if "network" not in trial.interface.effects:
-        _try_as_read(trial, "word " * (_LARGE // 5), ("str", "any"), "a value of 10 MB")
+@check("missing", "a required read that nothing gives is 66", of_good_run=False)
+def missing_read_is_66(trial: Trial) -> None:
+    for item in _some(_required(trial), "every read has a default"):
+        trial.run_without(item).expect_refusal(MISSING, f"without {item.name} there is nothing to do: exit with 66")
 
 
-@check("binary", "bytes pass")
-def binary_passes(trial: Trial) -> None:
-    members = {"binary": _BINARY, "object": {"$bytes": "not base64"}}
-    _expect_passed(trial, members, 'bytes are {"$bytes": "…"} in the document: leave them so')
-    _try_as_read(trial, _BINARY, ("bytes", "any"), "bytes")
+@check("explicit", "an [explicit] read is never taken from the store", of_good_run=False)
+def explicit_read_is_no_key(trial: Trial) -> None:
+    explicit = [item for item in _required(trial) if "explicit" in item.marks]
+    for item in _some(explicit, "it has no required [explicit] read"):
+        sent = document({**ALIENS, **trial.samples.members, item.name: value_of(item.type)}, trial.samples.pipe)
+        run = trial.run(trial.samples.words_without(item.name), sent)
+        run.expect_refusal(MISSING, f"take {item.name} from its flag, never from the store")
 
 
-def _expect_passed(trial: Trial, members: dict[str, Any], change: str) -> None:
-    _expect_kept(trial, trial.run_good(stdin=trial.document(members)), trial.members_among(members), change)
+@check("misfit", "a value of the store that does not fit its read is 65", of_good_run=False)
+def misfit_is_65(trial: Trial) -> None:
+    items = [trial.interface.reads[name] for name in trial.samples.members]
+    strict = [item for item in items if item.type.name != "any" and (item.required or item.type.name != "str")]
+    for item in _some(strict, "no read from the store has a type that refuses anything"):
+        run = trial.run_with(**{item.name: misfit_of(item.type)})
+        run.expect_refusal(BAD_DATA, f"{item.name} is {item.type}: check it before you work on it")
 
 
-def _try_as_read(trial: Trial, value: Any, types: tuple[str, ...], about: str) -> None:
-    """Send a value as its [pipe] read, where that takes it: it is worked on or refused, and the key stays."""
-    if trial.pipe is None or trial.pipe.type.name not in types:
-        return
-    run = trial.run_with({trial.pipe.name: value})
-    run.expect_order(about)
+@check("flags", "a read's flag gives it as the store does, and is stored")
+def flags_are_taken(trial: Trial) -> None:
+    members = _some([*trial.samples.members.items()], "it takes nothing from the store")
+    trial.flags_without()  # raises Skipped
+    for apart in (False, True):
+        run = trial.run(trial.samples.all_words(apart=apart) or [], document(ALIENS))
+        run.expect_exit(0, "a flag named like a read gives its value: --key=value and --key value")
+        trial.expect_agreement(run, "take a read from its flag as from the store")
+        for name, value in members:
+            is_stored = trial.interface.reads[name].is_stored and name not in trial.interface.writes
+            if is_stored and not same(run.members.get(name), value):
+                change = "put a data flag's value into the document, unless the key is there"
+                run.fail(f"no {name!r} in the store", f"{name!r} from its flag: it is data", change)
+
+
+@check("params", "each param has its flag, and its default holds without")
+def params_are_taken(trial: Trial) -> None:
+    items = [item for item in trial.interface.params.values() if item.name not in trial.samples.words]
+    items = [item for item in items if not item.required and item.default is not None and "secret" not in item.marks]
+    words = [word for item in items for word in flag_words(item, item.default)]
+    run = trial.run_good(*_some(words, "no param has a default that can be given"))
+    run.expect_exit(0, "a flag for each param that you declare")
+    trial.expect_agreement(run, "the default is what holds when there is no flag")
+
+
+@check("bad-value", "a flag's value that does not fit is 2", of_good_run=False)
+def bad_value_is_2(trial: Trial) -> None:
+    items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
+    strict = [item for item in items if item.type.name in _BAD_TEXTS and "secret" not in item.marks]
+    for item in _some(strict, "every text is a value of its flags"):
+        bad = f"--{item.name.replace('_', '-')}={_BAD_TEXTS[item.type.name]}"
+        trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")
+
+
+@check("unknown-flag", "a flag that it does not know is 2", of_good_run=False)
+def unknown_flag_is_2(trial: Trial) -> None:
+    trial.run_good(_UNKNOWN).expect_refusal(USAGE, "refuse a flag that you do not know, with 2")
+
+
+@check("fails-in-order", "a failure is an error document and one line on stderr", of_good_run=False)
+def failure_is_a_document(trial: Trial) -> None:
+    required = _required(trial)
+    run = trial.run_without(required[0]) if required else trial.run_good(_UNKNOWN)
+    change = "write the document with error: {step, node, exit, message} in its header, and say one line on stderr"
     if run.code == 0:
-        _expect_kept(trial, run, {trial.pipe.name: value}, "leave the keys that you read as they were")
+        raise Skipped("it does not fail (see missing and unknown-flag)")
+    error = None if isinstance(run.answer, str) else run.answer.error
+    if error is None:
+        came = run.answer if isinstance(run.answer, str) else "a document without an error"
+        run.fail(f"on stdout: {came}", "an error document, so that no later stage does anything", change)
+    if error.get("exit") != run.code or not isinstance(error.get("message"), str):
+        run.fail(f"error: {error!r:.100}", f"exit: {run.code}, as it ended, and a message", change)
+    if len(run.stderr.strip().splitlines()) != 1:
+        run.fail(f"on stderr: {run.stderr[:200]!r}", "one line that says what cannot be done", change)
+    lost = [key for key, value in ALIENS.items() if not same(run.members.get(key), value)]
+    if required and lost:
+        run.fail(f"no {lost[0]!r} in the error document", "the store as it was", change)
 
 
-def _expect_kept(trial: Trial, run: Run, sent: dict[str, Any], change: str) -> None:
-    """That keys which it does not write are there as they were, in the order in which they came."""
-    members = run.expect_answer(change).members
-    kept = {key: value for key, value in sent.items() if key not in trial.interface.writes}
-    for key, value in kept.items():
-        if key not in members:
-            run.fail(f"no {key!r} in its answer", f"{key!r} as it was", change)
-        if not same(value, members[key]):
-            run.fail(f"{key!r} is {_short(members[key])}", f"{_short(value)}, as it was", change)
-    order = [key for key in members if key in kept]
-    if order != list(kept):
-        run.fail(f"the keys in the order {', '.join(order)}", f"{', '.join(kept)}, as they came", change)
+@check(
+    "error-passes", "an error document is passed on untouched, with its exit code; nothing is done", of_good_run=False
+)
+def error_passes(trial: Trial) -> None:
+    change = "look for error in the header first: copy stdin to stdout and exit with its code"
+    for code, words in ((75, ()), (9, ()), (9, ("--raw",))):
+        error = {"step": "before", "node": "before", "exit": code, "message": "it failed on purpose"}
+        sent = document({**ALIENS, "text": "data"}, "text", error=error)
+        run = trial.run_good(*words, stdin=sent)
+        run.expect_refusal(code, change)
+        expected = b"" if words else sent
+        if run.stdout != expected:
+            run.fail(f"on stdout: {shown(run.stdout)}", f"{shown(expected)}, as it came; nothing with --raw", change)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:40]}… ({len(text):,} characters)"
+def _some(items: list[T], otherwise: str) -> list[T]:
+    """The items. Raises Skipped where there are none."""
+    if not items:
+        raise Skipped(otherwise)
+    return items
+
+
+def _required(trial: Trial) -> list[Item]:
+    return [item for item in trial.samples.interface.reads.values() if item.required]

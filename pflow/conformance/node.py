@@ -6,11 +6,9 @@ import os
 import shlex
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pflow.catalog.discovery import launcher
 from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, no_such_kind
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, launcher, no_such_kind
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.interface import Interface
 from pflow.source import read_interface, source_version
@@ -34,13 +32,6 @@ class TestedNode:
     @property
     def is_program(self) -> bool:
         return not self.file.endswith(".py")
-
-    @property
-    def is_plain_script(self) -> bool:
-        """Whether it is a shell script that does not ask whether pflow runs it (PFLOW_NODE)."""
-        source = Path(self.file).read_bytes()
-        first = source.partition(b"\n")[0].strip()
-        return self.is_program and first.startswith(b"#!") and first.endswith(b"sh") and b"PFLOW_NODE" not in source
 
 
 def find_node(path: str) -> TestedNode:

@@ -1,63 +1,184 @@
-"""Running a program in a new directory with a home of its own: what it wrote, changed and left running."""
+"""One run of a node, in a new directory with a home of its own: what was sent, what came, what is expected."""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 import resource
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import Any, NoReturn
 
+from pflow.conformance.samples import FILES, Answer, read_answer
+from pflow.errors import BUG, EXIT_CODES
 from pflow.process.children import running_groups, signal_session
-from pflow.process.signals import HeldSignals
 
-ALL, GONE, EARLY = "all", "gone", "early"
-"""Who reads stdout: somebody to its end, nobody, or somebody who goes away after the first byte."""
+ALL, GONE, EARLY = "", " | true", " | head -c 1"
+"""Who reads stdout, as a shell has it: somebody to its end, nobody, or somebody who goes away after the first byte."""
 
-LATE = "it did not end in time (--timeout gives it longer)"
-ENDLESS = "it did not end, and wrote more than 256 MB"
-
+_LATE = "it did not end in time (--timeout gives it longer)"
+_ENDLESS = "it did not end, and wrote more than 256 MB"
 _CANNOT_START = 126
 _LARGEST_FILE = 256 << 20
-_MOST_SAID = 1 << 20
-_SHOWN = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
+_GRACE = 1.0
+"""Seconds that what a node started may run on."""
+
+_WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
 """The directories that a program may write into, and how a report calls them."""
 _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 
 
-@dataclass
-class Sent:
-    """What a run is given. `stdin` None is /dev/null; with `grace` its children may run on for so many seconds."""
+class Failed(Exception):
+    """A demand that was not met: by which run (None: by the file), what came, what was expected, what to change."""
 
-    words: list[str]
+    def __init__(self, run: Run | None, came: str, expected: str, change: str = "") -> None:
+        super().__init__(came)
+        self.run, self.came, self.expected, self.change = run, came, expected, change
+
+
+@dataclass
+class Run:
+    """What a node is sent (`stdin` None is /dev/null), and after `start` how it ended.
+
+    `code` is -n for signal n, and None where it did not end, which `unended` explains. `changed` are the files that it
+    touched; `left_running` says whether something that it started outlived it.
+    """
+
+    argv: list[str]
     stdin: bytes | None
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     reader: str = ALL
-    grace: float | None = None
-
-
-@dataclass
-class Ended:
-    """How a run ended: its exit code (-n for signal n; None where it did not end, which `unended` explains).
-
-    `changed` are the files that it touched; `left_running` says whether something that it started outlived it.
-    """
-
-    code: int | None
-    stdout: bytes
-    stderr: bytes
+    code: int | None = None
     unended: str = ""
-    left_running: bool = False
+    stdout: bytes = b""
+    stderr: str = ""
     changed: tuple[str, ...] = ()
+    left_running: bool = False
+
+    def start(self, parent: Path, timeout: float) -> None:
+        """Run it in a new directory in `parent`. Raises OSError where that cannot be made."""
+        with TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
+            place = Path(folder)
+            for name in (*_WATCHED, "xdg", "work/folder"):
+                (place / name).mkdir()
+            for name, text in {**FILES, **self.files}.items():
+                (place / "work" / name).write_text(text, encoding="utf-8")
+            before = _snapshot(place)
+            self._run(place, timeout)
+            after = _snapshot(place)
+        self.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
+
+    def _run(self, place: Path, timeout: float) -> None:
+        try:
+            process = self._popen(place)
+        except (OSError, ValueError) as error:
+            self.code, self.stderr = _CANNOT_START, f"cannot start it: {getattr(error, 'strerror', error)}"
+            return
+        try:
+            process.communicate(self.stdin, timeout)
+            end = time.monotonic() + _GRACE
+            while (left := bool(running_groups(process.pid))) and time.monotonic() < end:
+                time.sleep(0.01)
+            self.left_running = left
+            self.code = process.returncode
+        except subprocess.TimeoutExpired:
+            self.unended = _LATE
+        finally:
+            signal_session(process.pid, signal.SIGKILL)
+            process.wait()
+        with open(place / "stderr", encoding="utf-8", errors="replace") as said:
+            self.stderr = said.read(1 << 20)
+        if os.path.getsize(place / "stdout") >= _LARGEST_FILE:
+            self.code, self.unended = None, _ENDLESS
+        elif self.code is not None:
+            self.stdout = (place / "stdout").read_bytes()
+
+    def _popen(self, place: Path) -> subprocess.Popen[bytes]:
+        with open(place / "stderr", "wb") as stderr, open(place / "stdout", "wb") as file:
+            ours, theirs = os.pipe()
+            if self.reader == EARLY:
+                threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
+            else:
+                os.close(ours)
+            try:
+                return subprocess.Popen(
+                    self.argv,
+                    stdin=subprocess.DEVNULL if self.stdin is None else subprocess.PIPE,
+                    stdout=file if self.reader == ALL else theirs,
+                    stderr=stderr,
+                    cwd=place / "work",
+                    env={**_environment(place), **self.environment},
+                    start_new_session=True,
+                )
+            finally:
+                os.close(theirs)
+
+    @cached_property
+    def answer(self) -> Answer | str:
+        """The document that it wrote, or why there is none."""
+        return read_answer(self.stdout)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of its answer, none without one."""
+        return self.answer.members if isinstance(self.answer, Answer) else {}
+
+    def writes(self, names: Iterable[str]) -> dict[str, Any]:
+        """What it wrote of these keys, and the action that it returned."""
+        found = {name: self.members[name] for name in names if name in self.members}
+        return {**found, "$action": self.answer.action} if isinstance(self.answer, Answer) else {}
+
+    @property
+    def ending(self) -> str:
+        """The exit code, and the line of stderr that says why."""
+        if self.code is None:
+            return self.unended
+        said = self.stderr.strip().splitlines()
+        code = f"signal {-self.code} ({signal.strsignal(-self.code)})" if self.code < 0 else f"exit code {self.code}"
+        if self.code in (126, 127) and not said:
+            return f"{code}: its interpreter, or a program that it runs, is missing"
+        why = [line for line in said if re.match(r"pflow-|pflow: |[\w.]*(Error|Exception)\b", line)]
+        return f"{code}: {(why or said)[-1]}" if said else code
+
+    def fail(self, came: str, expected: str, change: str = "") -> NoReturn:
+        raise Failed(self, came, expected, change)
+
+    def expect_exit(self, code: int, change: str = "") -> None:
+        if self.code != code:
+            self.fail(self.ending, f"exit code {code} ({EXIT_CODES.get(code, 'as the document says')})", change)
+
+    def expect_refusal(self, code: int, change: str = "") -> None:
+        """That it ended with this code, and touched nothing."""
+        self.expect_exit(code, change)
+        if self.changed:
+            self.fail(f"it changed {', '.join(self.changed)}", "nothing is done", "look at the input before you act")
+
+    def expect_answer(self, change: str = "") -> Answer:
+        """The document that it wrote, with exit code 0 and without an error."""
+        self.expect_exit(0, change)
+        if isinstance(self.answer, str):
+            self.fail(f"on stdout: {self.answer}", "one store document", change)
+        if self.answer.error:
+            self.fail(f"an error document: {self.answer.error.get('message')}", "a document without an error", change)
+        return self.answer
+
+    def expect_order(self, about: str) -> None:
+        """That it ended well, or refused with a code that means something and words on stderr."""
+        if self.code == 0:
+            self.expect_answer(f"answer, or refuse {about} with 65")
+        elif self.code not in {*EXIT_CODES} - {BUG} or "Traceback (most recent call last)" in self.stderr:
+            expected = "an answer, or a refusal: 65 and a line on stderr"
+            self.fail(self.ending, expected, f"treat {about} like any other input")
 
 
 def limit_files() -> None:
@@ -67,124 +188,9 @@ def limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
 
 
-def run_in(parent: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
-    """Run a program in a new directory in `parent`, and end whatever it started.
-
-    Raises OSError where the directory cannot be made.
-    """
-    with TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
-        place = Path(folder)
-        _furnish(place, sent.files)
-        before = _snapshot(place)
-        ended = _run(place, argv, sent, timeout)
-        after = _snapshot(place)
-    ended.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
-    return ended
-
-
-def _run(place: Path, argv: list[str], sent: Sent, timeout: float) -> Ended:
-    home = str(place / "home")
-    held = HeldSignals()  # an exception before the process is known would leave it running
-    try:
-        process = _start(place, argv, sent)
-    except (OSError, ValueError) as error:
-        held.release()
-        return Ended(_CANNOT_START, b"", f"cannot start it: {getattr(error, 'strerror', error)}".encode())
-    try:
-        held.release()
-        threading.Thread(target=_feed, args=(process.stdin, sent.stdin), daemon=True).start()
-        process.wait(timeout)
-        left_running = sent.grace is not None and not _ends_soon(process.pid, home, sent.grace)
-    except subprocess.TimeoutExpired:
-        return Ended(None, b"", _said(place), LATE)
-    finally:
-        signal_session(process.pid, 9)
-        for pid in _strays(home):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, 9)
-        process.wait()
-    if os.path.getsize(place / "stdout") >= _LARGEST_FILE:
-        return Ended(None, b"", _said(place), ENDLESS)
-    return Ended(process.returncode, (place / "stdout").read_bytes(), _said(place), left_running=left_running)
-
-
-def _feed(pipe: IO[bytes] | None, data: bytes | None) -> None:
-    with suppress(OSError):  # a program need not read its input
-        if pipe is not None:
-            with pipe:
-                pipe.write(data or b"")
-
-
-def _start(place: Path, argv: list[str], sent: Sent) -> subprocess.Popen[bytes]:
-    with _stdout(place, sent.reader) as stdout, open(place / "stderr", "wb") as stderr:
-        return subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL if sent.stdin is None else subprocess.PIPE,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=place / "work",
-            env={**_environment(place), **sent.environment},
-            start_new_session=True,
-        )
-
-
-@contextmanager
-def _stdout(place: Path, reader: str) -> Iterator[int]:
-    """Where a program writes: a file, or a pipe that nobody reads to its end."""
-    with open(place / "stdout", "wb") as file:
-        if reader == ALL:
-            yield file.fileno()
-            return
-    ours, theirs = os.pipe()
-    if reader == GONE:
-        os.close(ours)
-    else:
-        threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
-    try:
-        yield theirs
-    finally:
-        os.close(theirs)
-
-
 def _read_one_byte(fd: int) -> None:
     os.read(fd, 1)
     os.close(fd)
-
-
-def _said(place: Path) -> bytes:
-    """The last of what was said on stderr."""
-    with open(place / "stderr", "rb") as file:
-        file.seek(max(0, os.path.getsize(file.name) - _MOST_SAID))
-        return file.read()
-
-
-def _ends_soon(session: int, home: str, grace: float) -> bool:
-    """Whether nothing of a run runs any more, now or before `grace` is over."""
-    end = time.monotonic() + grace
-    while running_groups(session) or _strays(home):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def _strays(home: str) -> list[int]:
-    """The processes of a run, sessions of their own included: those with its HOME. None on a system without /proc."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # it ended meanwhile, or belongs to another user
-            if f"HOME={home}".encode() in file.read_bytes().split(b"\0"):
-                found.append(int(file.parent.name))
-    return found
-
-
-def _furnish(place: Path, files: Mapping[str, str]) -> None:
-    for name in (*_SHOWN, "xdg"):
-        (place / name).mkdir(parents=True)
-    for name, text in files.items():
-        file = place / "work" / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
 
 
 def _environment(place: Path) -> dict[str, str]:
@@ -192,7 +198,7 @@ def _environment(place: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     config = kept.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     models = kept.get("LLM_USER_PATH") or os.path.join(config, "io.datasette.llm")
-    if "LLM_USER_PATH" in kept or os.path.isdir(models):
+    if os.path.isdir(models):
         kept["LLM_USER_PATH"] = os.path.abspath(models)
     ours = [os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable)]
     return {
@@ -205,21 +211,13 @@ def _environment(place: Path) -> dict[str, str]:
     }
 
 
-def _snapshot(place: Path) -> dict[str, str]:
-    """Every file that a program could have touched: its mode and digest."""
+def _snapshot(place: Path) -> dict[str, tuple[int, ...]]:
+    """Every file that a program could have touched, and what shows that it did."""
     found = {}
-    for top, shown in _SHOWN.items():
-        for folder, folders, files in os.walk(place / top):
-            for path in (os.path.join(folder, name) for name in [*folders, *files]):
-                found[shown + os.path.relpath(path, place / top)] = _state(path)
+    for top, shown in _WATCHED.items():
+        for path in (place / top).rglob("*"):
+            with suppress(OSError):  # it is gone again
+                status = path.lstat()
+                touched = () if path.is_dir() else (status.st_size, status.st_mtime_ns)
+                found[shown + str(path.relative_to(place / top))] = (status.st_mode, *touched)
     return found
-
-
-def _state(path: str) -> str:
-    mode = ""
-    with suppress(OSError):  # it is gone again, or may not be read
-        mode = f"{os.lstat(path).st_mode:o}"
-        if os.path.isfile(path) and not os.path.islink(path):
-            with open(path, "rb") as file:
-                return f"{mode} {hashlib.file_digest(file, 'sha256').hexdigest()}"
-    return mode

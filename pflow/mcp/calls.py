@@ -15,7 +15,7 @@ from typing import Any
 import mcp_types as types
 
 from pflow.binding.sources import assign
-from pflow.catalog.discovery import BUNDLED
+from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, USAGE, PflowError, bug_error
 from pflow.jsontext import decode, encode
 from pflow.mcp import own_tools

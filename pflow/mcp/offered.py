@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 
 import mcp_types as types
 
-from pflow.catalog.kinds import Kind, interpreter_fault_of
+from pflow.catalog.kinds import Kind
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
@@ -75,7 +75,7 @@ def _tool_name(label: str, taken: Container[str]) -> str:
 def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
     """Why a kind cannot be a tool."""
     interface = kind.interface
-    if fault := interface.fault or interpreter_fault_of(kind):
+    if fault := interface.fault or kind.interpreter_fault:
         yield fault
     if flow is None and interface.open:
         yield "it declares no interface"

@@ -13,6 +13,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface import Item
+from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 from pflow.terminal.columns import clean
 
@@ -69,11 +70,7 @@ def _param_of_llm(step: Step, key: str) -> str:
 
 def _is_said(value: Any, sentence: str) -> bool:
     texts = value if isinstance(value, list) else [value]
-    return bool(texts) and all(isinstance(text, str) and text and _has_word(sentence, text) for text in texts)
-
-
-def _has_word(sentence: str, word: str) -> bool:
-    return re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", sentence) is not None
+    return bool(texts) and all(isinstance(text, str) and text and says(sentence, text) for text in texts)
 
 
 def check_document(flow: Flow) -> list[Finding]:

@@ -121,8 +121,7 @@ class Stage:
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
             text = str(encode(about), "utf-8") + "\n"
         else:
-            from pflow.help.node import usage_of_node
-            from pflow.help.usage import help_text
+            from pflow.help.usage import help_text, usage_of_node
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])

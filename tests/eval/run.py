@@ -11,96 +11,134 @@ import json
 import os
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[0] = str(HERE.parent.parent)
 
-from pflow.errors import BAD_CONFIG  # noqa: E402
-from tests.eval import perfect  # noqa: E402  found by the line above
-from tests.eval.planning import NodeSet, NoModel, plan_entry  # noqa: E402
-from tests.eval.table import line, table  # noqa: E402
-from tests.peers.openai_server import OpenAIServer  # noqa: E402
+from pflow.catalog.kinds import forget_kinds  # noqa: E402
+from pflow.errors import BAD_CONFIG, PflowError  # noqa: E402
+from pflow.flow.unload import flow_to_ir  # noqa: E402
+from tests.eval.score import ASPECTS, expected_flows, score  # noqa: E402  found by the line above
+from tests.peers import openai_server  # noqa: E402
 
-INTERRUPTED = 130
-
-
-def main() -> int:
-    options = _options()
-    entries = chosen(json.loads((HERE / "sentences.json").read_text()), options.only, options.limit)
-    with ExitStack() as stack:
-        if options.json:
-            options.file = stack.enter_context(_opened(options.json))
-        stack.enter_context(NodeSet())
-        if options.self_test:
-            options.model = _start_perfect(stack, entries)
-        return _run(entries, options)
+Result = dict[str, Any]
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", metavar="NAME", help="which model plans")
-    parser.add_argument(
-        "--only", metavar="PATTERN", help="the sentences with this in them; * and ? match as in a shell"
-    )
-    parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
-    parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
-    parser.add_argument("--json", metavar="FILE", help="write every plan and its score into a file")
-    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
-    parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
-    return parser.parse_args()
+@contextmanager
+def node_set() -> Iterator[None]:
+    """The environment in which there are the bundled nodes, those of nodes/, the saved flows of share/, no other."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="pflow-eval-") as cache:
+        os.environ.update(PFLOW_NODES=str(HERE / "nodes"), XDG_DATA_HOME=str(HERE / "share"))
+        os.environ.update(XDG_CACHE_HOME=cache, PATH=cache)
+        forget_kinds()
+        yield
+    os.environ.clear()
+    os.environ.update(before)
+    forget_kinds()
 
 
-def chosen(entries: list[dict[str, Any]], only: str | None, limit: int | None) -> list[dict[str, Any]]:
-    if only is not None:
-        entries = [entry for entry in entries if fnmatch(entry["sentence"].lower(), f"*{only.lower()}*")]
-    return entries[:limit]
+def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
+    """What came of a sentence, scored. Raises PflowError (78) where no model can plan."""
+    from pflow.plan.planner import Unplannable, plan_sentence
 
-
-def _opened(name: str) -> IO[str]:
-    """The file for the results, which is tried before an hour is spent on them."""
+    started, flow, error, tries = time.monotonic(), None, "", 0
     try:
-        return open(name, "w")
-    except OSError as error:
-        sys.exit(f"run.py: cannot write '{name}': {error.strerror}")
+        planned = plan_sentence(
+            entry["sentence"], model=options.model, fresh=True, timeout=options.timeout, tries=options.tries
+        )
+        flow, tries = planned.flow, planned.tries
+    except Unplannable as unplannable:
+        error, tries = unplannable.message, unplannable.tries
+    except PflowError as failure:
+        if failure.exit == BAD_CONFIG:
+            raise
+        return {"sentence": entry["sentence"], "right": dict.fromkeys(ASPECTS, False), "error": failure.message}
+    seconds, ir = time.monotonic() - started, flow_to_ir(flow) if flow else None
+    right = score(entry, flow)
+    return {
+        "sentence": entry["sentence"],
+        "right": right,
+        "error": error,
+        "tries": tries,
+        "seconds": seconds,
+        "flow": ir,
+    }
+
+
+def line(result: Result) -> str:
+    """One sentence: ok, or what is wrong with what came of it."""
+    wrong = [aspect for aspect, right in result["right"].items() if not right]
+    return f"{'ok ' if not wrong else '   '} {result['sentence'][:70]}" + (
+        f"\n        {result['error'][:200] or ', '.join(wrong)}" if wrong else ""
+    )
+
+
+def table(model: str, results: list[Result]) -> str:
+    """How many of the sentences came out right, and what it took."""
+    counts = {aspect: sum(each["right"][aspect] for each in results) for aspect in ASPECTS}
+    counts["all right"] = sum(all(each["right"].values()) for each in results)
+    tries = Counter(each["tries"] for each in results if each.get("tries"))
+    return "\n".join(
+        [
+            f"{model}: {len(results)} sentences",
+            *(f"  {aspect:10}{count:4} of {len(results)}" for aspect, count in counts.items()),
+            f"  tries     {', '.join(f'{one} × {many}' for one, many in sorted(tries.items()))}",
+            f"  seconds   {sum(each.get('seconds', 0) for each in results):.1f}",
+        ]
+    )
 
 
 def _start_perfect(stack: ExitStack, entries: list[dict[str, Any]]) -> str:
+    """A model that answers each sentence with the flow that is expected of it; its name."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pflow-eval-")))
-    perfect.write_transcript(folder, entries)
-    server = stack.enter_context(OpenAIServer(folder))
-    os.environ["LLM_USER_PATH"] = str(server.llm_user_path)
-    return perfect.NAME
+    answers = {
+        entry["sentence"]: [flow_to_ir(expected_flows(entry)[0]) if entry["flows"] else {"cannot": "there is no node"}]
+        for entry in sorted(entries, key=lambda entry: -len(entry["sentence"]))
+    }
+    (folder / "eval-perfect.json").write_text(json.dumps(answers))
+    openai_server.TRANSCRIPTS = folder
+    os.environ["LLM_USER_PATH"] = str(stack.enter_context(openai_server.OpenAIServer(folder)).llm_user_path)
+    return "eval-perfect"
 
 
-def _run(entries: list[dict[str, Any]], options: argparse.Namespace) -> int:
-    """Plan and score, a line each; the table at the end, after ^C too. The exit code."""
-    results: list[dict[str, Any]] = []
-    code = 0
-    try:
-        for number, result in enumerate(_results(entries, options), 1):
-            results.append(result)
-            print(line(number, result), flush=True)
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        code = INTERRUPTED
-    except NoModel as none:
-        print("run.py: " + "\n  ".join(none.args), file=sys.stderr)
-        return BAD_CONFIG
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", metavar="NAME", help="which model plans")
+    parser.add_argument("--only", metavar="PATTERN", default="", help="the sentences with this in them")
+    parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
+    parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write every plan and its score into a file")
+    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
+    parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
+    options = parser.parse_args()
+    entries = json.loads((HERE / "sentences.json").read_text())
+    entries = [each for each in entries if fnmatch(each["sentence"].lower(), f"*{options.only.lower()}*")]
+    results: list[Result] = []
+    with ExitStack() as stack:
+        stack.enter_context(node_set())
+        if options.self_test:
+            options.model = _start_perfect(stack, entries)
+        try:
+            for entry in entries[: options.limit]:
+                results.append(plan_entry(entry, options))
+                print(line(results[-1]), flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+        except PflowError as error:
+            print(f"run.py: {error.message}\n  {error.hint}", file=sys.stderr)
+            return error.exit
     if options.json:
-        options.file.write(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        options.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     print("\n" + table(options.model or "the chosen model", results))
-    return code
-
-
-def _results(entries: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    plan = partial(plan_entry, model=options.model, timeout=options.timeout, most_tries=options.tries)
-    return map(plan, entries)
+    return 0
 
 
 if __name__ == "__main__":

@@ -339,7 +339,7 @@ def test_a_flag_that_fits_several_is_not_the_one_that_is_shown():
     flags = flags_of(plan(*steps))
     assert (flags["one_prompt"], flags["two_prompt"]) == ("--one-prompt", "--two-prompt")
     clash = Step("a", "ask", input_mappings={"prompt": "temperature"})
-    assert flags_of(plan(clash, inputs={"temperature": Input("str")})) == {"temperature": "--a.prompt"}
+    assert flags_of(plan(clash, inputs={"temperature": Input("str")})) == {"temperature": "--temperature"}
 
 
 def test_an_open_node_may_write_whatever_is_read_after_it():

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pflow.catalog.discovery import find_node, list_nodes
+from pflow.catalog.kinds import find_node, list_nodes
 from pflow.errors import PflowError
 from pflow.flow.load import load_document
 from pflow.library.command import changed_commands_of, command_file, commands_of, make_command, remove_commands

@@ -11,7 +11,7 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.gate import Allowed, refusals
+from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 from tests.flow.checked import NODE
 
@@ -57,7 +57,7 @@ def found(ir, *allow, words=(), has_stdin=False):
     proposal = Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
     assert not [each for each in proposal.findings if not each.is_warning]
     allowed = Allowed(allow, str(Path.cwd()))
-    refused = refusals(proposal.wired, proposal.values, allowed, has_stdin=has_stdin)
+    refused = Gate(proposal.wired, proposal.values, allowed, has_stdin=has_stdin).refusals()
     return [f"{each.step} {each.flag}" for each in refused]
 
 
@@ -106,7 +106,7 @@ def test_what_is_hidden_is_allowed_by_its_directory(place):
 
 def test_the_refusal_names_the_step_the_place_and_the_smallest_leave(place):
     proposal = Proposal(load_text(json.dumps(writing("link/out.txt")), "plan").usable(), [])
-    refusal = refusals(proposal.wired, {}, Allowed((), str(place)), has_stdin=False)[0]
+    refusal = Gate(proposal.wired, {}, Allowed((), str(place)), has_stdin=False).refusals()[0]
     outside = place.parent / "outside"
     assert str(refusal) == f"s writes 'link/out.txt', which is not below this directory (--allow={outside})"
 
@@ -130,13 +130,13 @@ def test_what_is_no_such_word_is_said(place, word):
 
 def test_without_a_working_directory_no_relative_path_is_allowed(place):
     proposal = Proposal(load_text(json.dumps(writing("out.txt")), "plan").usable(), [])
-    assert len(refusals(proposal.wired, {}, Allowed((), None), has_stdin=False)) == 1
+    assert len(Gate(proposal.wired, {}, Allowed((), None), has_stdin=False).refusals()) == 1
 
 
 def test_below_the_root_lies_everything_which_nobody_meant(place):
     proposal = Proposal(load_text(json.dumps(writing("/etc/x")), "plan").usable(), [])
-    assert len(refusals(proposal.wired, {}, Allowed((), "/"), has_stdin=False)) == 1
-    assert refusals(proposal.wired, {}, Allowed(["/"], "/"), has_stdin=False) == []
+    assert len(Gate(proposal.wired, {}, Allowed((), "/"), has_stdin=False).refusals()) == 1
+    assert Gate(proposal.wired, {}, Allowed(["/"], "/"), has_stdin=False).refusals() == []
 
 
 def test_a_command_needs_its_own_leave(place):

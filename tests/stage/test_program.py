@@ -132,7 +132,7 @@ def test_the_action_that_it_names_is_in_the_trace(header):
         (INTERFACE, "pflow.process.children", {"signal", "enum", "threading", "json", "re", "typing", "ast", "click"}),
         (
             "#!/bin/sh\n",
-            "pflow.catalog.discovery",
+            "pflow.catalog.kinds",
             {"pflow.grammar", "pflow.stage.stage", "signal"},
         ),
     ],

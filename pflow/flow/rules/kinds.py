@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.discovery import PYTHON, fault_of
 from pflow.catalog.flows import is_flow_type
-from pflow.catalog.kinds import FLOW, interpreter_fault_of, no_such_kind
+from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.schema import version_numbers
 
@@ -31,7 +30,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             yield Finding("PF11", place, message, no_such_kind(type).hint)
         elif kind is not None:
             yield from _check_version(wired, kind)
-            if fault := interpreter_fault_of(kind):
+            if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
             is_open = wired.interface.open and kind.origin != FLOW and kind.name not in open_kinds
             if is_open and not _class_fault(kind):

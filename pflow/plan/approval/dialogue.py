@@ -18,7 +18,6 @@ from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
-from pflow.plan.declare_inputs import with_value
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say_error
@@ -119,13 +118,9 @@ class Dialogue:
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
             saved = save_flow(name, self.proposal.flow, replace=True)
-        old = f"; the one before is {clean(saved.old)}" if saved.old else ""
-        lines = [
-            f"Saved as {clean(saved.file)}{old}",
-            *map(clean, saved.notes),
-            f"Run it by: pflow {clean(saved.name)}",
-        ]
-        self.terminal.say("\n".join(lines) + "\n")
+        old = f"; the one before is {saved.old}" if saved.old else ""
+        for line in (f"Saved as {saved.file}{old}", *saved.notes, f"Run it by: pflow {saved.name}"):
+            self.terminal.say(clean(line) + "\n")
         self.is_saved = True
         return True
 
@@ -159,43 +154,29 @@ def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
 
 
 def with_inputs(flow: Flow, before: Flow) -> Flow:
-    """The flow with the inputs that it had before, each where all that read it have one literal now: its value."""
+    """The flow with the inputs that it had before and still has: read by name, or with one literal in all readers."""
     changed = copy(flow)
-    changed.steps = [copy(step) for step in flow.steps]
-    for declared in before.inputs.values():
-        readers = _readers(before, declared.name)
-        values = [_literal(changed, id, key) for id, key in readers]
-        if readers and values[0] is not None and all(value == values[0] for value in values):
-            _declare(changed, declared, readers, values[0])
-    if changed.inputs:  # with some inputs declared, all have to be
-        wired = wire(flow)
-        for wanted in [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]:
-            name = wanted.name
-            new = Input(name, type=str(wanted.type), description=wanted.doc, required=wanted.required)
-            changed.inputs.setdefault(name, copy(before.inputs.get(name, new)))
+    changed.steps, changed.inputs = [copy(step) for step in flow.steps], {}
+    steps = {step.id: step for step in changed.steps}
+    wired = wire(flow)
+    named = [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]
+    for name, declared in before.inputs.items():
+        readers = [(step.id, key) for step in before.steps for key in step.input_mappings]
+        readers = [(id, key) for id, key in readers if before.step(id).input_mappings[key] == name]
+        values = [steps[id].inputs.get(key) if id in steps else None for id, key in readers]
+        if name in [each.name for each in named]:
+            changed.inputs[name] = copy(declared)
+        elif readers and _is_literal(values[0]) and all(value == values[0] for value in values):
+            changed.inputs[name] = given = copy(declared)
+            given.default, given.has_default, given.required = values[0], True, False
+            for step, key in [(steps[id], key) for id, key in readers]:
+                step.inputs = {each: value for each, value in step.inputs.items() if each != key}
+                step.input_mappings = {**step.input_mappings, key: name}
+    for each in named if changed.inputs else ():  # with some inputs declared, all have to be
+        new = Input(each.name, type=str(each.type), description=each.doc, required=each.required)
+        changed.inputs.setdefault(each.name, new)
     return changed
 
 
-def _readers(flow: Flow, name: str) -> list[tuple[str, str]]:
-    """The (step, read) that an input alone gives."""
-    return [(step.id, key) for step in flow.steps for key, path in step.input_mappings.items() if path == name]
-
-
-def _literal(flow: Flow, id: str, key: str) -> Any:
-    """The literal of a read in a step; None without one, and for a template."""
-    step = next((step for step in flow.steps if step.id == id), None)
-    value = step.inputs.get(key) if step is not None else None
-    return None if isinstance(value, str) and "$" in value else value
-
-
-def _declare(flow: Flow, before: Input, readers: list[tuple[str, str]], value: Any) -> None:
-    """Declare an input again; where its value is another now, the description says that one."""
-    declared = copy(before)
-    if before.has_default and value != before.default:
-        flow.description = with_value(flow.description, before.default, value)
-    declared.default, declared.has_default, declared.required = value, True, False
-    flow.inputs = {**flow.inputs, before.name: declared}
-    for id, key in readers:
-        step = flow.step(id)
-        step.inputs = {name: each for name, each in step.inputs.items() if name != key}
-        step.input_mappings = {**step.input_mappings, key: before.name}
+def _is_literal(value: Any) -> bool:
+    return value is not None and not (isinstance(value, str) and "$" in value)

@@ -1,4 +1,4 @@
-"""What --yes may run: each effect of a flow, compared with what is allowed. An unknown value is refused."""
+"""What --yes may run: each effect of a flow, compared with what is allowed. What is not known before is refused."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import Effect, effects_of_flow
-from pflow.explain.origins import Origins
-from pflow.explain.text import origins_text
+from pflow.explain.effects import SCHEMA, Effect, effects_of_flow
+from pflow.explain.origins import Origin, Origins
+from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
-from pflow.plan.approval.reach import Reach, Reached
+from pflow.paths import write_path
+from pflow.templates import TEMPLATE, expand
 from pflow.terminal.columns import clean, shorten
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"
 
+_FILES = {"reads files": "reads", "writes files": "writes"}
 _LONGEST = 200
 
 
@@ -54,10 +56,8 @@ class Allowed:
         return all(self._allows_real(self.real_path(each)) for each in {path, os.path.expanduser(path)})
 
     def _allows_real(self, real: str | None) -> bool:
-        if real is None:
-            return False
-        if any(_is_below(real, folder) for folder in self.folders):
-            return True
+        if real is None or any(_is_below(real, folder) for folder in self.folders):
+            return real is not None
         is_here = self.here is not None and _is_below(real, self.here)
         return is_here and not any(part.startswith(".") for part in real[len(self.here or "") :].split("/"))
 
@@ -85,20 +85,121 @@ class Refusal:
         return f"{shorten(clean(self.step), 60)} {self.what} ({self.flag})"
 
 
-def refusals(wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> list[Refusal]:
-    """Why a flow may not run unasked; empty where it may.
+Reached = tuple[str, str | None, str]
+"""A key, a path that it may be, None where that is not known before, and why."""
 
-    `values` are the inputs that have one before it runs; `has_stdin` says that a store may bring in more.
+
+class _Unknown(Exception):
+    """A value that is there only when the flow runs; its words say where it comes from."""
+
+
+class Gate:
+    """What a flow would touch, as far as it is known before it runs, and what of that is not allowed.
+
+    `values` are the inputs that have one; `has_stdin` says that a store may bring in more.
     """
-    if allowed.allows(ANYTHING):
+
+    def __init__(self, wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> None:
+        self.wired = wired
+        self.values = values
+        self.allowed = allowed
+        self.has_stdin = has_stdin
+        self.programs = {allowed.real_path(file) for file in _files_of_steps(wired)}
+
+    def refusals(self) -> list[Refusal]:
+        """Why the flow may not run unasked; empty where it may."""
+        effects = effects_of_flow(self.wired, Origins(self.wired)) if not self.allowed.allows(ANYTHING) else []
+        return list(dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect)))
+
+    def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
+        if effect.name == OPEN:
+            yield Refusal(effect.place, "may do anything: its interface does not say", f"--allow={ANYTHING}")
+        elif effect.name == "runs commands" and not self.allowed.allows(COMMANDS):
+            command = effect.values.get("command")
+            what = "runs commands" + (f": {origins_text(command)}" if command else "")
+            yield Refusal(effect.place, what, f"--allow={COMMANDS}")
+        elif effect.name in _FILES:
+            reached = self._reached(effect)
+            for key, path, why in reached:
+                yield from self._of_path(effect, key, path, why)
+            if not reached and not self.allowed.allows(PATHS):
+                what = f"{effect.name}, and its interface does not say which"
+                yield Refusal(effect.place, what, f"--allow={PATHS}")
+        elif effect.step.kind is not None and effect.step.kind.name == "llm" and SCHEMA in effect.values:
+            for key, path, why in self._paths_of(effect, SCHEMA):
+                yield from self._of_path(effect, key, path, why)
+
+    def _reached(self, effect: Effect) -> list[Reached]:
+        """Every path that an effect may reach, those of hidden reads and params too."""
+        found = [each for key in effect.values for each in self._paths_of(effect, key)]
+        for key, item in effect.step.interface.params.items():
+            if item.type.name == "path" and key not in effect.values:
+                if item.env and os.environ.get(item.env):
+                    found.append((key, None, f"from the environment's {item.env}"))
+                elif isinstance(item.default, str):
+                    found.append((key, item.default, ""))
+        return found
+
+    def _paths_of(self, effect: Effect, key: str) -> list[Reached]:
+        """Each path that a key may be."""
+        item, is_inner = effect.step.interface.reads.get(key), len(effect.ids) > 1
+        is_bare = self.has_stdin and (is_inner or (item is not None and "explicit" not in item.marks))
+
+        def values(key: str) -> list[str]:
+            origins = effect.values.get(key, [])
+            found = [each for origin in origins for each in self._values(origin, is_bare, is_inner)]
+            return [path for value in found for path in _paths(value)]
+
+        try:
+            paths = values(key)
+            if key == "pattern":
+                paths = [_folder(os.path.join(each, path)) for path in paths for each in values("directory") or ["."]]
+        except _Unknown as unknown:
+            return [(key, None, f"from {unknown}")]
+        return [(key, path, "") for path in paths]
+
+    def _values(self, origin: Origin, is_bare: bool, is_inner: bool) -> list[Any]:
+        """What a value may be; `is_bare` says that the store which comes in may hold it too. Raises _Unknown."""
+        kind, of = origin["from"], origin.get("of", [])
+        if kind == "constant" or (kind in ("default", "param") and not is_bare and not of):
+            return [origin["value"]]
+        if kind == "latest" or (kind == "param" and not is_bare):
+            return [value for each in of for value in self._values(each, is_bare, is_inner)]
+        if kind == "input":
+            return self._of_input(origin)
+        known = {each["path"]: self._of_input(each) for each in of if each["from"] == "input"}
+        if kind == "template" and not is_inner and len(known) == len(of) and all(known.values()):
+            text = origin["text"]
+            return [expand(text.removeprefix(TEMPLATE), lambda path: known[write_path(path)][0])]
+        raise _Unknown(origin_text(origin))
+
+    def _of_input(self, origin: Origin) -> list[Any]:
+        """An input's value; [] where it stays unset, so that what comes after it counts."""
+        name = origin.get("input", "")
+        wanted = self.wired.inputs.get(name)
+        if wanted is None or origin["path"] != name:
+            raise _Unknown(origin_text(origin))
+        if name in self.values:
+            return [self.values[name]]
+        if wanted.required or wanted.pipe or (self.has_stdin and wanted.step is None):
+            raise _Unknown(f"{origin_text(origin)}, which has no value")
         return []
-    reach = Reach(wired, values, has_stdin=has_stdin)
-    programs = {allowed.real_path(file) for file in _files_of_steps(wired)}
-    found: list[Refusal] = []
-    for effect in effects_of_flow(wired, Origins(wired)):
-        paths = reach.paths(effect)
-        found += [*_rewrites(effect, paths, programs, allowed), *_refusals(effect, paths, allowed)]
-    return list(dict.fromkeys(found))
+
+    def _of_path(self, effect: Effect, key: str, path: str | None, why: str) -> Iterator[Refusal]:
+        does, allowed, step = _FILES.get(effect.name, "reads"), self.allowed, effect.place
+        real = allowed.real_path(os.path.expanduser(path)) if path is not None else None
+        shown = shorten(clean(path or ""), _LONGEST)
+        is_program = does == "writes" and path is not None and allowed.real_path(path) in self.programs
+        if is_program and not allowed.allows(COMMANDS):  # whatever that node's interface says
+            yield Refusal(step, f"writes '{shown}', which a step of this flow runs", f"--allow={COMMANDS}")
+        if allowed.allows(PATHS):
+            return
+        if path is None:
+            yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", f"--allow={PATHS}")
+        elif not allowed.allows_path(path):
+            is_hidden = real is not None and allowed.here is not None and _is_below(real, allowed.here)
+            why = "which is hidden" if is_hidden else "which is not below this directory"
+            yield Refusal(step, f"{does} '{shown}', {why}", _flag_for(real))
 
 
 def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
@@ -110,44 +211,32 @@ def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
             yield from _files_of_steps(step.subflow)
 
 
-def _rewrites(effect: Effect, paths: list[Reached], programs: set[str | None], allowed: Allowed) -> Iterator[Refusal]:
-    """To change a node of this flow before it runs is a command, whatever that node's interface says."""
-    for each in paths if not allowed.allows(COMMANDS) else ():
-        if each.effect == "writes files" and each.path is not None and allowed.real_path(each.path) in programs:
-            what = f"writes '{shorten(clean(each.path), _LONGEST)}', which a step of this flow runs"
-            yield Refusal(effect.place, what, f"--allow={COMMANDS}")
-
-
-def _refusals(effect: Effect, paths: list[Reached], allowed: Allowed) -> Iterator[Refusal]:
-    step = effect.place
-    if effect.name == OPEN:
-        yield Refusal(step, "may do anything: its interface does not say", f"--allow={ANYTHING}")
-        return
-    if effect.name == "runs commands" and not allowed.allows(COMMANDS):
-        command = effect.values.get("command")
-        yield Refusal(step, "runs commands" + (f": {origins_text(command)}" if command else ""), f"--allow={COMMANDS}")
-    if allowed.allows(PATHS):
-        return
-    for each in paths:
-        yield from _of_path(step, each, allowed)
-    if not paths and effect.name in ("reads files", "writes files"):
-        yield Refusal(step, f"{effect.name}, and its interface does not say which", f"--allow={PATHS}")
-
-
-def _of_path(step: str, each: Reached, allowed: Allowed) -> Iterator[Refusal]:
-    does = "writes" if each.effect == "writes files" else "reads"
-    if each.path is None:
-        yield Refusal(step, f"{does} a file that is not known yet: {each.key} {each.why}", f"--allow={PATHS}")
-    elif not allowed.allows_path(each.path):
-        real = allowed.real_path(os.path.expanduser(each.path))
-        is_hidden = real is not None and allowed.here is not None and _is_below(real, allowed.here)
-        why = "which is hidden" if is_hidden else "which is not below this directory"
-        yield Refusal(step, f"{does} '{shorten(clean(each.path), _LONGEST)}', {why}", _flag_for(real))
-
-
 def _flag_for(real: str | None) -> str:
     """The smallest flag that allows a path: for the directory that it leads into."""
     folder = os.path.dirname(real) if real else ""
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
         return f"--allow={PATHS}"
     return f"--allow={shlex.quote(folder)}"
+
+
+def _paths(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    if isinstance(value, list):
+        return [path for each in value for path in _paths(each)]
+    if isinstance(value, bytes):
+        return [os.fsdecode(value)]
+    if not isinstance(value, str):
+        raise _Unknown(f"a value that is no path: {origin_text({'from': 'constant', 'value': value})}")
+    return [value]
+
+
+def _folder(pattern: str) -> str:
+    """The directory that a pattern looks into. Raises _Unknown where it could follow a link out of that."""
+    parts = pattern.split("/")
+    first = next((at for at, part in enumerate(parts) if set("*?[") & set(part)), None)
+    if first is None:
+        return pattern
+    if parts[-1] == ".." or any(part != "**" for part in parts[first:-1]):
+        raise _Unknown("a pattern that leads through directories which it does not name")
+    return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")

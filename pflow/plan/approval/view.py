@@ -17,7 +17,6 @@ from pflow.plan.approval.proposal import Proposal
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
-    cells,
     clean,
     colour_of,
     in_ascii,
@@ -32,7 +31,7 @@ from pflow.terminal.messages import write_stderr
 
 Account = dict[str, Any]
 
-_NAME, _VALUE, _DRAFT = 40, 4_000, 20_000
+_NAME, _DRAFT = 40, 20_000
 _QUIET = ("default", "nothing")
 """Origins of reads that nothing gives: what is unset tells nothing of what a step does."""
 
@@ -45,13 +44,23 @@ def proposal_text(proposal: Proposal) -> str:
     """All that a person has to see before it runs."""
     width, colour = terminal_width(), colour_of(2)
     account = explain(proposal.wired, proposal.findings)
+    title = ": ".join(filter(None, (shorten(clean(account["name"]), _NAME), clean(account["description"]))))
+    inputs: list[tuple[str, ...]] = [
+        (clean(need["flag"]), need["type"], _input_value(proposal.values, need), clean(need["doc"]))
+        for need in account["needs"]
+    ]
+
+    def section(heading: str, rows: list[tuple[str, ...]], first: Callable[[str], str] = colour.warning) -> list[str]:
+        head = colour.warning if heading == "Mind" else colour.heading
+        return [head(heading), *table(rows, width, first=first)] if rows else []
+
     parts = [
-        _title(account, width, colour),
+        [colour.heading(line) for line in wrap(title, width)] if title else [],
         _pipe(proposal, width, colour),
         [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
-        _section("Inputs", _inputs(proposal.values, account), width, colour.heading, colour.name),
-        _section("It will touch", list(_touches(account, proposal.values)), width, colour.heading, colour.warning),
-        _section("Mind", [("", clean(each)) for each in account["warnings"]], width, colour.warning, str),
+        section("Inputs", inputs, colour.name),
+        section("It will touch", list(_touches(account, proposal.values))),
+        section("Mind", [("", clean(each)) for each in account["warnings"]], str),
     ]
     return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
@@ -63,13 +72,7 @@ def explained(proposal: Proposal) -> str:
 
 def findings_text(findings: Iterable[Finding]) -> str:
     """A line a finding."""
-    return "".join(f"  {_finding(each, colour_of(2))}\n" for each in findings)
-
-
-def _finding(finding: Finding, colour: Colour) -> str:
-    place, rule, rest = clean(str(finding)).partition(f" {finding.rule}: ")
-    paint = colour.warning if finding.is_warning else colour.fault
-    return f"{colour.heading(place)} {paint(rule.strip())} {rest}" if rule else place
+    return "".join(f"  {clean(str(each))}\n" for each in findings)
 
 
 def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
@@ -80,12 +83,6 @@ def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
         lines = [colour_of(2).heading("The best try"), *_indented(text[:_DRAFT].split("\n"))]
         lines += [f"  … {len(text) - _DRAFT:,} letters more"] * (len(text) > _DRAFT)
     return "".join(f"{line}\n" for line in lines) + findings_text(findings)
-
-
-def _title(account: Account, width: int, colour: Colour) -> list[str]:
-    name, description = shorten(clean(account["name"]), _NAME), clean(account["description"])
-    title = ": ".join(part for part in (name, description) if part)
-    return list(map(colour.heading, wrap(title, width))) if title else []
 
 
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
@@ -111,18 +108,7 @@ def _brief(step: Account) -> Account:
     return {**step, **names, "reads": reads, "next": follows, "summary": "", "effects": [], "has_model": False}
 
 
-def _section(
-    title: str, rows: list[tuple[str, ...]], width: int, head: Callable[[str], str], first: Callable[[str], str]
-) -> list[str]:  # fmt: skip
-    return [head(title), *table(rows, width, first=first)] if rows else []
-
-
-def _inputs(values: dict[str, Any], account: Account) -> list[tuple[str, ...]]:
-    """The flow's inputs, with the value that each has."""
-    return [(clean(need["flag"]), need["type"], _value(values, need), clean(need["doc"])) for need in account["needs"]]
-
-
-def _value(values: dict[str, Any], need: Account) -> str:
+def _input_value(values: dict[str, Any], need: Account) -> str:
     if need["name"] in values:
         return _in_json(values[need["name"]])
     if need["pipe"]:
@@ -148,7 +134,7 @@ def _origins(origins: list[Account], values: dict[str, Any]) -> str:
     """Where a value comes from, after the value itself where the words would cut it."""
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
-        return _whole(clean(first["value"]))
+        return clean(first["value"])
     is_input = first["from"] == "input" and first["path"] in values
     value = values[first["path"]] if is_input else first.get("text", first.get("value"))
     text = _in_json(value)
@@ -156,9 +142,4 @@ def _origins(origins: list[Account], values: dict[str, Any]) -> str:
 
 
 def _in_json(value: Any) -> str:
-    return _whole(clean(str(encode(value, escape=False), "utf-8")))
-
-
-def _whole(text: str) -> str:
-    rest = cells(text) - _VALUE
-    return text if rest <= 0 else f"{shorten(text, _VALUE)} ({rest:,} letters more)"
+    return clean(str(encode(value, escape=False), "utf-8"))

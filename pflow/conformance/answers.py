@@ -1,0 +1,233 @@
+"""Checks of what a node declares, what it answers when it has all that it needs, and whether it does no more."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from typing import Any
+
+from pflow.conformance.samples import RUN, STEPS, misfit_of, shown
+from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
+from pflow.conformance.trial import ALIENS, Skipped, Trial, check
+from pflow.paths import kind_of
+from pflow.process.streams import as_it_is
+from pflow.types import Type
+
+
+@check("interface", "every line of its interface parses", of_good_run=False)
+def interface_parses(trial: Trial) -> None:
+    node = trial.node
+    if node.fault:
+        expected = "a file that can be read, one item a line, as in pflow-node(7)"
+        raise Failed(None, node.fault, expected, "fix that line")
+    if node.interface.open:
+        expected = "a block of lines after 'Interface:', in its leading comments or docstring, or in a file beside it"
+        raise Failed(None, f"no 'Interface:' in {node.file}", expected, "pflow new-node writes one to begin with")
+
+
+@check("describe", "--describe prints the interface as JSON, and both agree", of_good_run=False)
+def describe_agrees(trial: Trial) -> None:
+    interface, run = trial.samples.interface, trial.run(["--describe"], None)
+    run.expect_exit(0)
+    try:
+        about: dict[str, Any] = dict(json.loads(run.stdout))
+    except (ValueError, TypeError):
+        run.fail(shown(run.stdout), "one JSON object with name, reads, writes and params")
+    for kind, items in (("reads", interface.reads), ("writes", interface.writes), ("params", interface.params)):
+        came = {name: (each.get("type"), each.get("default")) for name, each in about.get(kind, {}).items()}
+        wanted = {name: (str(item.type), None if item.required else item.default) for name, item in items.items()}
+        if came != wanted:
+            run.fail(f"{kind}: {came}", f"{kind}: {wanted}", "--describe and the interface have to say the same")
+    for name, text in (("name", trial.node.name), ("version", trial.node.version)):
+        if text and about.get(name) != text:
+            run.fail(f"{name}: {about.get(name)!r}", f"{name}: {text!r}")
+
+
+@check("version", "--version prints one line with its name and version", of_good_run=False)
+def version_is_printed(trial: Trial) -> None:
+    name, version = trial.samples and trial.node.name, trial.node.version
+    run = trial.run(["--version"], None)
+    run.expect_exit(0)
+    said = run.stdout.decode("utf-8", "replace")
+    if said.count("\n") != 1 or not said.startswith(f"pflow-{name} ") or version not in said:
+        run.fail(f"{said[:80]!r}", f"one line on stdout: pflow-{name} {version or 'VERSION'}")
+
+
+@check("help", "--help prints every flag of its reads and params, on stdout", of_good_run=False)
+def help_is_printed(trial: Trial) -> None:
+    interface, run = trial.samples.interface, trial.run(["--help"], None)
+    run.expect_exit(0)
+    said = run.stdout.decode("utf-8", "replace")
+    items = [*interface.reads.values(), *interface.params.values()]
+    flags = ["--" + item.name.replace("_", "-") for item in items if "secret" not in item.marks]
+    missing = [flag for flag in flags if flag not in said]
+    if missing or not said.strip():
+        run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
+
+
+@check("runs", "with all that it reads it ends with 0 and a document, and nothing else on stdout", of_good_run=False)
+def it_runs(trial: Trial) -> None:
+    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
+    trial.good.expect_exit(0, f"fix it; if it takes other values: {values}")
+    trial.good.expect_answer("write the document that came in, with your keys in it; all else goes to stderr")
+
+
+@check("effects", "no file is touched, unless it declares that")
+def it_touches_no_files(trial: Trial) -> None:
+    _skip_declared(trial, "writes files", "runs commands")
+    if trial.good.changed:
+        change = "declare it: - Effects: writes files; or leave no file behind"
+        trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
+
+
+@check("network", "nothing goes to the network, unless it declares that")
+def it_stays_off_the_network(trial: Trial) -> None:
+    _skip_declared(trial, "network", "runs commands")
+    if shutil.which("strace") is None:
+        raise Skipped("strace is not installed, which would show it")
+    run = trial.run_good(under=("strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"))
+    if "ptrace" in run.stderr:
+        raise Skipped("strace may not look into processes here")
+    calls = [line for line in run.stderr.splitlines() if "AF_INET" in line]
+    if calls:
+        run.fail(f"it called {calls[0]:.100}", "no word to the network", "declare it: - Effects: network")
+
+
+def _skip_declared(trial: Trial, *effects: str) -> None:
+    if {*trial.interface.effects} & {*effects}:
+        raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
+
+
+@check("isolation", "it looks at no key that it does not declare")
+def it_looks_at_its_own_keys_only(trial: Trial) -> None:
+    if not trial.is_steady:
+        raise Skipped("it answers differently each time")
+    interface = trial.interface
+    names = [*interface.params, *interface.reads, *interface.writes, "text", "prompt", "content", "path", "config"]
+    own = {name for name, item in interface.reads.items() if "explicit" not in item.marks}
+    decoys: dict[str, Any] = {name: "a decoy" for name in names if name not in own}
+    decoys |= {name: misfit_of(item.type) for name, item in interface.params.items() if name not in own}
+    run = trial.run_good(stdin=trial.document({**ALIENS, **decoys}))
+    change = "read what you declare, and params from their flags alone"
+    trial.expect_agreement(run, change, f"as without these keys: {', '.join(decoys)}")
+
+
+@check("same", "flow-safe: the same inputs give the same outputs, in another place and environment too")
+def it_answers_the_same(trial: Trial) -> None:
+    if not trial.interface.flow_safe:
+        raise Skipped("it does not claim to be flow-safe")
+    change = "make what it looks at a read or a param, or leave Flow-safe out"
+    trial.expect_agreement(trial.again, change, "for the same inputs")
+
+
+@check("header", "the header is kept: version, run, the steps before")
+def header_is_kept(trial: Trial) -> None:
+    header = trial.answer.header
+    for name, value in {"v": 1, "run": RUN}.items():
+        if header.get(name) != value:
+            came = f"{name} in the header: {header.get(name)!r}"
+            trial.good.fail(came, f"{value!r}, as it came", "keep the header")
+    if header.get("steps", [])[: len(STEPS)] != STEPS:
+        trial.good.fail("the steps before this one are not in the header", "they are kept", "keep the header")
+
+
+@check("writes", "it writes the keys that it declares, and no others")
+def it_writes_what_it_declares(trial: Trial) -> None:
+    answer, interface = trial.answer, trial.interface
+    there = {*trial.members_among(), *interface.reads, *interface.writes}
+    others = [key for key in answer.members if key not in there]
+    if others:
+        change = f'declare it: - Writes: shared["{others[0]}"]: TYPE'
+        trial.good.fail(f"it wrote {', '.join(map(repr, others))}", "only what its interface declares", change)
+    left = [key for key in interface.writes if key not in answer.members]
+    if left and answer.action == "default":
+        trial.good.fail(f"no {', '.join(map(repr, left))} in its answer", "every key that it declares as a write")
+
+
+@check("types", "what it writes has the declared types")
+def types_fit(trial: Trial) -> None:
+    for name, item in trial.interface.writes.items():
+        if name in trial.answer.members and (misfit := _misfit(item.type, trial.answer.members[name], name)):
+            trial.good.fail(misfit, f"{name}: {item.type}, as its interface declares")
+
+
+def _misfit(type: Type, value: Any, place: str) -> str:
+    """Where a value, or a part of it, is not of its type, and what is there; empty where it fits."""
+    if not type.takes(value):
+        return f"{place} is {kind_of(value)}"
+    parts = [(type.items, item, f"{place}[{n}]") for n, item in enumerate(value)] if type.items else []
+    fields = type.fields.items() if not type.items else ()
+    parts += [(field, value[name], f"{place}.{name}") for name, field in fields if value.get(name) is not None]
+    return next(filter(None, (_misfit(*part) for part in parts)), "")
+
+
+@check("actions", "the action that it returns is declared")
+def action_is_declared(trial: Trial) -> None:
+    action, declared = trial.answer.action, trial.interface.actions
+    if action not in declared:
+        change = f"declare it: - Actions: {', '.join([*declared, action])}"
+        trial.good.fail(f"the action {action!r}", f"one of {', '.join(declared)}", change)
+
+
+@check("carries", "the pipe carries its [pipe] write on")
+def pipe_carries_its_write(trial: Trial) -> None:
+    write, last = trial.interface.pipe_write, trial.answer.header.get("last")
+    came = f"last in the header: {last!r}"
+    if write is not None and last != write.name and write.name in trial.answer.members:
+        trial.good.fail(came, f"{write.name!r}, its [pipe] write", "set last")
+    if write is None and last != trial.samples.pipe:
+        trial.good.fail(came, f"{trial.samples.pipe!r}, as it came: it has no [pipe] write")
+
+
+@check("raw", "--raw prints what the pipe carries, exactly")
+def raw_is_the_value(trial: Trial) -> None:
+    run = trial.run_good("--raw")
+    run.expect_exit(0, "--raw prints what the pipe carries, and nothing else")
+    carried = trial.answer.members.get(str(trial.answer.header.get("last")))
+    if carried is not None and trial.is_steady and run.stdout != as_it_is(carried):
+        run.fail(shown(run.stdout), f"{shown(as_it_is(carried))}, the value exactly", "text and bytes as they are")
+
+
+@check("quiet", "--quiet prints nothing")
+def quiet_is_quiet(trial: Trial) -> None:
+    run = trial.run_good("--quiet")
+    run.expect_exit(0, "--quiet prints nothing")
+    if run.stdout:
+        run.fail(f"on stdout: {shown(run.stdout)}", "nothing", "--quiet prints nothing")
+
+
+@check("dry-run", "--dry-run does nothing")
+def dry_run_does_nothing(trial: Trial) -> None:
+    run = trial.run_good("--dry-run")
+    if run.code == 2 and not run.changed:
+        raise Skipped("it refuses --dry-run, which is safe")
+    run.expect_exit(0, "--dry-run does nothing, or is refused with 2")
+    done = [*run.changed, *(key for key in trial.interface.writes if key in run.members.keys() - trial.members_among())]
+    if done:
+        run.fail(f"it did its work all the same: {', '.join(done)}", "nothing is done, nothing written", "refuse it")
+
+
+@check("leftovers", "nothing that it started runs on when it has ended")
+def nothing_keeps_running(trial: Trial) -> None:
+    if trial.good.left_running:
+        what = "something that it started still ran when it had ended"
+        trial.good.fail(what, "nothing", "wait for what you start")
+
+
+@check("closed-stdout", "a closed stdout ends it silently")
+def closed_stdout_ends_it(trial: Trial) -> None:
+    _expect_silence(trial.run_good(reader=GONE))
+
+
+@check("early-reader", "a reader that goes away early ends it silently")
+def early_reader_ends_it(trial: Trial) -> None:
+    _expect_silence(trial.run_good(stdin=trial.document({"large": "x" * 10_000_000}), reader=EARLY))
+
+
+def _expect_silence(run: Run) -> None:
+    change = "let SIGPIPE end you, or exit with 141 and say nothing"
+    if run.code not in (-13, 141):
+        run.fail(f"{run.ending}, though nobody read its stdout", "141, or killed by SIGPIPE", change)
+    if run.stderr:
+        run.fail(f"on stderr: {run.stderr[-120:]!r}", "not a word: head has all that it wanted", change)
