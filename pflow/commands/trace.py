@@ -57,7 +57,7 @@ def _from_stdin(store: bool) -> tuple[Trace, int]:
     if intake.kind == "raw":
         raise PflowError("cannot trace stdin: it is no store", hint="-j makes a last stage print one", exit=BAD_DATA)
     trace = trace_of_document(intake.document, with_store=store)
-    return trace, trace.exit or 0
+    return trace, int(trace["exit"])
 
 
 def _from_run(word: str) -> Trace:

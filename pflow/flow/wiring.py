@@ -5,8 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
 from pflow.errors import PflowError
+from pflow.flow.flags import name_flags
 from pflow.flow.graph import Graph
-from pflow.flow.input_flags import name_flags
 from pflow.flow.reaching import find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step

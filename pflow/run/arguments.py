@@ -7,10 +7,8 @@ from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
+from pflow.stage.flags import check_common
 from pflow.types import Type
-
-if TYPE_CHECKING:
-    from typing import Any
 
 TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
 """The common flags that a flow takes as a stage does."""
@@ -53,9 +51,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     A flow is one word, and flags may stand on both sides of it; or it is words with separators among them, as `a :: b`:
     then the flags before the first word are ours, and those of a stream in the first and the last step.
     """
-    flags, rest = _skip_value(*_leading_flags(words))
-    if not rest:
-        return [], flags
+    flags, rest = _leading_flags(words)
     if not has_separator(rest):
         return rest[:1], flags + rest[1:]
     flow, taken = _take_stream_flags(rest)
@@ -91,24 +87,6 @@ def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
     return flags, words[at:]
 
 
-def _skip_value(flags: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
-    """Give the first bare word to the flag before it where it names no flow and a later one does: `--issue 7 FLOW`."""
-    if not (flags and flags[-1].startswith("--") and "=" not in flags[-1] and len(rest) > 1) or _names_flow(rest[0]):
-        return flags, rest
-    more, later = _skip_value(*_leading_flags(rest[1:]))
-    return (flags + rest[:1] + more, later) if later and _names_flow(later[0]) else (flags, rest)
-
-
-def _names_flow(word: str) -> bool:
-    from pflow.flow.named import find_file
-    from pflow.flow.pipe import is_pipe
-    from pflow.flow.pipe.recognize import names_node
-
-    if _is_separator(word):
-        return False
-    return word == "-" or is_pipe([word]) or names_node(word.partition(" ")[0]) or find_file(word) is not None
-
-
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
     places = [at for at, word in enumerate(words) if _is_separator(word)]
@@ -122,35 +100,34 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class RunFlags:
-    """The common flags of one run, each as an attribute, and those of its own. It takes its texts out of `texts`."""
+    """The common flags of one run and those of its own, each as an attribute. It takes its texts out of `texts`."""
+
+    if TYPE_CHECKING:
+        no_stdin: bool
+        allow_empty: bool
+        raw: bool
+        json: bool
+        quiet: bool
+        dry_run: bool
+        timeout: float | None
+        debug: bool
+        verbose: bool
+        jobs: int | None
+        isolate: bool
+        show_store: bool
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
         types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
         types |= {name: type for name, (type, _) in _OWN.items()}
-        self.values: dict[str, Any] = {name: COMMON[name].default for name in TAKEN}
-        self.values.update(jobs=None, isolate=False, show_store=False)
+        self.__dict__ = {name: COMMON[name].default for name in TAKEN}
+        self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in types:
                 text = texts.pop(name)[-1]
-                is_switch = isinstance(text, bool)
-                self.values[name] = text if is_switch else flag_value(flag, types[name], text)
-        self._check()
-
-    def _check(self) -> None:
-        forms = [f"--{name}" for name in ("raw", "json", "quiet") if self.values[name]]
-        if len(forms) > 1:
-            raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
-        jobs, timeout = self.values["jobs"], self.values["timeout"]
-        if jobs is not None and jobs < 1:
-            raise PflowError(f"cannot take --jobs={jobs}: it is not 1 or more", exit=USAGE)
-        if timeout is not None and not 0.001 <= timeout <= 10 * 365 * 24 * 3600:
-            raise PflowError(f"cannot take --timeout={timeout}: it is no time to wait", exit=USAGE)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.values[name]
-        except KeyError:
-            raise AttributeError(name) from None
+                setattr(self, name, text if isinstance(text, bool) else flag_value(flag, types[name], text))
+        check_common(vars(self))
+        if self.jobs is not None and self.jobs < 1:
+            raise PflowError(f"cannot take --jobs={self.jobs}: it is not 1 or more", exit=USAGE)

@@ -7,11 +7,12 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
+from pflow.flow.flags import FlowFlags
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
 from pflow.run.engine.context import StepFailed
-from pflow.run.flags import FlowFlags
+from pflow.run.inputs import RunInputs
 from pflow.stage.document import Document
 from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.trace import add_step, step_id
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow
-    from pflow.run.flags import Target
 
 PROGRAM = "pflow run"
 MOST_WARNINGS = 5
 
 
 class Driver:
-    """One execution of a flow, and what the process has to do around it."""
+    """One run of a flow, and what the process has to do around it."""
 
     def __init__(self) -> None:
         self.document: Document | None = None
@@ -41,9 +41,7 @@ class Driver:
 
     def run(self, words: list[str]) -> int:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
-        self.output = Output(words)
-        self.debug = "--debug" in words
-        return end_in_order(lambda: self._run(words), self._fail)
+        return self._in_order(words, lambda: self._run_words(words))
 
     def run_flow(
         self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None
@@ -52,67 +50,60 @@ class Driver:
 
         `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
         """
+        return self._in_order(words, lambda: self._run_made(make(), words, pinned))
+
+    def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
         self.debug = "--debug" in words
-        return end_in_order(lambda: self._run_made(make(), words, pinned or {}), self._fail)
+        return end_in_order(work, self._fail)
 
-    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any]) -> int:
+    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None) -> int:
         if asks_for_help(words):
             from pflow.flow.wiring import wire
             from pflow.run.help import help_of
 
-            return self._say_help(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
-        return self._run_loaded(flow, words, pinned)
+            return self._say(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+        return self._run(flow, words, pinned)
 
-    def _run(self, words: list[str]) -> int:
+    def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
         if asks_for_help(words):
             from pflow.run.help import run_help
 
-            return self._say_help(run_help(load(flow_words) if flow_words else None, flow_words))
-        return self._run_loaded(load(flow_words), flag_words, {}, is_stdin_read=flow_words == ["-"])
+            return self._say(run_help(load(flow_words) if flow_words else None, flow_words))
+        return self._run(load(flow_words), flag_words, is_stdin_read=flow_words == ["-"])
 
-    def _say_help(self, text: str) -> int:
+    def _say(self, text: str) -> int:
         if self.output.is_closed:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         self.output.write([text.encode()])
         return 0
 
-    def _run_loaded(
-        self, flow: Flow, flag_words: list[str], pinned: Mapping[str, Any], *, is_stdin_read: bool = False
+    def _run(
+        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None, *, is_stdin_read: bool = False
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
         self.entry = {"node": f"flow:{self.name}"}
         if wired.carried is not None:
             self.entry["carries"] = write_path(wired.carried)
-        flags, targets = parse(wired, flag_words, pinned)
+        flags, inputs = parse(wired, words, pinned)
         self.debug = flags.debug
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
-        return self._work(wired, flags, targets, no_stdin=flags.no_stdin or is_stdin_read)
-
-    def _work(
-        self, wired: WiredFlow, flags: RunFlags, targets: list[tuple[Target, Any]], *, no_stdin: bool
-    ) -> int:  # fmt: skip
         from pflow.run.execution import Execution
         from pflow.stage.document import take_in
 
-        intake = take_in(no_stdin=no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
-        self.document = document = intake.document
-        if "error" in document.header:
+        source = getattr(flags, "from")
+        intake = take_in(no_stdin=flags.no_stdin or is_stdin_read, source=source, allow_empty=flags.allow_empty)
+        self.document = intake.document
+        if "error" in self.document.header:
             if self.output.form == DOCUMENT:
                 self.output.write([intake.data])
-            return int(document.header["error"]["exit"])
-        document.start()
-        execution = Execution(wired, flags, intake, self.output)
-        execution.begin(targets)
-        if execution.is_dry:
-            execution.pretend()
-            return 0
-        self.document = execution.run()
-        execution.show(self.document)
+            return int(self.document.header["error"]["exit"])
+        self.document.start()
+        Execution(inputs, flags, self.output).run(intake)
         return 0
 
     def _fail(self, error: PflowError) -> int:
@@ -182,12 +173,11 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
 
 def parse(
     wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
-) -> tuple[RunFlags, list[tuple[Target, Any]]]:
+) -> tuple[RunFlags, RunInputs]:  # fmt: skip
     """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
     from pflow.stage.flags import take_words
 
     flow_flags = FlowFlags(wired)
     texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
     flags = RunFlags(texts)
-    targets = flow_flags.targets_of(texts)
-    return flags, targets + flow_flags.pins(pinned or {}, targets)
+    return flags, RunInputs(wired, flow_flags.values(texts), pinned)

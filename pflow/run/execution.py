@@ -1,4 +1,4 @@
-"""One execution of a flow by `pflow run`: its inputs, its store, the run itself, and the document that comes out."""
+"""One execution of a flow by `pflow run`: its store, the run itself, and the document that comes out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, assign, has
-from pflow.binding.store import NodeStore
+from pflow.binding.sources import Constant, PathSource, assign
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
-from pflow.paths import meet, parse_path, write_path
+from pflow.paths import write_path
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.run.engine.context import Context
-from pflow.run.engine.engine import Engine
-from pflow.run.engine.subflow import set_defaults
-from pflow.run.io import RunInputs, add_entry, carry_in, check_stdin, hand_on, outputs, shows, streaming_step, used_keys
+from pflow.run.ask import ask_for
+from pflow.run.engine.context import Context, Recorder
+from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
@@ -28,93 +27,61 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
-    from pflow.run.flags import Target
-    from pflow.run.io import RunInputs
+    from pflow.run.inputs import RunInputs
     from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
 
 
 class Execution:
-    """Begin, run, show."""
+    """Take in, run, show."""
 
-    def __init__(self, wired: WiredFlow, flags: RunFlags, intake: Intake, output: Output) -> None:
-        self.wired = wired
+    def __init__(self, inputs: RunInputs, flags: RunFlags, output: Output) -> None:
+        self.wired = inputs.wired
+        self.inputs = inputs
         self.flags = flags
-        self.intake = intake
-        self.document = intake.document
         self.output = output
-        self.shared = NodeStore(self.document, has_copies=False)
-        self.reads: dict[str, str] = {}
-        """Where each input of the flow came from."""
-        self.snapshot = Snapshot()
-        self.run_id = new_run_id()
-        self.name = wired.flow.name or "flow"
+        self.name = self.wired.flow.name or "flow"
 
-    def begin(self, targets: list[tuple[Target, Any]]) -> None:
-        """Make the store that the steps begin with. Raises PflowError before any step runs, and asks on a terminal."""
-        wired, document = self.wired, self.document
-        self.inputs = RunInputs(wired, targets)
-        check_stdin(wired, self.intake, self.inputs.values, allow_empty=self.flags.allow_empty)
-        flags = {name: wired.inputs[name].flag for name in self.inputs.values if name in wired.inputs}
-        carried = carry_in(wired, document, self.inputs.values)
-        keys = used_keys(wired)
-        self.piped = {key: self.shared[key] for key in document if keys is None or key in keys}
-        self.reads = {**self._read_from_store(), **carried, **flags}
-        answers = self._ask()
-        for name, value in self.inputs.values.items():
-            known = wired.inputs.get(name)
-            if known is None or known.step is None:  # what is for one step alone, that step keeps
-                assign(self.shared, known.path if known else (name,), value)
-        set_defaults(wired, self.shared)
-        if not self.is_dry:  # which leaves no run
-            self._note(targets, answers)
+    def run(self, intake: Intake) -> None:
+        """Run the flow on the store that came in and write the one that it leaves. Raises PflowError, StepFailed.
 
-    @property
-    def is_dry(self) -> bool:
-        return self.flags.dry_run or "dry" in self.document.header
-
-    def _ask(self) -> dict[str, Any]:
-        from pflow.run.ask import ask_for, missing_inputs
-
-        missing = missing_inputs(self.wired, self.inputs.values, self._has)
-        answers = ask_for(self.wired, missing, is_dry=self.is_dry)
-        for name, value in answers.items():
+        What is missing is asked for on a terminal.
+        """
+        document = intake.document
+        is_dry = self.flags.dry_run or "dry" in document.header
+        self.inputs.take_pipe(intake, allow_empty=self.flags.allow_empty)
+        for name, value in ask_for(self.wired, self.inputs.missing(document), is_dry=is_dry).items():
             self.inputs.set_input(name, value)
-            self.reads[name] = self.wired.inputs[name].flag
-        return answers
+        if is_dry:
+            self.output.write_document(self._pretend(document))
+            return
+        shared = NodeStore(document, has_copies=False)
+        keys = used_keys(self.wired)
+        piped = {key: shared[key] for key in document if keys is None or key in keys}
+        snapshot = Snapshot()
+        snapshot.note_piped(self.wired, intake, piped)
+        snapshot.note_inputs(self.inputs)
+        for path, value in self.inputs.stored().items():
+            assign(shared, path, value)
+        set_defaults(self.wired, shared)
+        self._show(shared, self._run(document, shared, snapshot))
 
-    def _has(self, path: Path) -> bool:
-        """Whether the store that came in has something at a path, or a dry stage would have written it."""
-        pretended = [parse_path(each) for each in self.document.header.get("dry", [])]
-        return has(self.shared, path) or any(meet(path, each) for each in pretended)
-
-    def _read_from_store(self) -> dict[str, str]:
-        there = [each for each in self.wired.inputs.values() if each.step is None and has(self.shared, each.path)]
-        return {each.name: write_path(each.path) for each in there}
-
-    def _note(self, targets: list[tuple[Target, Any]], answers: dict[str, Any]) -> None:
-        """Note in the snapshot what was given from outside; a flag counts before what came by the pipe."""
-        self.snapshot.note_piped(self.wired, self.document, self.piped, kind=self.intake.kind)
-        for target, value in targets:
-            self.snapshot.note_flag(self.wired, target, value)
-        for name, value in answers.items():
-            self.snapshot.inject(self.wired.inputs[name].path, value)
-        self.snapshot.note_environment(self.wired, self.inputs)
-
-    def pretend(self) -> None:
-        """Say what would be run, and hand the store on, marked."""
-
-        self.output.write_document(pretend(self.wired, self.inputs, self.document, self.name))
-
-    def run(self) -> Document:
-        """Run the flow, and give the store document that it leaves. Raises StepFailed."""
-        listeners = Listeners(self.wired, self.run_id, self.name, self.document, self.snapshot)
-        listeners.begin(self.flags, self.output.end_line)
+    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
+        """Run the steps, with whatever listens; the document that they leave."""
+        run_id = new_run_id()
+        listeners = Listeners(self.wired, run_id, document, snapshot, self.flags, self.output.end_line)
         code, failed = BUG, None
+        begun = time.monotonic()
         try:
-            document = self._run(self._context(listeners))
+            context = self._context(listeners)
+            self._run_steps(shared, context)
+            left = document.copy()
+            found = self._hand_on(left, shared, context.carried)
+            ms = int((time.monotonic() - begun) * 1000 + 0.5)
+            about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
+            self._add_entry(left, about)
             code = OK
-            return document
+            return left
         except ClosedPipe:
             code = CLOSED_PIPE
             raise
@@ -125,73 +92,121 @@ class Execution:
             code, failed = interrupted.exit, interrupted.as_error()
             raise
         finally:
-            listeners.finish(code, failed, self.shared.known())
+            listeners.finish(code, failed, shared.known())
 
     def _context(self, listeners: Listeners) -> Context:
+        def emit(part: str | bytes) -> None:
+            listeners.clear()
+            self.output.emit(part)
+
+        # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
         context = Context(
-            recorder=listeners.recorder,
+            recorder=Recorder(listeners.write),
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
             warn=lambda text: say(PROGRAM, f"warning: {text}"),
         )
         if self.output.is_streamed:
-
-            def emit(part: str | bytes) -> None:
-                listeners.clear()
-                self.output.emit(part)
-
-            context.emitter = streaming_step(self.wired) or ""
-            context.emit = emit
+            context.emitter, context.emit = self._streaming_step(), emit
         return context
 
-    def _run(self, context: Context) -> Document:
-        begun = time.monotonic()
-        self._run_steps(context)
-        document = self.document.copy()
-        found = outputs(self.wired, self.shared)
-        hand_on(document, self.wired, found, context.carried)
-        ms = int((time.monotonic() - begun) * 1000 + 0.5)
-        add_entry(document, self.name, self.run_id, self.reads, found, ms)
-        return document
-
-    def _run_steps(self, context: Context) -> None:
+    def _run_steps(self, shared: NodeStore, context: Context) -> None:
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         with Deadline(self.flags.timeout):
-            engine.run(self.shared)
+            engine.run(shared)
 
-    def show(self, document: Document) -> None:
+    def _hand_on(self, document: Document, shared: NodeStore, carried: Path | None) -> list[str]:
+        """Put the outputs into the document, and say what the pipe carries. The outputs that are there.
+
+        They are those that the flow declares, else all that its steps changed. The pipe carries the only output, of
+        several the one that is what the steps carry.
+        """
+        declared = self.wired.flow.outputs
+        found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)
+        for key, value in found.items():
+            try:
+                if value is REMOVED:
+                    document.remove((key,))
+                else:
+                    document.set(key, value)
+            except PflowError as error:
+                raise error.within(f"cannot store '{key}'") from None
+        last = self._output_of(carried) if declared else write_path(carried) if carried else None
+        if last is not None and (last in found or not declared):
+            document.header["last"] = last
+        return [key for key, value in found.items() if value is not REMOVED]
+
+    def _output_of(self, carried: Path | None) -> str | None:
+        """The output that a pipe carries on."""
+        if len(self.wired.flow.outputs) == 1:
+            return next(iter(self.wired.flow.outputs))
+        sources = self.wired.outputs.items()
+        return next((name for name, each in sources if isinstance(each, PathSource) and each.path == carried), None)
+
+    def _add_entry(self, document: Document, about: dict[str, Any]) -> None:
+        """Add the one entry that a whole flow is in the trace of a pipe."""
+        add_step(document, {"id": step_id(document, self.name, None), "node": f"flow:{self.name}", **about})
+
+    def _show(self, shared: NodeStore, document: Document) -> None:
         if self.flags.show_store:
             from pflow.jsontext import text_of
 
-            for key, value in self.shared.known().items():
-                shown = f"{len(value)} bytes" if isinstance(value, bytes) else text_of(value)
-                write_stderr(f"{key} = {shown}\n")
-        self.output.finish(document, shows=shows(self.wired, document))
+            for key, value in shared.known().items():
+                write_stderr(f"{key} = {f'{len(value)} bytes' if isinstance(value, bytes) else text_of(value)}\n")
+        declared = self.wired.flow.outputs
+        makes = any(self.wired.steps[id].interface.pipe_write is not None for id in self._ends())
+        self.output.finish(document, shows=document.header.get("last") in declared if declared else makes)
+
+    def _ends(self) -> list[str]:
+        """The steps that no edge leaves."""
+        graph = self.wired.graph
+        return [id for id in graph.order() if not graph.after(id)]
+
+    def _streaming_step(self) -> str:
+        """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs; else ""."""
+        ends = self._ends()
+        last = self.wired.steps[ends[0]] if len(ends) == 1 else None
+        if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
+            return ""
+        if not self.wired.flow.outputs:
+            return last.id
+        place = last.place_of(last.interface.pipe_write.name)
+        source = self.wired.outputs.get(self._output_of(place) or "")
+        return last.id if isinstance(source, PathSource) and source.path == place else ""
+
+    def _pretend(self, document: Document) -> Document:
+        """Say each step on stderr; the document for the stages after it, marked with what would be written."""
+        wired = self.wired
+        for id in wired.graph.order():
+            say(PROGRAM, _would(wired.steps[id], self.inputs, document))
+        document = document.copy()
+        if wired.carried is not None:
+            document.header["last"] = write_path(wired.carried)
+        places = list(wired.flow.outputs) or [write_path(place) for place in _places(self.inputs)]
+        document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
+        self._add_entry(document, {"dry": True})
+        return document
+
+
+def used_keys(wired: WiredFlow) -> set[str] | None:
+    """The top-level keys of a store that a flow may look at; None where that is not known: all of them."""
+    keys = {str(path[0]) for source in wired.sources() for path in source.paths}
+    for step in wired.steps.values():
+        if step.interface.open:
+            return None
+        keys |= {step.id, *step.interface.reads}
+        keys |= {str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets]}
+    return keys | {str(each.path[0]) for each in wired.inputs.values()}
 
 
 _TELLING = ("path", "directory", "command")
 """Reads whose values say what a step would touch."""
 
 
-def pretend(flow: WiredFlow, inputs: RunInputs, document: Document, name: str) -> Document:
-    """Say each step on stderr; the document for the stages after it, marked with the places that would be written."""
-    for id in flow.graph.order():
-        say("pflow run", _would(flow, flow.steps[id], inputs, document))
-    document = document.copy()
-    if flow.carried is not None:
-        document.header["last"] = write_path(flow.carried)
-    places = list(flow.flow.outputs) or [write_path(place) for place in _places(flow, inputs)]
-    document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
-    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", "dry": True})
-    return document
-
-
-def _places(flow: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
+def _places(inputs: RunInputs) -> Iterator[Path]:
     """Where the flow would put something: what it is given, and the data and the writes of each step."""
-    for name in inputs.values:
-        known = flow.inputs.get(name)
-        yield known.path if known else (name,)
-    for wired in flow.steps.values():
+    yield from inputs.stored()
+    for wired in inputs.wired.steps.values():
         for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
             if is_stored(wired.interface, key, wired.step.params):
                 yield wired.data_place(key)
@@ -199,40 +214,25 @@ def _places(flow: WiredFlow, inputs: RunInputs) -> Iterator[Path]:
             yield wired.place_of(key)
 
 
-def _would(flow: WiredFlow, wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    values = dict(_values(flow, wired, inputs))
+def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
+    """What a step would read, from where, write, and touch."""
+    values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
+    for name, value in inputs.values.items():
+        readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
+        values |= {key: value for id, key in readers if id == wired.id}
+    values |= inputs.data.get(wired.id, {})
     parts = [f"would run {wired.id} ({wired.step.type})"]
-    reads = [f"{key} from {origin}" for key, origin in _origins(wired, values, document)]
-    if reads:
-        parts.append("reads " + ", ".join(reads))
-    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
-    if writes:
-        parts.append("writes " + ", ".join(writes))
-    if wired.interface.effects:
-        parts.append(", ".join(wired.interface.effects))
-    parts += [f"{key}: {values[key]}" for key in _TELLING if key in values]
-    return "; ".join(parts)
-
-
-def _values(flow: WiredFlow, wired: WiredStep, inputs: RunInputs) -> Iterator[tuple[str, Any]]:
-    """What the flow and the flags give a step, as far as it is known before the steps run."""
-    for key, source in wired.sources.items():
-        if isinstance(source, Constant):
-            yield key, source.value
-    for name, each in flow.inputs.items():
-        for step, key in each.readers:
-            if step == wired.id and name in inputs.values:
-                yield key, inputs.values[name]
-    yield from inputs.data.get(wired.id, {}).items()
-
-
-def _origins(wired: WiredStep, values: dict[str, Any], document: Document) -> Iterator[tuple[str, str]]:
-    """Where each read comes from; nothing of those that are left at their default."""
+    reads = []
     for key, item in wired.interface.reads.items():
         source = wired.sources.get(key)
         if source is not None and source.paths:
-            yield key, source.origin
+            reads.append(f"{key} from {source.origin}")
         elif key in values:
-            yield key, item.flag
+            reads.append(f"{key} from {item.flag}")
         elif item.required or (key in document and "explicit" not in item.marks):
-            yield key, key
+            reads.append(f"{key} from {key}")
+    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
+    parts += ["reads " + ", ".join(reads)] if reads else []
+    parts += ["writes " + ", ".join(writes)] if writes else []
+    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
+    return "; ".join([*parts, *(f"{key}: {values[key]}" for key in _TELLING if key in values)])

@@ -12,9 +12,8 @@ from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
 from pflow.node import pocketflow
 from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine.context import Context
-from pflow.run.engine.engine import Engine
+from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.engine.step import copied
-from pflow.run.engine.subflow import outputs_of, set_defaults
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 

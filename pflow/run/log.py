@@ -11,6 +11,7 @@ from pflow.errors import PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
+from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
 from pflow.xdg import pflow_directory
 
@@ -24,7 +25,6 @@ FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl",
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
-VERSION = 1
 _LARGE = 1 << 20
 _DAY = 86_400
 
@@ -42,11 +42,17 @@ class RunLog:
     is for the process that opened the log.
     """
 
-    def __init__(self, directory: str, trace: int, lock: int) -> None:
+    def __init__(self, directory: str) -> None:
+        """Make the directory of the run and lock it. Raises OSError."""
         self.directory = directory
-        self.lock = lock
+        before = os.umask(0o077)
+        try:
+            os.makedirs(directory)
+        finally:
+            os.umask(before)
+        self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
-        self._trace = trace
+        self._trace = _open(directory, TRACE, os.O_APPEND)
         self._begun = time.monotonic()
         self._size = 0
 
@@ -62,14 +68,12 @@ class RunLog:
             return None
         directory = os.path.join(place, run_id)
         try:
-            _make_folder(directory)
-            lock = _take_lock(directory)  # before there is a trace, by which others know a run
-            log = cls(directory, _open(directory, TRACE, os.O_APPEND), lock)
+            log = cls(directory)
         except OSError as error:
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
         log._put(FLOW, flow())
-        log.event({"event": "run", "run": run_id, "pid": os.getpid(), "by": WRITER, **about})
+        log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
         return log
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:
@@ -94,7 +98,7 @@ class RunLog:
         self._size += len(data)
 
     def line(self, data: bytes) -> None:
-        """Write one line, or several in one go, each with its newline. What is written, no kill -9 takes back."""
+        """Write an event. What is written, no kill -9 takes back."""
         if self._trace < 0:
             return
         try:
@@ -103,30 +107,22 @@ class RunLog:
             self._trace = -1
             _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
 
-    def event(self, fields: dict[str, Any]) -> None:
-        """Write an event: `{"event": "start", …}`, and what is known of it; never a value."""
-        try:
-            self.line(encode({"v": VERSION, "event": fields["event"], "time": time.time(), **fields}) + b"\n")
-        except PflowError as error:
-            _warn(f"cannot log that the run had a {fields['event']}: {error.message}")
-
     def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any]) -> bool:
         """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
 
-        Returns whether old runs are due to be pruned: after the first run of a day, and after a large one.
+        Returns whether old runs are to be pruned: once a day, and after a large one.
         """
-        fields: dict[str, Any] = {"event": "finish", "exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
-        if error:
-            fields["error"] = error
-        self.event({**fields, "store": {key: describe(value) for key, value in store.items()}})
-        fd, self._trace = self._trace, -1
-        try:
-            os.close(self.lock)
-            self._size += os.fstat(fd).st_size
-            os.close(fd)
-        except OSError:
-            pass  # a full disk ended the log before, or a node closed what is not its own
-        return _is_pruning_due(os.path.dirname(self.directory), is_large=self._size > _LARGE)
+        about: dict[str, Any] = {"exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
+        about |= {"error": error} if error else {}
+        self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
+        for fd in (self.lock, self._trace):
+            try:
+                self._size += os.fstat(fd).st_size
+                os.close(fd)
+            except OSError:
+                pass  # a full disk ended the log before, or a node closed what is not its own
+        self._trace = -1
+        return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
 
 
 def describe(value: Any) -> dict[str, Any]:
@@ -135,15 +131,6 @@ def describe(value: Any) -> dict[str, Any]:
     if isinstance(value, str | bytes | list | dict):
         shape["size"] = len(value)
     return shape
-
-
-def _make_folder(path: str) -> None:
-    """Make a folder that is ours alone, whatever the umask, and those above it that are missing. Raises OSError."""
-    before = os.umask(0o077)
-    try:
-        os.makedirs(path)
-    finally:
-        os.umask(before)
 
 
 def _open(directory: str, name: str, flags: int) -> int:
@@ -165,19 +152,11 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def _is_pruning_due(place: str, *, is_large: bool) -> bool:
-    now = time.time()
+def _last_pruning(place: str) -> float:
     try:
-        fd = _open(place, PRUNED, 0)
-        try:
-            is_due = is_large or os.fstat(fd).st_mtime // _DAY < now // _DAY
-            if is_due:
-                os.utime(fd)
-        finally:
-            os.close(fd)
+        return os.stat(os.path.join(place, PRUNED)).st_mtime
     except OSError:
-        return False  # it is tried again after the next run
-    return is_due
+        return 0.0
 
 
 def _warn(text: str) -> None:

@@ -13,7 +13,7 @@ from itertools import islice
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import FLOW, LOCK, SNAPSHOT, TRACE, VERSION, runs_directory
+from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 DAYS, SIZE = 30, 200 << 20
@@ -29,7 +29,6 @@ else:
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
-_AT_ONCE = 1 << 16
 
 
 class Run:
@@ -43,7 +42,8 @@ class Run:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        first, last = _first_and_last(os.path.join(directory, TRACE))
+        lines = _lines_of(os.path.join(directory, TRACE))
+        first, last = _first_event(lines), _first_event(reversed(lines))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
@@ -65,11 +65,11 @@ class Run:
 
     def snapshot(self) -> Any:
         """What was changed in the flow and put into its store for this run; None where that is missing or broken."""
-        return _read_json(os.path.join(self.directory, SNAPSHOT))
-
-    def flow(self) -> Any:
-        """The IR of the flow that ran; None where it is missing or broken."""
-        return _read_json(os.path.join(self.directory, FLOW))
+        try:
+            with open(os.path.join(self.directory, SNAPSHOT), "rb") as file:
+                return decode(file.read())
+        except (OSError, ValueError):
+            return None
 
 
 def read_events(data: bytes) -> tuple[list[Event], list[str]]:
@@ -89,7 +89,7 @@ def parse_event(line: bytes) -> Event | None:
         event = decode(line)
     except ValueError:
         return None
-    is_ours = isinstance(event, dict) and event.get("v") == VERSION and isinstance(event.get("event"), str)
+    is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
     return event if is_ours and isinstance(event.get("time"), int | float) else None
 
 
@@ -101,31 +101,22 @@ def list_runs(limit: int | None = None) -> list[Run]:
 def find_run(word: str = "last") -> Run:
     """The run of this id, or whose id alone begins so; `last` or `@1` is the newest, `@2` the one before it.
 
-    Raises PflowError (66), with the nearest there are.
+    Raises PflowError (66).
     """
-    directories = {os.path.basename(directory): directory for directory in _directories()}
-    ids = list(directories)
-    if not ids:
+    directories = list(_directories())
+    if not directories:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
-    import difflib
-    import re
-
-    number = re.fullmatch(r"@0*([1-9]\d{0,7})", "@1" if word == "last" else word, re.ASCII)
-    if number and int(number[1]) <= len(ids):
-        return Run(directories[ids[int(number[1]) - 1]])
-    fitting = [id for id in ids if word and id.startswith(word.upper())]
+    number = "1" if word == "last" else word[1:] if word[:1] == "@" else ""
+    if number.isdecimal():
+        fitting = directories[int(number) - 1 : int(number)] if number != "0" else []
+    else:
+        fitting = [each for each in directories if word and os.path.basename(each).startswith(word.upper())]
     if len(fitting) == 1:
-        return Run(directories[fitting[0]])
+        return Run(fitting[0])
     if fitting:
-        what = f"cannot tell which run '{word}' is: {len(fitting)} begin so"
-        raise PflowError(what, hint=_some(fitting), exit=MISSING)
-    near = difflib.get_close_matches(word.upper(), ids, 3) or difflib.get_close_matches(word, ["last"])
-    hint = f"did you mean {_some(near)}?" if near else "pflow runs lists them"
-    raise PflowError(f"cannot find the run '{word}'", hint=hint, exit=MISSING)
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+        ids = ", ".join(map(os.path.basename, fitting[:3]))
+        raise PflowError(f"cannot tell which run '{word}' is: {len(fitting)} begin so", hint=ids, exit=MISSING)
+    raise PflowError(f"cannot find the run '{word}'", hint="pflow runs lists them", exit=MISSING)
 
 
 def _directories() -> Iterator[str]:
@@ -175,34 +166,17 @@ def _is_locked(directory: str) -> bool:
     return False
 
 
-def _first_and_last(file: str) -> tuple[Event, Event]:
-    """The first and the last event of a log, without reading what is between; {} where there is none."""
+def _lines_of(file: str) -> list[bytes]:
+    """The whole lines of a log; none where it cannot be read."""
     try:
         with open(file, "rb") as log:
-            first = _first_event(log.read(_AT_ONCE).split(b"\n")[:-1])
-            size = log.seek(0, os.SEEK_END)
-            length = _AT_ONCE
-            while True:
-                log.seek(max(0, size - length))
-                lines = log.read(length).split(b"\n")[:-1]
-                last = _first_event(reversed(lines if length >= size else lines[1:]))
-                if last or length >= size:
-                    return first, last
-                length *= 16
+            return log.read().split(b"\n")[:-1]
     except OSError:
-        return {}, {}
+        return []
 
 
 def _first_event(lines: Iterable[bytes]) -> Event:
     return next((event for line in lines if (event := parse_event(line)) is not None), {})
-
-
-def _read_json(file: str) -> Any:
-    try:
-        with open(file, "rb") as opened:
-            return decode(opened.read())
-    except (OSError, ValueError):
-        return None
 
 
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
@@ -212,11 +186,22 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     """
     oldest = time.time() - days * 86_400
     taken = 0
+    try:
+        with open(os.path.join(place, PRUNED), "wb", opener=_private) as file:
+            os.utime(file.fileno())
+    except OSError:
+        return
     for number, id in enumerate(_ids_in(place)):
         directory = os.path.join(place, id)
         taken += _size_of(directory)
-        if number and (time_of(id) < oldest or taken > size):
-            _remove_run(directory)
+        if number and (time_of(id) < oldest or taken > size) and not _is_locked(directory):
+            import shutil
+
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _size_of(directory: str) -> int:
@@ -226,19 +211,3 @@ def _size_of(directory: str) -> int:
             return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
     except OSError:
         return 0
-
-
-def _remove_run(directory: str) -> None:
-    try:
-        lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        import shutil
-
-        shutil.rmtree(directory, ignore_errors=True)
-    except OSError:
-        pass  # it is still going
-    finally:
-        os.close(lock)

@@ -1,4 +1,4 @@
-"""The derived snapshot: what this run changes in the params of its flow, and what it puts into the store."""
+"""The derived snapshot: what a run changes in the params of its flow, and what it puts into the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pflow.binding.resolve import from_environment
 from pflow.binding.sources import find
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
-from pflow.run.flags import DATA, INPUT, OPEN, PARAM
 from pflow.stage.document import RAW
 
 if TYPE_CHECKING:
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
-    from pflow.run.flags import Target
-    from pflow.run.io import RunInputs
-    from pflow.stage.document import Document
+    from pflow.run.inputs import RunInputs
+    from pflow.stage.document import Intake
 
 SECRET = "***"
 MOST_PIPED = 10_000_000
@@ -30,57 +28,40 @@ class Snapshot:
     """With the flow, all that it takes to run a run again. No secret ever gets into it."""
 
     def __init__(self) -> None:
+        self.flow_hash = ""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
         self._piped = 0
 
-    def override(self, step: str, param: str, value: Any, *, secret: bool = False) -> None:
-        """Note that a param of a step has this value, whatever the flow says: of a flag, a variable, a choice."""
-        self.config_overrides.setdefault(step, {})[param] = SECRET if secret else _kept(value)
-
-    def inject(self, path: Path, value: Any, *, secret: bool = False) -> None:
-        """Note that this value is put at a path of the store: of a flag, an answer, what a person typed."""
-        self.cli_injections[write_path(path)] = SECRET if secret else _kept(value)
-
-    def inject_piped(self, path: Path, value: Any) -> None:
-        """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
-
-        Bytes that are UTF-8 are text, as they are in the store.
-        """
-        data = _bytes(value)
-        if self._piped + len(data) > MOST_PIPED:
-            self.cli_injections[write_path(path)] = {"$digest": f"sha256:{_digest(data)}", "size": len(data)}
-        else:
-            self._piped += len(data)
-            self.inject(path, _as_stored(value))
-
-    def note_flag(self, wired: WiredFlow, target: Target, value: Any) -> None:
-        if target.step and target.kind in (PARAM, OPEN):
-            self.override(target.step, target.key, value)
-        if target.step and target.kind in (DATA, OPEN):
-            self.inject((target.step, target.key), value)
-        if target.kind == INPUT or not target.step:
-            known = wired.inputs.get(target.key)
-            self.inject(known.path if known else (target.key,), value)
-
-    def note_environment(self, wired: WiredFlow, inputs: RunInputs) -> None:
-        """Note the params that a variable of the environment gives: a later run could not know of them."""
-        for step in wired.steps.values():
+    def note_inputs(self, inputs: RunInputs) -> None:
+        """Note what flags and answers give, and the params of variables, which a later run could not know of."""
+        for id, params in inputs.params.items():
+            for name, value in params.items():
+                if name != "config":  # which holds the others once more
+                    self.override(id, name, value)
+        for id, data in inputs.data.items():
+            for key, value in data.items():
+                self.inject((id, key), value)
+        for path, value in inputs.stored().items():
+            if path != inputs.piped_path:
+                self.inject(path, value)
+        for step in inputs.wired.steps.values():
             set_elsewhere = {**step.params, **inputs.params.get(step.id, {})}
             for key, item in step.interface.params.items():
                 if item.env and os.environ.get(item.env) and key not in set_elsewhere:
-                    self.override(step.id, key, from_environment(item), secret="secret" in item.marks)
+                    self.override(step.id, key, SECRET if "secret" in item.marks else from_environment(item))
 
-    def note_piped(self, wired: WiredFlow, document: Document, store: dict[str, Any], *, kind: str) -> None:
+    def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
-        if kind == RAW:
+        document = intake.document
+        if intake.kind == RAW:
             self.inject_piped(("stdin",), document["stdin"])
             return
         secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
         for key, value in store.items():
             if key in secret:
-                self.inject((key,), value, secret=True)
+                self.inject((key,), SECRET)
             else:
                 self.inject_piped((key,), value)
         last = document.header.get("last")
@@ -90,10 +71,36 @@ class Snapshot:
             if source is not None and source.paths == (parse_path(last),):
                 self.inject_piped((id, key), find(document, parse_path(last)))
 
-    def as_json(self, flow_hash: str) -> dict[str, Any]:
+    def override(self, step: str, param: str, value: Any) -> None:
+        """Note that a param of a step has this value, whatever the flow says."""
+        self.config_overrides.setdefault(step, {})[param] = _kept(value)
+
+    def inject(self, path: Path, value: Any) -> None:
+        """Note that this value is put at a path of the store."""
+        self.cli_injections[write_path(path)] = _kept(value)
+
+    def inject_piped(self, path: Path, value: Any) -> None:
+        """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
+
+        Bytes that are UTF-8 are text, as they are in the store.
+        """
+        data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
+        if self._piped + len(data) > MOST_PIPED:
+            import hashlib
+
+            digest = {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
+            self.cli_injections[write_path(path)] = digest
+            return
+        self._piped += len(data)
+        try:
+            self.inject(path, str(value, "utf-8") if isinstance(value, bytes) else value)
+        except UnicodeDecodeError:
+            self.inject(path, value)
+
+    def as_json(self) -> dict[str, Any]:
         """As RunLog.write_snapshot takes it: there bytes become {"$bytes": …}."""
         return {
-            "flow_hash": flow_hash,
+            "flow_hash": self.flow_hash,
             "config_overrides": self.config_overrides,
             "cli_injections": self.cli_injections,
         }
@@ -118,30 +125,10 @@ def _kept(value: Any) -> Any:
         return [_kept(item) for item in value]
     if isinstance(value, dict):
         return {key: _kept(item) for key, item in value.items()}
-    if not isinstance(value, str) or value.isascii():
+    if not isinstance(value, str):
         return value
     try:
         value.encode()
     except UnicodeEncodeError:
         return os.fsencode(value)
     return value
-
-
-def _as_stored(value: Any) -> Any:
-    try:
-        return str(value, "utf-8") if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value
-
-
-def _bytes(value: Any) -> bytes:
-    """What is digested: bytes as they are, text in UTF-8, anything else as its JSON text."""
-    if isinstance(value, bytes):
-        return value
-    return value.encode() if isinstance(value, str) else encode(value)
-
-
-def _digest(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()

@@ -1,10 +1,7 @@
-"""The trace of a run: the visits of its steps in the order in which they began, and all that as text."""
+"""The trace of a run, or of a store that came through a pipe: one JSON document, and that as text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.jsontext import encode
@@ -13,160 +10,78 @@ from pflow.run.runs import DONE, FAILED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, clean, duration
 
+Trace = dict[str, Any]
+"""run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
+(None while it runs), error {step, node, exit, message} or empty, snapshot, execution_trace, store and events.
+
+`traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
+final store its type and size, and its value where that was kept; it is None where the run has no end.
+`execution_trace` has each visit of a step, in the order in which they began.
+"""
+
+Visit = dict[str, Any]
+"""number (in the trace), step, node, version, visit (which of this step's it is), state, began (seconds), ms (None
+where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
+visit has: lane (the branch of a fork), outer (the number of the visit that it is in), and all of MORE."""
+
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside those of a run."""
 
-_MORE = ("action", "exit", "message", "tokens", "model", "cost", "tries", "items", "dry")
-
-
-@dataclass
-class Visit:
-    """One visit of a step: its `number` in the trace, and which of this step's visits it is (`visit`).
-
-    `reads` gives for each read the places of the store that its value came from (none: the flow itself gives it);
-    `origins` says the same in words. `writes` gives the places of each write. `begun` is in seconds; `ms` is None
-    where it has no end. `outer` is the visit of the subflow that it is in, `lane` the branch of a fork. `more` holds
-    what not every visit has: action, exit, message, tokens, model, cost, tries, items, dry.
-    """
-
-    number: int
-    step: str
-    node: str
-    version: str = ""
-    visit: int = 1
-    lane: str = ""
-    outer: Visit | None = None
-    begun: float = 0.0
-    ms: float | None = None
-    state: str = RUNNING
-    reads: dict[str, list[str]] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
-    writes: dict[str, list[str]] = field(default_factory=dict)
-    more: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def depth(self) -> int:
-        """How many subflows it is in."""
-        return 0 if self.outer is None else self.outer.depth + 1
-
-    @property
-    def read_keys(self) -> list[str]:
-        """Every place that it read, once."""
-        return list(dict.fromkeys(place for places in self.reads.values() for place in places))
-
-    @property
-    def write_keys(self) -> list[str]:
-        """Every place that it wrote, once."""
-        return list(dict.fromkeys(place for places in self.writes.values() for place in places))
-
-    def end(self, fields: Event) -> None:
-        """Take what an end event, or an entry of a document's header, says."""
-        self.version = fields.get("version", "")
-        self.ms = fields.get("ms")
-        self.reads = {key: _places(value) for key, value in fields.get("reads", {}).items()}
-        self.writes = {key: _places(value) for key, value in fields.get("writes", {}).items()}
-        self.more = {name: fields[name] for name in _MORE if name in fields}
-        self.state = FAILED if fields.get("exit") else DONE
-        self.origins = {key: " and ".join(places) for key, places in self.reads.items()}
-
-
-@dataclass
-class Trace:
-    """What is known of one run.
-
-    `status` is the run's (done, failed, running, killed), "" for a document. `begun` and `last`, the last known moment,
-    are in seconds. `error` is {step, node, exit, message}, or empty. `store` gives for each key of the final store its
-    type and size, and its value where that was kept; None where the run has no end. `traceparent` is the run's own span
-    in a wider trace, `parent` the span that began it.
-    """
-
-    run: str
-    name: str = ""
-    flow_hash: str = ""
-    traceparent: str = ""
-    parent: str = ""
-    status: str = ""
-    begun: float = 0.0
-    last: float = 0.0
-    ms: float | None = None
-    exit: int | None = None
-    error: dict[str, Any] = field(default_factory=dict)
-    visits: list[Visit] = field(default_factory=list)
-    store: dict[str, Any] | None = None
-    snapshot: Any = None
-    events: list[Event] = field(default_factory=list)
+MORE = ("action", "exit", "message", "tokens", "model", "cost", "tries", "items", "dry")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
     """The trace of a run, as far as its events say."""
-    trace = Trace(run.id, run.name, status=run.status, begun=run.begun, last=run.begun, ms=run.ms, exit=run.exit)
-    trace.events, trace.snapshot = events, run.snapshot()
-    visits = _Visits(trace)
-    for event in events:
-        trace.last = max(trace.last, event["time"])
-        if event["event"] == "run":
-            trace.flow_hash, trace.traceparent = event.get("flow_hash", ""), event.get("traceparent", "")
-            trace.parent = event.get("parent", "")
-        elif event["event"] == "finish":
-            trace.error, trace.store = event.get("error", {}), event.get("store", {})
-        elif event["event"] in ("start", "end"):
-            (visits.start if event["event"] == "start" else visits.end)(event)
-    for visit in trace.visits:
-        if visit.state == RUNNING and run.status != RUNNING:
-            visit.state = CUT
-    return trace
-
-
-class _Visits:
-    """Joins each start of a step and its end to one visit."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.visits = trace.visits
-        self.open: dict[tuple[str, int, str], list[Visit]] = {}
-        """By step, visit and lane; items of a batch run at the same time and share all three."""
-        self.latest: dict[str, Visit] = {}
-
-    def start(self, event: Event) -> None:
-        self.open.setdefault(_key(event), []).append(self._begin(event, event["time"]))
-
-    def end(self, event: Event) -> None:
-        """End the oldest open visit of this key; an end without a start is a visit of its own."""
-        same = self.open.get(_key(event))
-        visit = same.pop(0) if same else self._begin(event, event["time"] - event["ms"] / 1000)
-        visit.end(event)
-
-    def _begin(self, event: Event, begun: float) -> Visit:
-        step, number, lane = _key(event)
-        visit = Visit(len(self.visits) + 1, step, event["node"], visit=number, lane=lane, begun=begun)
-        outer, slash, _ = step.rpartition("/")
-        visit.outer = self.latest.get(outer) if slash else None
-        self.latest[step] = visit
-        self.visits.append(visit)
-        return visit
-
-
-def _key(event: Event) -> tuple[str, int, str]:
-    return event["step"], event["visit"], event.get("lane", "")
+    about: Event = next((event for event in events if event["event"] == "run"), {})
+    end: Event = next((event for event in events if event["event"] == "finish"), {})
+    return {
+        "run": run.id,
+        "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
+        "status": run.status,
+        "exit": run.exit,
+        "began": run.begun,
+        "last": max([run.begun, *(event["time"] for event in events)]),
+        "ms": run.ms,
+        "traceparent": about.get("traceparent", ""),
+        "parent": about.get("parent", ""),
+        "error": end.get("error", {}),
+        "snapshot": run.snapshot(),
+        "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
+        "store": end.get("store", {}) if end else None,
+        "events": events,
+    }
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     """The trace of the stages that a store has passed, which says how long each took, and not when."""
     header = document.header
     run = str(header.get("run", ""))
-    trace = Trace(run, traceparent=header.get("traceparent", ""), error=header.get("error", {}))
-    trace.exit = trace.error.get("exit", 0)
-    trace.begun = trace.last = time_of(run)
-    trace.events = list(filter(_is_sound, header.get("steps", [])))
-    for number, step in enumerate(trace.events, 1):
-        visit = Visit(number, str(step.get("id")), str(step.get("node")), begun=trace.last)
-        visit.end(step)
-        visit.reads = {key: _places_in_words(origin) for key, origin in step.get("reads", {}).items()}
-        trace.last += (visit.ms or 0.0) / 1000
-        trace.visits.append(visit)
-    trace.ms = (trace.last - trace.begun) * 1000
-    if with_store:
-        trace.store = {key: {**describe(value), "value": value} for key, value in dict(document).items()}
-    return trace
+    error = header.get("error", {})
+    steps = list(filter(_is_sound, header.get("steps", [])))
+    began = last = time_of(run)
+    events = []
+    for step in steps:
+        last += step.get("ms", 0.0) / 1000
+        events.append(
+            {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
+        )
+    store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
+    return {
+        "run": run,
+        "flow": None,
+        "status": FAILED if error else DONE,
+        "exit": error.get("exit", 0),
+        "began": began,
+        "last": last,
+        "ms": (last - began) * 1000,
+        "traceparent": header.get("traceparent", ""),
+        "parent": "",
+        "error": error,
+        "snapshot": None,
+        "execution_trace": _visits(events, unfinished=CUT),
+        "store": store,
+        "events": steps,
+    }
 
 
 def _is_sound(step: Any) -> bool:
@@ -176,19 +91,60 @@ def _is_sound(step: Any) -> bool:
     return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items"))
 
 
-def _places_in_words(origin: Any) -> list[str]:
-    """The places of the store in an origin: `a.b`, or what templates in a flag refer to, `--prompt (a.b, c)`.
+def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
+    """Each start of a step joined to its end; an end without a start is a visit of its own."""
+    visits: list[Visit] = []
+    latest: dict[str, int] = {}
+    open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
+    for event in events:
+        if event["event"] not in ("start", "end"):
+            continue
+        same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", "")), [])
+        if event["event"] == "start" or not same:
+            visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
+            visit["state"] = unfinished
+            latest[event["step"]] = visit["number"]
+            visits.append(visit)
+            same.append(visit)
+        if event["event"] == "end":
+            _end(same.pop(0), event)
+    return visits
 
-    A comma inside a quoted key separates nothing.
-    """
-    if not isinstance(origin, str) or not origin.startswith("--"):
-        return _places(origin)
-    paths = origin.partition(" (")[2].removesuffix(")")
-    return [path.strip() for path in re.findall(r'(?:"(?:\\.|[^"\\])*"|[^,"])+', paths) if path.strip()]
+
+def _begun(event: Event, number: int, outer: int | None) -> Visit:
+    return {
+        "number": number,
+        "step": event["step"],
+        "node": event["node"],
+        "version": event.get("version", ""),
+        "visit": event.get("visit", 1),
+        "began": event["time"] - event.get("ms", 0.0) / 1000,
+        "ms": None,
+        "reads": {},
+        "writes": {},
+        "read_keys": [],
+        "write_keys": [],
+        **({"lane": event["lane"]} if "lane" in event else {}),
+        **({"outer": outer} if outer else {}),
+    }
 
 
-def _places(value: Any) -> list[str]:
-    return [str(place) for place in value] if isinstance(value, list) else [str(value)]
+def _end(visit: Visit, event: Event) -> None:
+    visit["state"] = FAILED if event.get("exit") else DONE
+    visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
+    for name in ("reads", "writes"):
+        places = {key: value if isinstance(value, list) else [str(value)] for key, value in event.get(name, {}).items()}
+        visit[name] = places
+        keys = [key for each in places.values() for place in each for key in _keys_in(str(place))]
+        visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
+    visit.update({name: event[name] for name in MORE if name in event})
+
+
+def _keys_in(place: str) -> list[str]:
+    """A place of the store; of a flag, `--prompt (a.b, c)`, those that its templates refer to."""
+    if not place.startswith("--"):
+        return [place]
+    return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))
 
 
 _LONGEST = 1000
@@ -197,71 +153,64 @@ _UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "membe
 
 def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
     """A block for each visit of a step, what failed, the status of a run, and the store if wanted."""
-    blocks = [_visit(visit, trace, now, colour) for visit in trace.visits]
-    error = trace.error
+    visits, error = trace["execution_trace"], trace["error"]
+    depths = {0: -1}
+    blocks = []
+    for visit in visits:
+        depths[visit["number"]] = depth = depths[visit.get("outer", 0)] + 1
+        lines = _lines(visit, now, colour)
+        if "message" in visit and visit["message"] != error.get("message"):
+            lines.append(f"    {colour.fault('✗')} {clean(str(visit['message']))}")
+        blocks.append("".join("    " * depth + line + "\n" for line in lines))
     if error:
         words = clean(f"{error.get('step')} (exit {error.get('exit')}): {error.get('message')}")
         blocks.append(f"{colour.fault('failed:')} {words}\n")
-    if trace.status:
-        paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace.status, colour.fault)
-        blocks.append(f"{clean(f'run {trace.run} ({trace.name})')}: {paint(_status(trace, now))}\n")
-    blocks = blocks or ["no step has run\n"]
-    return "\n".join([*blocks, *([_store(trace.store)] if with_store else [])]).encode()
+    if trace["flow"]:
+        paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
+        words = clean(f"run {trace['run']} ({trace['flow']['name']})")
+        blocks.append(f"{words}: {paint(_status(trace, now))}\n")
+    if with_store:
+        blocks.append(_store(trace["store"]))
+    return "\n".join(blocks if visits or trace["flow"] else ["no step has run\n", *blocks]).encode()
 
 
-def _visit(visit: Visit, trace: Trace, now: float, colour: Colour) -> str:
-    facts = clean(", ".join(filter(None, _facts(visit, now))))
-    lines = [colour.heading(clean(f"[{visit.number}] {visit.step} ({visit.node})")) + ("  " + facts if facts else "")]
-    reads = [f"{key} from {origin}" if origin else f"{key} given" for key, origin in visit.origins.items()]
+def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
+    facts = [_took(visit, now)]
+    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
+    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
+    facts += [_fact(name, visit[name]) for name in MORE if name in visit and name != "message"]
+    heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
+    lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
+    reads = [
+        f"{key} from {' and '.join(places)}" if places else f"{key} given" for key, places in visit["reads"].items()
+    ]
     if reads:
         lines.append(f"    {colour.dim('← reads:')} {clean(', '.join(reads))}")
-    if visit.writes:
-        places = ", ".join([" and ".join(places) for places in visit.writes.values()])
-        lines.append(f"    {colour.dim('→ writes:')} {clean(places)}")
-    message = visit.more.get("message")
-    if message and message != trace.error.get("message"):
-        lines.append(f"    {colour.fault('✗')} {clean(str(message))}")
-    return "".join("    " * visit.depth + line + "\n" for line in lines)
+    if visit["write_keys"]:
+        lines.append(f"    {colour.dim('→ writes:')} {clean(', '.join(visit['write_keys']))}")
+    return lines
 
 
-def _facts(visit: Visit, now: float) -> list[str]:
-    """How long a visit took, which one it is, what it used and how it ended, as far as that is known."""
-    if visit.state == RUNNING:
-        took = f"running for {duration(max(0.0, now - visit.begun) * 1000)}"
-    elif visit.state == CUT:
-        took = "did not end"
-    else:
-        took = "" if visit.ms is None else duration(visit.ms)
-    number = f"visit {visit.visit}" if visit.visit > 1 else ""
-    lane = f"in branch {visit.lane}" if visit.lane else ""
-    return [took, number, lane, *(text(visit.more[name]) for name, text in _WORDS.items() if name in visit.more)]
+def _took(visit: Visit, now: float) -> str:
+    if visit["state"] == RUNNING:
+        return f"running for {duration(max(0.0, now - visit['began']) * 1000)}"
+    if visit["state"] == CUT:
+        return "did not end"
+    return "" if visit["ms"] is None else duration(visit["ms"])
 
 
-def _items(items: dict[str, int]) -> str:
-    done, failed = items.get("done", 0), items.get("failed", 0)
-    if failed:
-        return f"{done} of {done + failed} items"
-    return "1 item" if done == 1 else f"{done} items"
-
-
-_WORDS: dict[str, Callable[[Any], str]] = {
-    "tries": lambda tries: f"{tries} tries",
-    "items": _items,
-    "tokens": lambda tokens: " + ".join(f"{count} tokens {side}" for side, count in tokens.items()),
-    "model": str,
-    "cost": lambda cost: "$" + f"{float(cost):.6f}".rstrip("0").rstrip("."),
-    "dry": lambda dry: "dry" if dry else "",
-    "action": lambda action: f"action {action}",
-    "exit": lambda exit: f"exit {exit}",
-}
-"""What a visit may have beside its time, in the order in which it is printed."""
+def _fact(name: str, value: Any) -> str:
+    """`exit 66`, `tokens in 3 out 4`, `dry`."""
+    if isinstance(value, dict):
+        value = " ".join(f"{key} {count}" for key, count in value.items())
+    return name if value is True else f"{name} {value}"
 
 
 def _status(trace: Trace, now: float) -> str:
-    if trace.status == RUNNING:
-        return f"running for {duration(max(0.0, now - trace.begun) * 1000)}"
-    how = {DONE: "done", FAILED: f"failed with {trace.exit}"}.get(trace.status, "killed")
-    return how if trace.ms is None else f"{how} after {duration(trace.ms)}"
+    if trace["status"] == RUNNING:
+        return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
+    how = f"failed with {trace['exit']}" if trace["status"] == FAILED else trace["status"]
+    return how if trace["ms"] is None else f"{how} after {duration(trace['ms'])}"
 
 
 def _store(store: dict[str, Any] | None) -> str:

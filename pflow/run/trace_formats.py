@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 from pflow import __version__
@@ -14,43 +13,13 @@ from pflow.stage.trace import span_parts
 
 
 def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    return encode({**document(trace, with_store=with_store), "events": trace.events}) + b"\n"
+    return encode(document(trace, with_store=with_store)) + b"\n"
 
 
 def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
-    """run, flow, status, exit, began, ms, error?, snapshot, execution_trace, store?"""
-    return {
-        "run": trace.run,
-        "flow": {"name": trace.name, "hash": trace.flow_hash} if trace.flow_hash or trace.name else None,
-        "status": trace.status or ("failed" if trace.error else "done"),
-        "exit": trace.exit,
-        "began": trace.begun,
-        "ms": trace.ms,
-        **({"error": trace.error} if trace.error else {}),
-        "snapshot": trace.snapshot,
-        "execution_trace": [_visit_document(visit) for visit in trace.visits],
-        **({"store": trace.store} if with_store else {}),
-    }
-
-
-def _visit_document(visit: Visit) -> dict[str, Any]:
-    return {
-        "node": visit.node,
-        "read_keys": visit.read_keys,
-        "write_keys": visit.write_keys,
-        "step": visit.step,
-        "number": visit.number,
-        "visit": visit.visit,
-        "state": visit.state,
-        "began": visit.begun,
-        "ms": visit.ms,
-        "version": visit.version,
-        "reads": visit.reads,
-        "writes": visit.writes,
-        **({"lane": visit.lane} if visit.lane else {}),
-        **({"outer": visit.outer.number} if visit.outer else {}),
-        **visit.more,
-    }
+    """A trace as other programs get it."""
+    unwanted = {"store" if not with_store else "", "error" if not trace["error"] else ""}
+    return {name: value for name, value in trace.items() if name not in unwanted}
 
 
 def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
@@ -59,125 +28,89 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
     What has no end lasts until now where the run still goes on, else until the last known moment.
     https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     """
-    name = trace.name or "pipe"
-    last = now if trace.status == RUNNING else trace.last
+    name = _name(trace)
+    last = now if trace["status"] == RUNNING else trace["last"]
+    whole = {"step": name, "node": "flow", "began": trace["began"], "ms": (last - trace["began"]) * 1000}
     tracks = {"": 1}
-    for visit in trace.visits:
-        tracks.setdefault(visit.lane, len(tracks) + 1)
-    events = [_named("process_name", 0, f"{name} {trace.run}".strip())]
-    events += [_named("thread_name", track, lane or name) for lane, track in tracks.items()]
-    about: dict[str, Any] = {"run": trace.run, "status": trace.status}
-    events.append(_complete(name, "flow", 1, 0.0, last - trace.begun, about))
-    for visit in trace.visits:
-        about = {"visit": visit.visit, "state": visit.state, "reads": visit.origins, "writes": visit.write_keys}
-        at, took = visit.begun - trace.begun, _end(visit, last) - visit.begun
-        events.append(_complete(visit.step, visit.node, tracks[visit.lane], at, took, {**about, **visit.more}))
-    other = {"run": trace.run, "flow_hash": trace.flow_hash, "began": trace.begun}
-    return encode({"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}) + b"\n"
-
-
-def _end(visit: Visit, last: float) -> float:
-    """When a visit ended: never after the visit that it is in, or the two could not be drawn in one another."""
-    latest = _end(visit.outer, last) if visit.outer else last
-    return latest if visit.ms is None else min(latest, visit.begun + visit.ms / 1000)
-
-
-def _complete(name: str, kind: str, track: int, at: float, took: float, about: dict[str, Any]) -> dict[str, Any]:
-    """A complete event. Its times are never negative, whatever became of the clock."""
-    times = {"ts": round(max(0.0, at) * 1e6), "dur": round(max(0.0, took) * 1e6)}
-    return {"ph": "X", "name": name, "cat": kind, "pid": 1, "tid": track, **times, "args": about}
-
-
-def _named(what: str, track: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": 1, "tid": track, "args": {"name": name}}
-
-
-Span = dict[str, Any]
-
-_AT_ONCE = 500
-_INTERNAL, _OK, _ERROR = 1, 1, 2
-_NO_END = "it did not end"
+    events = []
+    for visit in [whole, *trace["execution_trace"]]:
+        track = tracks.setdefault(visit.get("lane", ""), len(tracks) + 1)
+        ms = visit["ms"] if visit["ms"] is not None else (last - visit["began"]) * 1000
+        times = {"ts": round((visit["began"] - trace["began"]) * 1e6), "dur": round(max(0.0, ms) * 1000)}
+        about = {"name": visit["step"], "cat": visit["node"], "pid": 1, "tid": track}
+        events.append({"ph": "X", **about, **times, "args": visit})
+    names = [{"name": "process_name", "tid": 0, "args": {"name": f"{name} {trace['run']}".strip()}}]
+    names += [{"name": "thread_name", "tid": track, "args": {"name": lane or name}} for lane, track in tracks.items()]
+    events = [*({"ph": "M", "pid": 1, **each} for each in names), *events]
+    return encode({"traceEvents": events, "displayTimeUnit": "ms"}) + b"\n"
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """OTLP's JSON: a line for every few hundred spans, the run's and each visit's. What still goes on has none yet.
+    """OTLP's JSON, in one line: the spans of the run and of each visit. What still goes on has none yet.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
-    spans = list(_spans(trace))
-    return b"".join([encode(_line(spans[at : at + _AT_ONCE])) + b"\n" for at in range(0, len(spans), _AT_ONCE)])
-
-
-def ids_of(trace: Trace) -> tuple[str, str, str]:
-    """The ids of the trace, of the run's own span and of its parent span ("" for none).
-
-    They are those of a wider trace where that began the run, else the bits of the run's id. The TRACEPARENT in a
-    document's header is the span of its last stage, not of the whole.
-    """
-    number = number_of(trace.run)
-    own = f"{number:032x}" if number else hashlib.sha256(trace.run.encode()).hexdigest()[:32]
-    wider, parent = span_parts(trace.traceparent), span_parts(trace.parent)
-    root = wider[2] if wider and trace.status else own[16:]
-    return wider[1] if wider else own, root, parent[2] if parent else ""
-
-
-def _line(spans: list[Span]) -> dict[str, Any]:
     resource = {"attributes": _attributes({"service.name": "pflow", "service.version": __version__})}
-    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": spans}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
+    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": _spans(trace)}
+    return encode({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}) + b"\n"
 
 
-def _spans(trace: Trace) -> Iterator[Span]:
-    trace_id, root, parent = ids_of(trace)
-    if trace.status != RUNNING:
-        ids = {"traceId": trace_id, "spanId": root, **({"parentSpanId": parent} if parent else {})}
-        yield {**ids, **_run_span(trace)}
-    for visit in trace.visits:
-        if visit.state != RUNNING:
-            outer = _visit_id(trace, visit.outer) if visit.outer else root
-            ids = {"traceId": trace_id, "spanId": _visit_id(trace, visit), "parentSpanId": outer}
-            yield {**ids, **_visit_span(visit, trace)}
+def _name(trace: Trace) -> str:
+    return (trace["flow"] or {}).get("name") or "pipe"
 
 
-def _visit_id(trace: Trace, visit: Visit) -> str:
-    return hashlib.sha256(f"{trace.run}/{visit.number}".encode()).hexdigest()[:16]
+def _spans(trace: Trace) -> list[dict[str, Any]]:
+    """The run's own span, whose ids are those of a wider trace where that began it, else made of the run's id."""
+    run = trace["run"]
+    number = number_of(run)
+    own = f"{number:032x}" if number else hashlib.sha256(run.encode()).hexdigest()[:32]
+    wider, parent = span_parts(trace["traceparent"]), span_parts(trace["parent"])
+    trace_id = wider[1] if wider else own
+    root = wider[2] if wider and trace["flow"] else own[16:]  # a document's is the span of its last stage alone
+    ids = {0: root, **{each["number"]: _span_id(run, each["number"]) for each in trace["execution_trace"]}}
+    spans = []
+    for each in trace["execution_trace"]:
+        if each["state"] != RUNNING:
+            span_ids = {"spanId": ids[each["number"]], "parentSpanId": ids[each.get("outer", 0)]}
+            spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"])})
+    if trace["status"] != RUNNING:
+        span_ids = {"spanId": root, **({"parentSpanId": parent[2]} if parent else {})}
+        spans.insert(0, {"traceId": trace_id, **span_ids, **_run_span(trace)})
+    return spans
 
 
-def _run_span(trace: Trace) -> Span:
-    about = {"pflow.run": trace.run, "pflow.flow_hash": trace.flow_hash, "pflow.exit": trace.exit}
-    error = None
-    if trace.exit or trace.status == "killed":
-        error = str(trace.error.get("message", "")) if trace.exit else _NO_END
-    return {"name": trace.name or "pipe", **_course(trace.begun, trace.last, about, error)}
+def _span_id(run: str, number: int) -> str:
+    return hashlib.sha256(f"{run}/{number}".encode()).hexdigest()[:16]
 
 
-def _visit_span(visit: Visit, trace: Trace) -> Span:
-    more = visit.more
-    about = {
-        "pflow.node": visit.node,
-        "pflow.version": visit.version,
-        "pflow.visit": visit.visit,
-        "pflow.lane": visit.lane,
-        "pflow.reads": visit.read_keys,
-        "pflow.writes": visit.write_keys,
-        **{f"pflow.{name}": more[name] for name in ("action", "exit", "tries", "cost") if name in more},
-        "gen_ai.response.model": more.get("model"),
-    }
-    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in more.get("tokens", {}).items()}
-    error = _NO_END if visit.state == CUT else str(more.get("message", "")) if more.get("exit") else None
-    ended = trace.last if visit.ms is None else visit.begun + visit.ms / 1000
-    return {"name": visit.step, **_course(visit.begun, ended, about, error)}
+def _run_span(trace: Trace) -> dict[str, Any]:
+    flow = trace["flow"] or {}
+    about = {"pflow.run": trace["run"], "pflow.flow_hash": flow.get("hash"), "pflow.exit": trace["exit"]}
+    error = trace["error"].get("message", "it did not end") if trace["exit"] or trace["exit"] is None else None
+    return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 
-def _course(begun: float, ended: float, about: dict[str, Any], error: str | None) -> Span:
+def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
+    named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries", "cost")
+    about = {f"pflow.{name}": visit.get(name) for name in named}
+    about["gen_ai.response.model"] = visit.get("model")
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
+    error = "it did not end" if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None
+    ended = last if visit["ms"] is None else visit["began"] + visit["ms"] / 1000
+    return _span(visit["step"], visit["began"], ended, about, error)
+
+
+def _span(name: str, began: float, ended: float, about: dict[str, Any], error: str | None) -> dict[str, Any]:
     """When a span was, what is known of it, and how it ended; `error` is None where that was well."""
-    times = {"startTimeUnixNano": _nanoseconds(begun), "endTimeUnixNano": _nanoseconds(max(begun, ended))}
-    status = {"code": _OK} if error is None else {"code": _ERROR, "message": error}
-    return {"kind": _INTERNAL, **times, "attributes": _attributes(about), "status": status}
-
-
-def _nanoseconds(seconds: float) -> str:
-    return str(int(seconds * 1e6) * 1000)
+    nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
+    return {
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": nanoseconds[0],
+        "endTimeUnixNano": nanoseconds[1],
+        "attributes": _attributes(about),
+        "status": {"code": 1} if error is None else {"code": 2, "message": str(error)},
+    }
 
 
 def _attributes(about: dict[str, Any]) -> list[dict[str, Any]]:
@@ -186,15 +119,11 @@ def _attributes(about: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _value(value: Any) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
     if isinstance(value, list):
         return {"arrayValue": {"values": [_value(item) for item in value]}}
-    return {"stringValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
 
 
 FORMATS = {"json": as_json, "chrome": as_chrome, "otlp": as_otlp}

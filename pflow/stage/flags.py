@@ -11,6 +11,7 @@ from pflow.templates import broken_references
 from pflow.types import Type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.interface import Interface, Item
@@ -133,15 +134,20 @@ _YEARS = 10 * 365 * 24 * 3600
 _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS)}
 
 
-def _check(flags: Flags) -> None:
-    """What each flag cannot see by itself."""
-    forms = [f"--{name}" for name in ("raw", "json", "quiet") if flags._common[name]]
+def check_common(values: Mapping[str, Any]) -> None:
+    """Raise PflowError (2) for two forms of output, and for a number that is out of its range."""
+    forms = [f"--{name}" for name in ("raw", "json", "quiet") if values[name]]
     if len(forms) > 1:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
     for name, (least, most) in _RANGES.items():
-        value = flags._common[name]
+        value = values.get(name)
         if value is not None and not least <= value <= most:
             raise PflowError(f"cannot take --{name}={value}: it is not in {least} … {most}", exit=USAGE)
+
+
+def _check(flags: Flags) -> None:
+    """What each flag cannot see by itself."""
+    check_common(flags._common)
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
         raise PflowError(f"cannot name a step '{shorten(flags.id)}'", hint=hint, exit=USAGE)
@@ -240,10 +246,10 @@ def _bare_word(word: str, before: str, items: Items) -> PflowError:
 
 
 def _unknown(flag: str, items: Items) -> PflowError:
-    import difflib
+    from pflow.naming import meant
 
     known = [name for name, item in items.items() if item.kind != "refused"]
     names = [name.replace("_", "-") for name in [*known, *COMMON]]
-    near = difflib.get_close_matches(flag[2:], names, 1)
-    hint = f"did you mean --{near[0]}?" if near else "--help lists the flags"
+    near = meant(flag[2:], names)
+    hint = f"did you mean --{near}?" if near else "--help lists the flags"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)

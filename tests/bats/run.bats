@@ -181,7 +181,7 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 
 @test "what nothing gives is 66 before anything runs, all of it at once" {
     in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue => shell:b" -r; echo $?; ls'
-    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --command=STR"
+    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --b.command=STR"
 }
 
 @test "a flow that comes on stdin leaves none for its steps" {

@@ -313,7 +313,7 @@ def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
     assert touched == [
         ("anything", "o", {}),
         ("runs commands", "r", {"command": '"rm -r $x"'}),
-        ("runs commands", "q", {"command": "--command"}),
+        ("runs commands", "q", {"command": "--q.command (command)"}),
         ("writes files", "s", {"path": "where.response"}),
         ("writes files", "t", {"path": 'the template "out/$name.md" of --name'}),
         ("network", "f", {}),

@@ -8,7 +8,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.run import ask
-from pflow.run.ask import ask_for, missing_inputs
+from pflow.run.ask import ask_for
+from pflow.run.inputs import missing_inputs
 from pflow.terminal import ask as questions
 from tests.run.flows import plan_of
 
@@ -43,22 +44,11 @@ def more_nodes(nodes):
     (nodes / "secret.py").write_text(SECRET)
 
 
-def missing(plan, given=(), there=()):
-    return [each.name for each in missing_inputs(plan, dict.fromkeys(given), lambda path: path in there)]
-
-
-def test_required_inputs_that_nothing_gives_are_missing():
-    plan = plan_of(FLOW)
-    assert missing(plan) == ["issue_number", "file"]
-    assert missing(plan, given=["issue_number"]) == ["file"]
-    assert missing(plan, there=[("issue_number",)]) == ["file"]
-
-
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     monkeypatch.setattr(ask, "_open_terminal", lambda: None)
     plan = plan_of(FLOW)
     with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False))
+        ask_for(plan, missing_inputs(plan, {}))
     error = caught.value
     assert (error.exit, error.hint) == (66, "--issue=INT --file=PATH")
     assert error.message == (
@@ -72,7 +62,7 @@ def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, ty
     monkeypatch.setattr(ask, "_open_terminal", lambda: pytest.fail("it asks"))
     plan = plan_of({"nodes": [{"id": "s", "type": type}]})
     with pytest.raises(PflowError) as caught:
-        ask_for(plan, missing_inputs(plan, {}, lambda path: False), is_dry=is_dry)
+        ask_for(plan, missing_inputs(plan, {}), is_dry=is_dry)
     assert caught.value.hint == ("--issue=INT" if is_dry else "a secret is never a flag; it comes from the store")
 
 
@@ -94,7 +84,7 @@ class Terminal:
             except OSError:
                 return
             self.seen += part
-            if self.seen.endswith((b": ", b"? ", b"\n- ")) and self.lines:
+            if self.seen.endswith((b": ", b"? ")) and self.lines:
                 os.write(self.ours, self.lines.pop(0))
 
     def said(self):
@@ -103,49 +93,33 @@ class Terminal:
         return self.seen.decode(errors="backslashreplace").replace("\r\n", "\n")
 
 
-def test_it_asks_until_the_answer_fits(monkeypatch):
-    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}]})
-    terminal = Terminal(monkeypatch, b"twelve\n", b"\n", b"12\n")
-    assert ask_for(plan, missing_inputs(plan, {}, lambda path: False)) == {"issue_number": 12}
-    prompt = "github-get-issue needs --issue (issue number): int? "
-    assert terminal.said() == f"{prompt}twelve\ncannot take 'twelve': it is not an int\n{prompt}\n{prompt}12\n"
-
-
-def asked(monkeypatch, type, *lines, **more):
-    """The value of an input of this type that a person gives with these lines, and what stood on the terminal."""
-    ir = {
-        "name": "f",
-        "inputs": {"it": {"type": type, "description": "x", **more}},
-        "nodes": [{"id": "e", "type": "wait_for"}],
-    }
-    ir["nodes"][0]["inputs"] = {"file": "$it"}
-    plan = plan_of(ir)
-    terminal = Terminal(monkeypatch, *(f"{line}\n".encode() for line in lines))
-    return ask_for(plan, [plan.inputs["it"]])["it"], terminal.said()
-
-
 @pytest.mark.parametrize(
     ("type", "lines", "value", "end"),
     [
+        ("int", ["twelve", "", "12"], 12, ": int? "),
         ("path", ["a b"], "a b", ": path? "),
         ("bool", ["maybe", "Y"], True, ": y|n? "),
         ("warm|cold", ["hot", "cold"], "cold", ": warm|cold? "),
         ("dict", ["[1]", '{"a": 1}'], {"a": 1}, ": JSON object? "),
-        ("list[int]", ["1", "two", "2", ""], [1, 2], ": list[int]? "),
-        ("list[int]", ["[1", "[1, 2]"], [1, 2], ": list[int]? "),
+        ("list[int]", ["two", "2"], [2], ": an item, or a JSON list? "),
+        ("list[int]", ["[1", "[1, 2]"], [1, 2], ": an item, or a JSON list? "),
     ],
 )
-def test_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
-    found, said = asked(monkeypatch, type, *lines)
-    assert found == value
-    assert f"wait_for needs --it (x){end}" in said
-    assert said.count("cannot take") == (1 if "list" in type else len(lines) - 1)
+def test_it_asks_until_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
+    ir = {"inputs": {"it": {"type": type, "description": "x"}}}
+    ir["nodes"] = [{"id": "e", "type": "wait_for", "inputs": {"file": "$it"}}]
+    plan = plan_of(ir)
+    terminal = Terminal(monkeypatch, *(f"{line}\n".encode() for line in lines))
+    assert ask_for(plan, [plan.inputs["it"]]) == {"it": value}
+    said = terminal.said()
+    assert said.count(f"wait_for needs --it (x){end}") == len(lines)
+    assert said.count("cannot take --it") == len([line for line in lines if line]) - 1
 
 
 def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
     ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
     plan = plan_of(ir)
-    error = ask.nothing_gives(plan, missing_inputs(plan, {}, lambda path: False))
+    error = ask.nothing_gives(plan, missing_inputs(plan, {}))
     assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]

@@ -3,8 +3,8 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run.flags import FlowFlags
-from pflow.run.io import RunInputs
+from pflow.flow.flags import FlowFlags
+from pflow.run.inputs import RunInputs
 from pflow.stage.flags import take_words
 from tests.run.flows import plan_of
 
@@ -12,7 +12,7 @@ from tests.run.flows import plan_of
 def given_by(ir, *words):
     plan = plan_of(ir)
     flags = FlowFlags(plan)
-    return RunInputs(plan, flags.targets_of(take_words(list(words), flags.items(), is_open=flags.is_open)))
+    return RunInputs(plan, flags.values(take_words(list(words), flags.items(), is_open=flags.is_open)))
 
 
 def refused(ir, *words):

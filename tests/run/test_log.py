@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from pflow.run.log import PRUNED, RunLog, describe
-from pflow.run.runs import find_run
+from pflow.run.runs import find_run, prune
 from pflow.stage.document import new_run_id
 
 IDS = [new_run_id() for _ in range(3)]
@@ -38,13 +38,14 @@ def modes(place) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in [place, *place.rglob("*")]}
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_what_is_written_of_a_run_is_for_its_owner_alone(place, umask):
     before = os.umask(umask)
     try:
         log = open_log()
         log.write_snapshot({})
         log.finish(0, None, {})
+        prune(str(place))
     finally:
         os.umask(before)
     folders = {"state": 0o700, "pflow": 0o700, "runs": 0o700, IDS[0]: 0o700}
@@ -111,7 +112,6 @@ def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkey
     monkeypatch.setattr(os, "write", write)
     for _ in range(3):
         log.line(b"{}\n")
-    log.event({"event": "end"})
     log.finish(0, None, {})
     monkeypatch.undo()
     told = capfd.readouterr().err
@@ -122,7 +122,6 @@ def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkey
 def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place):
     log = open_log()
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
-    log.event({"event": "start", "step": "a"})
     os.close(log.lock)
     assert find_run(IDS[0]).status == "running"
     child.communicate()
@@ -132,9 +131,10 @@ def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place)
 KILLED = """
 import os, signal
 from pflow.run.log import RunLog
+from pflow.stage.trace import event_line
 log = RunLog.open({id!r}, lambda: b"{{}}", {{}})
 for visit in range(3):
-    log.event({{"event": "end", "step": "a", "visit": visit}})
+    log.line(event_line("end", {{"step": "a", "visit": visit}}))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -145,10 +145,13 @@ def test_what_was_written_before_kill_9_is_there(place):
     assert [line.get("visit") for line in lines(place)] == [None, 0, 1, 2]
 
 
-def test_after_the_first_run_of_a_day_and_a_large_one_pruning_is_due(place):
-    assert not any(open_log(id).finish(0, None, {}) for id in IDS[:2])
+def test_once_a_day_and_after_a_large_run_pruning_is_due(place):
+    assert open_log(IDS[0]).finish(0, None, {})
+    prune(str(place))
+    assert not open_log(IDS[1]).finish(0, None, {})
     os.utime(place / PRUNED, (1, 1))
     assert open_log(IDS[2]).finish(0, None, {})
+    prune(str(place))
     log = open_log(new_run_id())
     log.write_snapshot({"cli_injections": {"text": "x" * (1 << 20)}})
     assert log.finish(0, None, {})

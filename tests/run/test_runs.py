@@ -98,11 +98,10 @@ def test_a_run_is_found_by_its_id_by_how_that_begins_and_by_its_place(place, wor
     [
         ("01", "cannot tell which run '01' is: 2 begin so", f"{NEW}, {OLD}"),
         ("@3", "cannot find the run '@3'", "pflow runs lists them"),
-        ("lats", "cannot find the run 'lats'", "did you mean last?"),
-        (OLD[:-1] + "Z", f"cannot find the run '{OLD[:-1]}Z'", f"did you mean {OLD}?"),
+        ("lats", "cannot find the run 'lats'", "pflow runs lists them"),
     ],
 )
-def test_a_run_that_is_not_there_is_66_with_the_nearest(place, word, message, hint):
+def test_a_run_that_is_not_there_is_66(place, word, message, hint):
     for each in (NEW, OLD):
         keep(place, each, LOG)
     with pytest.raises(PflowError) as raised:
@@ -133,7 +132,7 @@ def ended(place, log: bytes) -> set[str]:
     (place / OLD / "trace.jsonl").write_bytes(log)
     run = Run(str(place / OLD))
     trace = trace_of_run(run, run.events()[0])
-    return {visit.step for visit in trace.visits if visit.state in ("done", "failed")}
+    return {visit["step"] for visit in trace["execution_trace"] if visit["state"] in ("done", "failed")}
 
 
 def steps_ended_in(lines: bytes) -> set[str]:

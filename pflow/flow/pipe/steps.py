@@ -175,7 +175,7 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
     interface = interface_of_type(step.type, catalog)[0]
     words = []
     for key, value in {**step.inputs, **step.params}.items():
-        words += _flag(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
+        words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
     for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
         source = step.input_mappings[key]
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
@@ -184,8 +184,8 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
     return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None]
 
 
-def _flag(id: str, key: str, item: Item | None, value: Any) -> list[str]:
-    """The words that give a read or a param its value."""
+def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
+    """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
     type, name = item.type.name if item else "str", key.replace("_", "-")
     if key.replace("-", "_") in COMMON:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")

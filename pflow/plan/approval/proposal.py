@@ -14,7 +14,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.run.arguments import RunFlags, own_items
 from pflow.run.driver import parse
-from pflow.run.io import RunInputs
+from pflow.run.inputs import RunInputs
 
 
 class Proposal:
@@ -29,9 +29,9 @@ class Proposal:
         self.flow = flow
         self.words = words
         wired = wire(flow)
-        self.flags, targets = parse(wired, words)
-        inputs = RunInputs(wired, targets)
-        self.wired = wire(_with_flags(flow, wired, inputs)) if targets else wired
+        self.flags, inputs = parse(wired, words)
+        is_changed = inputs.values or inputs.params or inputs.data
+        self.wired = wire(_with_flags(flow, wired, inputs)) if is_changed else wired
         self.findings: list[Finding] = check(self.wired)
         self.values: dict[str, Any] = {
             name: inputs.values.get(name, each.default)
@@ -81,7 +81,7 @@ def _words_of_run(flags: RunFlags) -> list[str]:
     switches = {name for name, flag in COMMON.items() if flag.type is None}
     switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
     words = []
-    for name, value in flags.values.items():
+    for name, value in vars(flags).items():
         flag = "--" + name.replace("_", "-")
         if name in switches:
             words += [flag] * bool(value)

@@ -1,13 +1,15 @@
-"""The engine: a flow as a pocketflow Flow, walked from step to step."""
+"""The engine: a flow as a pocketflow Flow, walked from step to step, and a flow as a step of another."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
-from pflow.binding.sources import AlternativeSource, Constant, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign, has
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.flow.graph import ERROR
+from pflow.flow.subflow import FlowKind, has_open_steps
+from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, is_direct
@@ -172,14 +174,79 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     kind = wired.kind
     assert kind is not None
     if kind.origin == FLOW:
-        from pflow.run.engine.subflow import SubflowNode
-
-        return SubflowNode(wired, context, Engine)
+        return SubflowNode(wired, context)
     if kind.origin == PROGRAM:
         from pflow.stage.program import program_class
 
         return program_class(kind.file, kind.name, wired.interface)()
     return kind.node_class()()
+
+
+class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
+    """Runs a flow on a store of its own: inputs mapped in, outputs mapped out. Its action is that of the last step."""
+
+    def __init__(self, wired: WiredStep, context: Context) -> None:
+        super().__init__()
+        assert isinstance(wired.kind, FlowKind)
+        self.id = wired.id
+        self.flow = wired.kind.flow
+        self.context = context
+
+    def prep(self, shared: Any) -> dict[str, Any]:
+        return {name: shared[name] for name in self.flow.inputs if name in shared}
+
+    def exec(self, given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        store: dict[str, Any] = {}
+        data: dict[str, dict[str, Any]] = {}
+        params: dict[str, dict[str, Any]] = {}
+        for name, value in given.items():
+            known = self.flow.inputs[name]
+            if known.step is None:
+                assign(store, known.path, value)
+            else:
+                data.setdefault(known.step, {})[known.readers[0][1]] = value
+        for name, value in self.params.items():
+            if value is not None:
+                step, _, param = name.partition(".")
+                params.setdefault(step, {})[param] = value
+        set_defaults(self.flow, store)
+        action = Engine(self.flow, self.context.inside(self.id), params, data).run(store)
+        return outputs_of(self.flow, store), action
+
+    def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
+        outputs, action = result
+        for name, value in outputs.items():
+            shared[name] = value
+        return action
+
+
+def set_defaults(flow: WiredFlow, store: Any) -> None:
+    """Put the default of each input that is not there into a store."""
+    for given in flow.inputs.values():
+        if given.has_default and not has(store, given.path):
+            assign(store, given.path, fresh(given.default))
+
+
+def outputs_of(flow: WiredFlow, store: dict[str, Any]) -> dict[str, Any]:
+    """What a flow gives: its declared outputs by name; without any, all that its steps wrote.
+
+    A declared output that is not there was not reached.
+    """
+    if flow.flow.outputs:
+        found = {}
+        for name, source in flow.outputs.items():
+            try:
+                found[name] = source.find(store)
+            except PflowError as error:
+                if error.exit != MISSING:
+                    raise
+        return found
+    if has_open_steps(flow):  # who knows what they write
+        own = {given.path[0] for given in flow.inputs.values()}
+        return {key: value for key, value in store.items() if key not in own}
+    steps = flow.steps.values()
+    roots = {wired.place_of(key)[0] for wired in steps for key in [*wired.interface.writes, *wired.targets]}
+    return {key: store[key] for key in store if key in roots}
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:

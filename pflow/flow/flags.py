@@ -1,0 +1,194 @@
+"""The flags of a flow: what each sets, which set nothing and why, and the one that each input is shown under."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import FlagValue
+from pflow.common import OF_RUNS
+from pflow.errors import USAGE, PflowError
+from pflow.interface import Item
+from pflow.templates import is_reference
+from pflow.types import Type
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+
+    Target = tuple[str, str, str]
+    """What a flag sets: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
+
+INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
+"""An input of the flow, a read that its step gives itself, a param, or both of these, where any key may be taken: of
+the one step, or without one of all such steps."""
+
+_REFUSED = "refused"
+"""The kind of a flag's item that is there to say why it is refused."""
+
+_OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
+
+
+class FlowFlags:
+    """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
+
+    def __init__(self, wired: WiredFlow) -> None:
+        self.wired = wired
+        self.is_open = any(step.interface.open for step in wired.steps.values())
+        self.targets: dict[str, dict[Target, Item]] = {}
+        self.refused: dict[str, tuple[WiredStep, str]] = {}
+        """Of a flag that sets nothing the step and the key that it would set."""
+        self.fed: set[tuple[str, str]] = set()
+        """The reads and params that an input gives as it is: its flags are theirs."""
+        for each in wired.inputs.values():
+            self._add_input(each)
+        for step in wired.steps.values():
+            self._add_step(step)
+
+    def _add_input(self, wanted: FlowInput) -> None:
+        item = Item("read", wanted.name, wanted.type)
+        item.doc, item.default = wanted.doc, wanted.default
+        if wanted.secret:
+            item.marks.add("secret")
+        target = (INPUT, "", wanted.name)
+        for name in _names_of(wanted):
+            self._add(name, target, item)
+        for id, key in wanted.readers:
+            step = self.wired.steps[id]
+            value = step.step.params.get(key)
+            if key in step.interface.params and not (isinstance(value, str) and is_reference(value)):
+                continue  # the param holds more than the input
+            self.fed.add((id, key))
+            read = step.interface.reads.get(key)
+            for name in [key, *(read.flags if read else [])]:
+                self._add(f"{id}.{name}", target, item)
+
+    def _add_step(self, step: WiredStep) -> None:
+        reads, params = step.interface.reads, step.interface.params
+        written = {**step.step.params, **step.step.inputs}
+        for key in {**reads, **params, **written, **step.step.input_mappings}:
+            if (step.id, key) in self.fed:
+                continue
+            kind = _kind_of(step, key)
+            item = reads.get(key) or params.get(key) or Item("read", key, _type_of(written.get(key)))
+            for name in [key, *item.flags]:
+                if kind:
+                    self._add(name, (kind, step.id, key), item)
+                    self._add(f"{step.id}.{name}", (kind, step.id, key), item)
+                else:
+                    self.refused.setdefault(_plain(name), (step, key))
+                    self.refused[_plain(f"{step.id}.{name}")] = (step, key)
+        for key in {**step.interface.writes, **step.targets}:
+            place = step.place_of(key)
+            if len(place) == 1:
+                self.refused.setdefault(_plain(str(place[0])), (step, str(place[0])))
+
+    def _add(self, name: str, target: Target, item: Item) -> None:
+        self.targets.setdefault(_plain(name), {}).setdefault(target, item)
+
+    def items(self) -> dict[str, Item]:
+        """One item for each flag, for the parser; flags that are refused too, so that it is said why."""
+        items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
+        for name, targets in self.targets.items():
+            item = next(iter(targets.values()))
+            items[name] = copy = Item("read", name, item.type)
+            copy.default, copy.marks, copy.doc, copy.env = item.default, item.marks, item.doc, item.env
+        return items
+
+    def values(self, texts: dict[str, list[str | bool]]) -> dict[Target, Any]:
+        """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
+        flags: dict[Target, str] = {}
+        found = {}
+        for name, written in texts.items():
+            flag = "--" + name.replace("_", "-")
+            target, type = self._target(name, flag)
+            if target in flags:
+                raise PflowError(f"cannot take {flag}: {flags[target]} gives the same", exit=USAGE)
+            flags[target] = flag
+            found[target] = FlagValue(flag, type, written, verbatim=True).value
+        return found
+
+    def _target(self, name: str, flag: str) -> tuple[Target, Type]:
+        targets = self._meant(name)
+        if len(targets) > 1:
+            own = [self._own_flag(target) for target in targets]
+            hint = " or ".join(each for each in own if each != flag and _plain(each[2:]) not in OF_RUNS)
+            hint = hint or "no flag gives it: call an input of the flow something else"
+            raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
+        for target, item in targets.items():
+            return target, item.type
+        if name in self.refused:
+            raise PflowError(f"cannot take {flag}: {_why(*self.refused[name])}", exit=USAGE)
+        id, dot, key = name.rpartition(".")
+        for step in self.wired.steps.values():
+            if not dot or (step.interface.open and _plain(step.id) == id):
+                return (OPEN, step.id if dot else "", key), Type("any")
+        raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
+
+    def _meant(self, name: str) -> dict[Target, Item]:
+        """What a flag may set; the name of an input that the flow declares means that input alone."""
+        targets = self.targets.get(name, {})
+        for target, item in targets.items():
+            if target[0] == INPUT and _plain(target[2]) == name and self.wired.inputs[target[2]].declared:
+                return {target: item}
+        return targets
+
+    def _own_flag(self, target: Target) -> str:
+        kind, id, key = target
+        return self.wired.inputs[key].flag if kind == INPUT else f"--{id}.{key}".replace("_", "-")
+
+    def shown(self, wanted: FlowInput) -> str:
+        """The shortest flag that means an input alone: its name or an alias, else `--ID.READ`.
+
+        One that the flow declares goes by its name and the aliases of reads of that name. A flag of `pflow run` itself
+        is never an input's.
+        """
+        names = _names_of(wanted)
+        if wanted.declared:
+            reads = [self.wired.steps[id].interface.reads.get(key) for id, key in wanted.readers if key == wanted.name]
+            names = [wanted.name, *(flag for read in reads if read for flag in read.flags)]
+        alone = [name for name in names if _plain(name) not in OF_RUNS and len(self._meant(_plain(name))) == 1]
+        dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
+        alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]
+        return "--" + min(alone or [wanted.name], key=len).replace("_", "-")
+
+
+def name_flags(wired: WiredFlow) -> None:
+    """Set the `flag` of every input."""
+    flags = FlowFlags(wired)
+    for each in wired.inputs.values():
+        each.flag = flags.shown(each)
+
+
+def _names_of(wanted: FlowInput) -> list[str]:
+    """The names that an input goes by: its own, its aliases, and that of the one read that it is for."""
+    return [wanted.name, *wanted.flags, *([wanted.readers[0][1]] if wanted.step else [])]
+
+
+def _kind_of(step: WiredStep, key: str) -> str:
+    """What a flag for a key sets; "" for what only the flow says: what binds keys, and what another step feeds."""
+    is_own = key in step.step.params and key not in step.interface.reads and key not in _OF_DIALECTS
+    if key in step.step.inputs:
+        return OPEN if is_own else DATA
+    return PARAM if is_own or key in step.interface.params else ""
+
+
+def _why(step: WiredStep, key: str) -> str:
+    """Why no flag sets this key."""
+    source = step.sources.get(key)
+    if source is not None and source.paths:
+        return f"'{step.id}' takes it from {source.origin} (PF01)"
+    if key in step.interface.reads:
+        return f"an earlier step writes '{key}' (PF07)"
+    return "what binds keys stands in the flow (PF01)" if key in _OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"
+
+
+def _type_of(value: Any) -> Type:
+    """The type of a flag for a key that only the flow names: that of its value there, for an int any number."""
+    for name, kind in (("bool", bool), ("float", (int, float)), ("list", list), ("dict", dict)):
+        if isinstance(value, kind):
+            return Type(name)
+    return Type("any")
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")

@@ -1,0 +1,175 @@
+"""What comes into a run: the values of flags, what the pipe carries, and what of the flow's inputs is missing."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
+from pflow.errors import BAD_STDIN, PflowError
+from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
+from pflow.interface import fresh
+from pflow.paths import meet, parse_path, write_path
+from pflow.stage.document import EMPTY, RAW, empty_pipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from pflow.flow.flags import Target
+    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+    from pflow.paths import Path
+    from pflow.stage.document import Document, Intake
+
+
+class RunInputs:
+    """Values for the flow's inputs by name, and for params and own data of its steps by step and name.
+
+    `origins` says of each input that is given where it came from: a flag, or a place of the store.
+    """
+
+    def __init__(
+        self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None, pinned: Mapping[str, Any] | None = None
+    ) -> None:
+        """`pinned` are values of inputs that count where no flag gives them."""
+        self.wired = wired
+        self.values: dict[str, Any] = {}
+        self.params: dict[str, dict[str, Any]] = {}
+        self.data: dict[str, dict[str, Any]] = {}
+        self.origins: dict[str, str] = {}
+        self.piped_path: Path | None = None
+        """The path of the input that takes what the pipe carries."""
+        for target, value in (flags or {}).items():
+            self._set(target, value)
+        for name, value in (pinned or {}).items():
+            if name in wired.inputs and name not in self.values:
+                self.set_input(name, value)
+
+    def _set(self, target: Target, value: Any) -> None:
+        kind, id, key = target
+        if kind == INPUT:
+            self.set_input(key, value)
+            return
+        if not id:
+            self.values[key] = value
+        for step in self.wired.steps.values():
+            if step.id == id:
+                value = _as_whole(step, key, value)
+            if step.id == id and kind in (DATA, OPEN):
+                self.data.setdefault(id, {})[key] = value
+            if kind in (PARAM, OPEN) and (step.id == id or (not id and step.interface.open)):
+                self._set_param(step, key, value)
+
+    def set_input(self, name: str, value: Any) -> None:
+        """An input for one step alone is that step's data."""
+        self.values[name] = value
+        known = self.wired.inputs[name]
+        self.origins[name] = known.flag
+        if known.step is not None:
+            self.data.setdefault(known.step, {})[known.readers[0][1]] = value
+
+    def _set_param(self, step: WiredStep, key: str, value: Any) -> None:
+        params = self.params.setdefault(step.id, {})
+        params[key] = value
+        config = params.get("config", step.step.params.get("config"))
+        if isinstance(config, dict) and key in config:
+            params["config"] = {**config, key: value}
+
+    def stored(self) -> dict[Path, Any]:
+        """What of it goes into the store; what is for one step alone, that step keeps."""
+        known = self.wired.inputs
+        common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
+        return {known[name].path if name in known else (name,): value for name, value in common.items()}
+
+    def missing(self, document: Document) -> list[FlowInput]:
+        """The required inputs that nothing gives: no flag, not the store, and no dry stage before this one."""
+        pretended = [parse_path(each) for each in document.header.get("dry", [])]
+        needed = missing_inputs(self.wired, self.values)
+        return [
+            each
+            for each in needed
+            if each.step is not None
+            or not (has(document, each.path) or any(meet(each.path, place) for place in pretended))
+        ]
+
+    def take_pipe(self, intake: Intake, *, allow_empty: bool) -> None:
+        """Take what comes through stdin and stands in the store that it brings.
+
+        Raises PflowError for an empty pipe that the flow was to work on (66), and for raw input that nothing in it
+        takes (64; PF05).
+        """
+        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe()
+        if intake.kind == EMPTY and wants_pipe and not allow_empty:
+            raise empty_pipe()
+        size = len(intake.data)
+        if intake.kind == RAW and size and not (wants_pipe or _names_stdin(self.wired)):
+            raise PflowError(
+                f"cannot use stdin: no step takes its {size:,} bytes (PF05)",
+                hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
+                exit=BAD_STDIN,
+            )
+        last = intake.document.header.get("last")
+        carried = self._take_carried(intake.document, last) if last is not None else {}
+        there = [each for each in self.wired.inputs.values() if each.step is None and has(intake.document, each.path)]
+        self.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
+
+    def _pipe_input(self) -> str | None:
+        """The input that is marked for the pipe, unless a flag gives it."""
+        marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
+        return next((name for name in marked if name not in self.values), None)
+
+    def _is_open_to_pipe(self) -> bool:
+        """Whether the first step's `[pipe]` read is."""
+        return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
+
+    def _take_carried(self, document: Document, last: str) -> dict[str, str]:
+        """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
+
+        Returns which of them takes it, with its place. What a dry stage would have written is None.
+        """
+        name, place = self._pipe_input(), parse_path(last)
+        if name is not None:
+            self.values[name] = None if last in document.header.get("dry", []) else find(document, place)
+            self.piped_path = self.wired.inputs[name].path
+            return {name: last}
+        if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
+            return {}
+        assert self.wired.first_read is not None
+        id, key = self.wired.first_read
+        step = self.wired.steps[id]
+        item = step.interface.reads[key]
+        sources = [*step.sources.values(), *step.params.values()]
+        templates = [each for each in sources if isinstance(each, TemplateSource)]
+        is_taken = not any(meet(path, place) for each in templates for path in each.paths)
+        if not is_taken and item.required:
+            return {}
+        step.sources[key] = PathSource(place) if is_taken else Constant(fresh(item.default), key)
+        step.soft.discard(key)
+        _forget_reader(self.wired, id, key)
+        return {key: last} if is_taken else {}
+
+
+def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:
+    """The required inputs that none of the values is for."""
+    needed = [each for each in wired.inputs.values() if each.required and not each.has_default]
+    return [each for each in needed if each.name not in values]
+
+
+def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
+    """An int where the flow has one, as long as the number is whole."""
+    written = step.step.inputs.get(key, step.step.params.get(key))
+    is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+def _names_stdin(wired: WiredFlow) -> bool:
+    steps = wired.steps.values()
+    if any(step.interface.open or ("stdin" in step.interface.reads and "stdin" not in step.sources) for step in steps):
+        return True
+    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
+
+
+def _forget_reader(wired: WiredFlow, id: str, key: str) -> None:
+    """A read that the pipe fills asks for no input."""
+    if key in wired.inputs:
+        wired.inputs[key].readers = [each for each in wired.inputs[key].readers if each != (id, key)]
+        if not wired.inputs[key].readers:
+            del wired.inputs[key]
