@@ -5,10 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.common import COMMON
 from pflow.help import usage as kinds
-from pflow.help.node import common_flag, flag_of, metavar
-from pflow.help.usage import Argument, Flag, Usage, help_text
-from pflow.interface import UNDECLARED
-from pflow.jsontext import encode
+from pflow.help.usage import Flag, Usage, argument, common_flag, default_note, flag_of, help_text, metavar, noted
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean
 
@@ -41,13 +38,13 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     usage.flags = _flow_flags(wired) if wired else []
     usage.flags += [_of_run(common_flag(name)) for name in COMMON if name in TAKEN or name == "help"]
     usage.flags += [flag_of(item, kinds.COMMON) for item in own_items().values()]
-    usage.arguments = [Argument("FLOW", kinds.FLOW)]
+    usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES
     return usage
 
 
 def _of_run(flag: Flag) -> Flag:
-    flag.doc = flag.doc.replace("the node", "the run")
+    flag.text = flag.text.replace("the node", "the run")
     return flag
 
 
@@ -91,10 +88,9 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
     params = [
         Flag(
             (f"--{step.id}.{name}".replace("_", "-"),),
-            item.doc,
-            group=kinds.PARAMS,
+            noted(item.doc, default_note(item.default)),
+            kinds.PARAMS,
             metavar=metavar(item.type),
-            notes=_default(item.default),
         )
         for step in wired.steps.values()
         for name, item in step.interface.params.items()
@@ -104,15 +100,13 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
 
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
-    secret = wanted.secret
-    if secret:
-        notes: tuple[str, ...] = ("a secret, from the store",)
-    else:
-        is_required = wanted.required and not wanted.has_default
-        notes = ("required",) if is_required else _default(_default_of(wired, wanted))
-    name = wanted.name if secret else wanted.flag
-    value = "" if secret else metavar(wanted.type)
-    return Flag((name,), clean(wanted.doc), group=kinds.INPUTS, metavar=value, notes=notes, is_typed=not secret)
+    if wanted.secret:
+        return Flag((wanted.name,), noted(clean(wanted.doc), ["a secret, from the store"]), kinds.INPUTS)
+    is_required = wanted.required and not wanted.has_default
+    notes = ["required"] if is_required else default_note(_default_of(wired, wanted))
+    values = {"bool": kinds.SWITCH, "path": kinds.FILE}.get(wanted.type.name, kinds.TEXT)
+    text, choices = noted(clean(wanted.doc), notes), wanted.type.choices
+    return Flag((wanted.flag,), text, kinds.INPUTS, values, choices, metavar=metavar(wanted.type))
 
 
 def _default_of(wired: WiredFlow, wanted: FlowInput) -> Any:
@@ -121,8 +115,3 @@ def _default_of(wired: WiredFlow, wanted: FlowInput) -> Any:
         return wanted.default
     items = [wired.steps[step].interface.reads.get(key) for step, key in wanted.readers]
     return next((item.default for item in items if item is not None), None)
-
-
-def _default(value: Any) -> tuple[str, ...]:
-    is_nothing = value in (None, "", [], {}, UNDECLARED)
-    return () if is_nothing else (f"default {str(encode(value), 'utf-8')}",)
