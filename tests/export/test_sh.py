@@ -40,13 +40,13 @@ def test_shellcheck_has_nothing_to_say(tmp_path, case):
 def test_a_chain_is_a_pipe_of_its_nodes():
     flow = chain(
         node("read", "read-file", inputs={"path": "a b.txt"}),
-        node("draft", "llm", inputs={"prompt": "It's"}, params={"temperature": 0.5}, retries=2, timeout=60),
+        node("draft", "llm", inputs={"prompt": "It's"}, params={"temperature": 0.5}, retries=2),
         node("save", "write-file", inputs={"path": "out.md"}),
         mappings=reads(draft={"text": "content"}, save={"content": "draft.response"}),
     )
     assert pipe(flow) == (
         "pflow-read-file -n --path='a b.txt' |\n"
-        '    pflow-llm --id=draft --temperature=0.5 --prompt="It\'s" --retries=2 --timeout=60 |\n'
+        '    pflow-llm --temperature=0.5 --prompt="It\'s" --map-out=response=draft.response --retries=2 |\n'
         "    pflow-write-file --path=out.md"
     )
 
