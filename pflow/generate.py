@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pflow.commands._usages import typed, usages
-from pflow.completion.names import LOADER, TABLE, table_text
+from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
 from pflow.help import man
+from pflow.help.usage import Flag
 from pflow.source import read_interface
 from pflow.terminal.messages import say_error
 
@@ -59,7 +62,13 @@ def launchers(root: Path) -> dict[str, str]:
 
 def table(root: Path) -> dict[str, str]:
     """What TAB knows of commands and tools; it reads the interfaces of nodes themselves."""
-    return {TABLE: table_text(usage for usage in typed(str(root)) if not usage.is_node)}
+    rows = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
+    lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
+    return {TABLE: "{" + ",\n".join(lines) + "}\n"}
+
+
+def _rows(flags: list[Flag]) -> list[list[Any]]:
+    return [[flag.names, flag.text, flag.group, flag.values, flag.choices, flag.repeats] for flag in flags]
 
 
 def man_pages(root: Path) -> dict[str, str]:

@@ -1,12 +1,51 @@
 """A graph for Graphviz: `pflow export --to=dot FLOW | dot -Tsvg`."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from pflow.export._drawing import Arrow, Box, drawn, escaped
-from pflow.flow.wired import WiredFlow
+from pflow.catalog.kinds import FLOW
+from pflow.flow.wired import WiredFlow, WiredStep
 
 # In a label a backslash begins an escape, and an ampersand an entity of HTML.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+
+
+class Box(NamedTuple):
+    """A step: a name that any language takes, since an id may hold anything, and the lines of its label."""
+
+    name: str
+    label: list[str]
+    is_flow: bool
+
+
+class Arrow(NamedTuple):
+    """An edge between the names of two boxes; the action of the default edge is empty."""
+
+    source: str
+    target: str
+    action: str
+
+
+def drawn(wired: WiredFlow) -> tuple[list[Box], list[Arrow]]:
+    """The steps and the edges between them."""
+    boxes = {id: _box(number, step) for number, (id, step) in enumerate(wired.steps.items(), 1)}
+    edges = [edge for edge in wired.flow.edges if edge.source in boxes and edge.target in boxes]
+    actions = [edge.action if edge.action != "default" else "" for edge in edges]
+    ends = [(boxes[edge.source].name, boxes[edge.target].name) for edge in edges]
+    return list(boxes.values()), [Arrow(*names, action) for names, action in zip(ends, actions, strict=True)]
+
+
+def _box(number: int, wired: WiredStep) -> Box:
+    node, batch = wired.kind.name if wired.kind else wired.step.type, wired.step.batch
+    label = [wired.id, *([node] if node != wired.id else [])]
+    if batch is not None:
+        label.append(f"once for each {batch.item} of {batch.over}")
+    return Box(f"n{number}", label, wired.kind is not None and wired.kind.origin == FLOW)
+
+
+def escaped(text: str, escapes: Mapping[str, str]) -> str:
+    """A text on one line of a label, each character that means something there replaced by its escape."""
+    return "".join([escapes.get(each, each if each.isprintable() else " ") for each in text])
 
 
 def export(wired: WiredFlow) -> str:

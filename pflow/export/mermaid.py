@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.export._drawing import Arrow, Box, drawn, escaped
+from pflow.export.dot import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
 from pflow.jsontext import quote
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterator
 
 from pflow import __version__
 from pflow.binding.sources import Constant, PathSource
-from pflow.catalog.kinds import FLOW
-from pflow.export._sh_flags import Inputs, Unsayable, json_text, quoted, refused
-from pflow.export._sh_stage import Stage, State, is_bare
-from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.jsontext import quote
-
-if TYPE_CHECKING:
-    from pflow.paths import Path
+from pflow.export._sh_stage import Stage, State, refused
+from pflow.flow.pipe.scan import quote
+from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.naming import variable
+from pflow.paths import Path, write_path
 
 IS_PROGRAM = True
 
@@ -27,7 +25,7 @@ _HEAD = """\
 # shellcheck disable=SC2016  # what stands in single quotes is for the stages
 """
 _JQ = """ It needs jq, where the store must lose what a stage would
-# keep in it, or the pipe what it carries."""
+# keep in it."""
 _OUTPUTS = """
         def at($path): reduce $path[] as $step (.;
             (if type == "string" then fromjson else . end)
@@ -35,62 +33,81 @@ _OUTPUTS = """
             | if has(if type == "array" and $key < 0 then $key + length else $key end) then .[$key] else error end);
         if .["$pflow"].error then . else {{"$pflow"}} + ([
             {}] | add // {{}}) end"""
-_CARRIED = '.["$pflow"].last'
+
+_TEXTS = ("str", "path", "any", "choice")
+"""Types whose flag is the text itself; that of any other is JSON."""
+_NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '$1': it has no flags" >&2; exit 2; }"""
+_FUNCTIONS = """\
+# A stage would take a $ in a flag's value for a template: $$ is a dollar.
+escape() {
+    escaped=$(printf '%sx' "$1" | sed 's/\\$/&&/g')
+    escaped=${escaped%x}
+}
+fail() {
+    printf '%s: %s\\n' "$0" "$2" >&2
+    exit "$1"
+}
+"""
 
 
 def export(wired: WiredFlow) -> str:
     """The text of the script. Raises PflowError (65) that says what a pipe of stages cannot do."""
-    try:
-        return _Script(wired).text()
-    except Unsayable as why:
-        raise refused(str(why)) from None
+    return _Script(wired).text()
 
 
 class _Script:
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
         self.order = _one_line(wired)
-        self.inputs = Inputs(wired)
+        looked_at = {reference.input for reference in wired.references if reference.input is not None}
+        self.inputs = [
+            each
+            for each in wired.inputs.values()
+            if (each.declared or each.required or each.name in looked_at) and not each.secret
+        ]
+        taken = {"word", "escaped"}
+        self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
-        self.removed: list[str] = []
+        self.removed: list[Path] = []
         """What jq is to take away before the next command."""
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
         self.state = State()
         self._begin()
         for step in self.order:
             self._add(step)
-        self._end()
+        if wired.outputs:
+            self._run(f"jq -c {quote(self._outputs())}")
+        if self.removed or wired.outputs:
+            self._run("pflow-set")  # it ends with the code of a stage that failed
 
     def text(self) -> str:
-        flow, usage = self.wired.flow, self.inputs.usage()
+        flow = self.wired.flow
+        flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each.required) for each in self.inputs]
+        usage = "".join(f" {flag}" if is_required else f" [{flag}]" for flag, is_required in flags)
         head = _HEAD.format(
             about=" ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow.",
             version=__version__,
             jq=_JQ if any(command.startswith("jq ") for command in self.commands) else "",
             name=f"{flow.name or 'flow'}.sh",
-            usage=f" {usage}" if usage else "",
+            usage=usage,
         )
-        return "\n".join([head, self.inputs.code(), "", " |\n    ".join(self.commands)]) + "\n"
+        code = "\n".join(self._flags()) if self.inputs else _NONE
+        return "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
 
     def _begin(self) -> None:
         """Start the store: with what the script is given, or with what comes through the pipe."""
-        if any(needed.pipe and needed.declared for needed in self.wired.inputs.values()):
-            raise refused("one of its inputs takes what comes through the pipe", "a mapping from stdin does as well")
+        if any(each.pipe and each.declared for each in self.inputs):
+            raise refused("one of its inputs takes what comes through the pipe")
         if self.takes_pipe:
             self.state.carried = None
             self.state.places[("stdin",)] = False
-        in_store = [needed for needed in self.inputs.all if needed.step is None]
-        for needed in in_store:
-            self.state.places[needed.path] = needed.required or needed.has_default
-        if in_store or (self.takes_pipe and _names_stdin(self.wired)) or is_bare(self.order[0]):
-            self._set([*self.inputs.defaults(), *(['"$@"'] if in_store else [])])
-
-    def _set(self, members: list[str]) -> None:
-        """Set members of the store, together with those that are just being set."""
-        if self.commands and " -- " in self.commands[-1] and not self.removed:
-            self.commands[-1] = " ".join([self.commands[-1], *members])
-        else:
-            self._run(" ".join([f"pflow-set{self._no_stdin()}", *(["--"] if members else []), *members]))
+        in_store = [each for each in self.inputs if each.step is None]
+        for each in in_store:
+            self.state.places[each.path] = each.required or each.has_default
+        members = [f"{write_path(each.path)}:={json.dumps(each.default)}" for each in in_store if each.has_default]
+        if in_store or _names_stdin(self.wired):
+            words = [*(["--"] if in_store else []), *map(quote, members), *(['"$@"'] if in_store else [])]
+            self._run(" ".join([f"pflow-set{self._no_stdin()}", *words]))
 
     def _no_stdin(self) -> str:
         """What a first command says when nothing comes through the pipe."""
@@ -98,41 +115,73 @@ class _Script:
 
     def _run(self, command: str) -> None:
         if self.removed:
-            self.commands.append("jq -c " + quoted(f"del({', '.join(self.removed)})"))
+            paths = "".join(f", .[{']['.join(map(json.dumps, place))}]" for place in self.removed)
+            self.commands.append("jq -c " + quote(f"del({paths[2:]})"))
             self.removed = []
         self.commands.append(command)
 
     def _add(self, step: WiredStep) -> None:
         takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id
-        stage = Stage(step, self.state, self.inputs.variables(step.id), takes_pipe=takes_pipe)
-        if stage.members:
-            self._set(stage.members)
-        if stage.is_cleared:
-            self.removed.append(_CARRIED)
+        own = [each for each in self.inputs if each.step == step.id]
+        variables = {each.readers[0][1]: self.names[each.name] for each in own}
+        stage = Stage(step, self.state, variables, takes_pipe=takes_pipe)
         program, dashes, flags = stage.command.partition(" --")
         self._run(program + self._no_stdin() + dashes + flags)
-        self.removed += [_jq_path(place) for place in stage.dropped]
-
-    def _end(self) -> None:
-        """The declared outputs alone, and a last command whose exit code is that of a stage that failed."""
-        if self.wired.outputs:
-            self._run(f"jq -c {quoted(self._outputs())}")
-        if self.removed or self.wired.outputs:
-            self._run("pflow-set")
+        self.removed += stage.dropped
 
     def _outputs(self) -> str:
+        """The jq program that leaves the declared outputs alone."""
         members = []
         for name, source in self.wired.outputs.items():
             if not isinstance(source, Constant | PathSource):
                 raise refused(f"its output '{name}' is no plain path")
-            value = json_text(source.value) if isinstance(source, Constant) else f"at({json_text(list(source.path))})"
-            members.append(f"({{{quote(name)}: {value}}})?")
+            value = f"at({json.dumps(source.path)})" if isinstance(source, PathSource) else json.dumps(source.value)
+            members.append(f"({{{json.dumps(name)}: {value}}})?")
         kept = ", ({stdin} | select(.stdin))" if self.takes_pipe else ""
         return _OUTPUTS.format(",\n            ".join(members) + kept)
 
+    def _flags(self) -> Iterator[str]:
+        """Code that reads the flags: what goes into the store becomes the script's arguments, as members for
+        pflow-set; the rest becomes variables."""
+        required = [each for each in self.inputs if each.required]
+        yield _FUNCTIONS
+        yield from (f"has_{self.names[each.name]}=" for each in required)
+        yield "for word; do\n    shift\n    case $word in"
+        for each in self.inputs:
+            yield from self._cases(each)
+        yield "    *) fail 2 \"cannot take '$word': no such flag\" ;;\n    esac\ndone"
+        for each in required:
+            doc = f" ({each.doc})" if each.doc else ""
+            about = quote(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…")
+            yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
+        if any(each.step is None and each.type.name not in _TEXTS for each in self.inputs):
+            yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
-def _jq_path(place: Path) -> str:
-    return "." + "".join([f"[{step if isinstance(step, int) else quote(step)}]" for step in place])
+    def _cases(self, needed: FlowInput) -> Iterator[str]:
+        """The branches of `case` for one input: `--name=…`, and of a switch `--name` and `--no-name`."""
+        name, path = self.names[needed.name], write_path(needed.path)
+        own = [f"{needed.step}.{needed.readers[0][1]}"] if needed.step is not None else []
+        flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags, *own))))
+        end = f"; has_{name}=1 ;;" if needed.required else " ;;"
+        pattern = " | ".join(f"{quote(f'--{flag}=')}*" for flag in flags)
+        if needed.step is not None:
+            read = self.wired.steps[needed.step].interface.reads[needed.readers[0][1]]
+            value = "${word#*=}"
+            is_verbatim = "verbatim" in read.marks
+            yield (
+                f"    {pattern}) " + (f"{name}={value}" if is_verbatim else f'escape "{value}"; {name}=$escaped') + end
+            )
+            return
+        if needed.type.name == "bool":
+            for prefix, value in (("--", "true"), ("--no-", "false")):
+                switches = " | ".join(quote(prefix + flag) for flag in flags)
+                yield f'    {switches}) set -- "$@" {quote(f"{path}:={value}")}{end}'
+        equals = "=" if needed.type.name in _TEXTS else ":="
+        yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
@@ -144,8 +193,6 @@ def _one_line(wired: WiredFlow) -> list[WiredStep]:
         _check_edges(wired, step, following)
         if step.step.batch is not None:
             raise refused(f"'{step.id}' runs once for each item, and a pipe runs each stage once")
-        if step.kind is not None and step.kind.origin == FLOW:
-            raise refused(f"'{step.id}' is a flow with a store of its own, which no stage has")
     return order
 
 
@@ -162,19 +209,14 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
             raise refused(f"'{step.id}' may return {action}, which ends the flow there: a pipe would go on")
 
 
-_RULED_OUT = {("shell", "error"): ("check", True)}
-"""Actions that a node never returns while a param has a value: shell fails where it could return error."""
-
-
 def _is_ruled_out(step: WiredStep, action: str) -> bool:
-    param, value = _RULED_OUT.get((step.kind.name if step.kind else "", action), ("", None))
-    if not param:
+    """Whether a node never returns an action: shell fails where it could return error, unless told not to check."""
+    if step.kind is None or (step.kind.name, action) != ("shell", "error"):
         return False
-    source = step.params.get(param, Constant(step.interface.params[param].default, ""))
-    return isinstance(source, Constant) and source.value == value
+    source = step.params.get("check", Constant(step.interface.params["check"].default, ""))
+    return isinstance(source, Constant) and source.value is True
 
 
 def _names_stdin(wired: WiredFlow) -> bool:
     """Whether a mapping or a template somewhere looks at what comes through the pipe."""
-    steps = [each for step in wired.steps.values() for each in (*step.sources.values(), *step.params.values())]
-    return any(path[0] == "stdin" for source in [*steps, *wired.outputs.values()] for path in source.paths)
+    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)

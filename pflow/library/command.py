@@ -10,7 +10,7 @@ from pathlib import Path
 from pflow.atomic import replace
 from pflow.catalog.kinds import RUNS_FLOW, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
-from pflow.library.lock import as_error
+from pflow.library.save import as_error
 
 _LARGEST = 1 << 14
 """Bytes of such a script at most."""

@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from operator import mul
 
 from pflow.errors import PflowError
 from pflow.library.saved import Saved
-from pflow.library.vectors import vectors_of
-from pflow.models.embed import configured
+from pflow.models.embed import configured, similarities
 from pflow.terminal.messages import say
 
 _SATURATION, _LENGTH = 1.2, 0.75
@@ -77,8 +75,7 @@ def nearest(text: str, abouts: Sequence[About]) -> list[Match]:
 def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> list[Match]:
     """The nearest by the cosine of their vectors. Raises PflowError where the embedding model fails."""
     described = [_plain_name(about.name) + (f": {about.text}" if about.text else "") for about in abouts]
-    asked, *vectors = vectors_of(model, text[:_LONGEST], [each[:_LONGEST] for each in described])
-    return _ranked(abouts, [_cosine(asked, vector) for vector in vectors])
+    return _ranked(abouts, similarities(model, text[:_LONGEST], [each[:_LONGEST] for each in described]))
 
 
 def nearest_by_words(text: str, abouts: Sequence[About]) -> list[Match]:
@@ -116,8 +113,3 @@ def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> list[Match]:
 
 def _plain_name(name: str) -> str:
     return name.replace("-", " ").replace("_", " ")
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    lengths = sum(map(mul, one, one)) * sum(map(mul, other, other))
-    return sum(map(mul, one, other)) / lengths**0.5 if lengths else 0.0

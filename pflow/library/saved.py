@@ -10,11 +10,8 @@ from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.catalog.kinds import is_node_name
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
-from pflow.flow.load import load_file, parse_json, read_text
+from pflow.flow.load import parse_json, read_text
 from pflow.flow.named import no_saved_flow
-from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog
-from pflow.flow.wiring import wire
 from pflow.source import in_words, plain
 
 LONGEST = 100
@@ -111,23 +108,8 @@ def users_of(name: str) -> list[Saved]:
     return [user for user in list_saved() if any(_is(type, name, user) for type in user.types)]
 
 
-def broken_users_of(name: str) -> list[tuple[str, str]]:
-    """The users of a saved flow that break a rule now, each with the first error."""
-    faults = [(user.name, _first_error(user.file)) for user in users_of(name)]
-    return [(user, fault) for user, fault in faults if fault]
-
-
 def _is(type: str, name: str, user: Saved) -> bool:
     return plain(saved_name(type, os.path.dirname(user.file))) == plain(name)
-
-
-def _first_error(file: str) -> str:
-    try:
-        loaded = load_file(file, FlowCatalog())
-        findings = check(wire(loaded.flow), loaded.findings)
-    except PflowError as error:
-        return error.message
-    return next((str(finding) for finding in findings if not finding.is_warning), "")
 
 
 def _read(name: str, file: str) -> Saved:

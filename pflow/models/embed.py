@@ -1,21 +1,18 @@
-"""Texts as vectors, by the embedding model that is configured for llm, which is imported when one is asked."""
+"""How near texts are in meaning, by the embedding model that is configured for llm, which is imported when asked."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.xdg import pflow_directory
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
-
-_TOGETHER = 64
-"""Texts of one request at most."""
-_PATIENCE = 30.0
-"""Seconds for one request: what is only a help must not make anybody wait for long."""
 
 
 def configured() -> str | None:
@@ -39,65 +36,52 @@ def _settings() -> str:
     return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
 
 
-def embed(name: str, texts: Sequence[str], done: Callable[[list[list[float]]], None]) -> None:
-    """Have each text made a vector; `done` gets them as they come, in the order of the texts.
+def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
+    """How near each text is to the query, at most 1. The model is asked about a text once, about the query each time.
 
-    Raises PflowError: 78 for a model that is not there, what asking it raises, 75 where it takes too long, 65 where
-    what comes is no vectors.
+    Raises PflowError: 78 for a model that is not there, what asking it raises, 65 where what comes is no vectors.
     """
-    model = _model(name)
-    for at in range(0, len(texts), _TOGETHER):
-        done(_checked(name, _in_time(model, texts[at : at + _TOGETHER]), len(texts[at : at + _TOGETHER])))
-
-
-def _model(name: str) -> Any:
     import llm
 
-    from pflow.models.errors import one_line
+    from pflow.models.errors import explain, one_line
 
     try:
-        return llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
+        model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
     except llm.UnknownModelError:
-        raise PflowError(
-            f"cannot find the embedding model '{name}'",
-            hint="`llm embed-models` lists what there is",
-            exit=BAD_CONFIG,
-        ) from None
+        hint = "`llm embed-models` lists what there is"
+        raise PflowError(f"cannot find the embedding model '{name}'", hint=hint, exit=BAD_CONFIG) from None
     except Exception as error:
         words = one_line(f"{type(error).__name__}: {error}")
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
-
-
-def _in_time(model: Any, texts: Sequence[str]) -> list[Any]:
-    """What the model answers. A request that takes too long is left alone: it ends with this process."""
-    from pflow.models.errors import explain
-
-    answers: list[list[Any]] = []
-    errors: list[Exception] = []
-
-    def ask() -> None:
-        try:
-            answers.append(list(model.embed_multi(list(texts))))
-        except Exception as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(_PATIENCE)
-    if errors:
-        raise explain(errors[0], model)
-    if not answers:
-        raise PflowError(f"cannot get an answer from '{model.model_id}': it takes too long", exit=TRY_AGAIN)
-    return answers[0]
-
-
-def _checked(name: str, vectors: list[Any], count: int) -> list[list[float]]:
+    ids = [sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     try:
-        found = [[float(number) for number in vector] for vector in vectors]
-    except (TypeError, ValueError):
-        found = []
-    sizes = {len(vector) for vector in found}
-    is_finite = all(abs(number) < float("inf") for vector in found for number in vector)
-    if len(found) != count or len(sizes) != 1 or 0 in sizes or not is_finite:
+        collection = llm.Collection(model.model_id, _database(), model=model)
+        collection.embed_multi(dict(zip(ids, texts, strict=True)).items())
+        near = collection.similar(query, number=collection.count())
+    except Exception as error:
+        raise explain(error, model) from error
+    found = {each.id: each.score for each in near if each.score is not None}
+    if not found.keys() >= set(ids):
         raise PflowError(f"cannot take the answer of '{name}': it is not a vector for each text", exit=BAD_DATA)
-    return found
+    return [found[id] for id in ids]
+
+
+def _database() -> Any:
+    """The cache of vectors; in memory where it cannot be used. A file that is no database is made anew."""
+    from sqlite_utils import Database
+
+    folder = pflow_directory("XDG_CACHE_HOME", ".cache")
+    if folder is None:
+        return Database(memory=True)
+    file = os.path.join(folder, "embeddings.db")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        database = Database(file)
+        database.execute("PRAGMA schema_version")
+    except OSError:
+        return Database(memory=True)
+    except sqlite3.DatabaseError:
+        os.unlink(file)
+        return _database()
+    return database

@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import flag_value
 from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
-from pflow.help.usage import CHOICE, Flag
+from pflow.help.usage import HELP, Flag
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pflow.help.usage import Usage
 
-FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), values=CHOICE, choices=SOURCES.choices)
-HELP_FLAGS = (Flag(("-h", "--help"), "print this help"), Flag(("--version",), "print the version"))
+FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
+HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
 
 
 def run_tool(usage: Usage, work: Callable[[list[str]], int]) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, errors
 from pflow.binding.sources import find, has
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.help.usage import Argument, Flag, Usage, split_flags
+from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.paths import meet, parse_path, write_path
 from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, source_in, take_store
 from pflow.process.streams import as_it_is, write_pieces
@@ -33,7 +33,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [Argument("PATH", repeats=True)]
+USAGE.arguments = [argument("PATH", repeats=True)]
 USAGE.examples = (
     "pflow-set name=Ada 'tags:=[\"a\",\"b\"]' | pflow-get 'tags[0]' name",
     "pflow-read-file --path=examples/notes.txt | pflow-get >copy.txt",

@@ -11,8 +11,7 @@ from pflow.common import COMMON
 from pflow.flow.named import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.node import common_flag, flag_of
-from pflow.help.usage import Argument, Flag, Usage, help_text
+from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, help_text, noted
 from pflow.interface import Item
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean
@@ -43,10 +42,10 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     usage.description = DESCRIPTION
     common = [common_flag(name) for name in COMMON if name in TAKEN or name == "help"]
     for flag in common:
-        flag.doc = flag.doc.replace("the node", "the run")
+        flag.text = flag.text.replace("the node", "the run")
     own = [flag_of(item, kinds.COMMON) for item in own_items().values()]
     usage.flags = [*(_flow_flags(wired) if wired else []), *common, *own]
-    usage.arguments = [Argument("FLOW", kinds.FLOW)]
+    usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES
     return usage
 
@@ -83,8 +82,7 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
     if wanted.secret:
-        notes = ("a secret, from the store",)
-        return Flag((wanted.name,), clean(wanted.doc), group=kinds.INPUTS, notes=notes, is_typed=False)
+        return Flag((wanted.name,), noted(clean(wanted.doc), ["a secret, from the store"]), kinds.INPUTS)
     item = Item("read", wanted.flag[2:], wanted.type)
     item.doc = clean(wanted.doc)
     if not wanted.required or wanted.has_default:

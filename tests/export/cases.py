@@ -124,6 +124,7 @@ CASES = {
     "an input of any type": Case(
         chain(node("say", inputs={"value": {"a": [1, "$$x"], "b": None}})),
         {"value": {"a": [1, "$x"], "b": None}, **said({"a": [1, "$x"], "b": None})},
+        sh="gives texts only",
     ),
     "a param in place of a read": Case(
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
@@ -132,13 +133,19 @@ CASES = {
     "a param with a template that the store goes before": Case(
         chain(READ, node("first", "say", inputs={"value": 7}), node("say", params={"value": "from ${path}"})),
         {**WAS_READ, "value": 7, **said(7)},
+        sh="gives texts only",
     ),
-    "an input that is null": Case(chain(READ, node("say", inputs={"value": None})), {**WAS_READ, **said(None)}),
+    "an input that is null": Case(
+        chain(READ, node("say", inputs={"value": None})), {**WAS_READ, **said(None)}, sh="gives texts only"
+    ),
     "an input that is there already": Case(
         chain(READ, node("say", inputs={"value": 1}), node("again", "say", inputs={"value": "2"})),
         {**WAS_READ, "value": 1, **said("2")},
+        sh="gives texts only",
     ),
-    "nothing for a pipe read": Case(chain(READ, node("say")), {**WAS_READ, **said(None)}),
+    "nothing for a pipe read": Case(
+        chain(READ, node("say")), {**WAS_READ, **said(None)}, sh="would take what the pipe carries"
+    ),
     "a name for a pipe read": Case(
         chain(node("value", "say", inputs={"value": "x"}), READ, node("say")), {"value": "x", **said("x"), **WAS_READ}
     ),
@@ -200,6 +207,7 @@ CASES = {
         chain(READ, node("say", inputs={"tone": "${stdin}"})),
         {"stdin": "in\n", **WAS_READ, **said(None, "in\n")},
         stdin=b"in\n",
+        sh="would take what the pipe carries",
     ),
     "declared outputs": Case(
         {
@@ -215,7 +223,7 @@ CASES = {
         ),
         {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
         flags=("--video_url=u",),
-        sh="take it for text",
+        sh="takes texts as its params only",
     ),
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
@@ -297,6 +305,7 @@ CASES = {
     "a write to a path": Case(
         chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
         {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},
+        sh="gives texts only",
     ),
     "a param with a template": Case(
         chain(
@@ -314,7 +323,7 @@ CASES = {
             "value": {"a": [[None, "é"], "$x", 'y[null,"é"]']},
             **said({"a": [[None, "é"], "$x", 'y[null,"é"]']}),
         },
-        sh="no flag gives that value",
+        sh="gives texts only",
     ),
     "the one written last": Case(
         chain(
@@ -359,7 +368,7 @@ CASES = {
         },
         {"video_url": "u", "raw": "u in en"},
         flags=("--url=u",),
-        sh="take it for text",
+        sh="a node without an interface",
     ),
     "input_key and output_key": Case(
         {

@@ -131,31 +131,11 @@ def test_a_cache_that_is_broken_counts_as_none(peers, tmp_path, damage):
     assert asked_of(peers)[-1:] == ["first"]
 
 
-def test_what_came_before_a_failure_is_kept(peers):
-    abouts = [About(f"n{number}", f"text {number}") for number in range(100)]
-    with pytest.raises(PflowError, match="cannot get an answer from 'peer-half'"):
-        nearest_by_meaning("first", [*abouts, About("z", "queue")], "peer-half")
-    first = len(asked_of(peers))
-    nearest_by_meaning("second", abouts, "peer-half")
-    assert 0 < len(asked_of(peers)) < first
-
-
-def test_a_model_that_changes_under_its_name_is_asked_anew(peers, monkeypatch):
-    import embed_peers
-
-    nearest_by_meaning("first", SMALL, "peer-letters")
-    monkeypatch.setattr(embed_peers.Letters, "vector", lambda self, text: [1.0, float(len(text)), 2.0])
-    asked_of(peers)
-    assert nearest_by_meaning("first", SMALL, "peer-letters")
-    assert len(asked_of(peers)) == len(SMALL) + 2
-
-
 @pytest.mark.parametrize(
     ("model", "words", "exit"),
     [
         ("peer-broken", "cannot get an answer from 'peer-broken'", 69),
         ("peer-nonumbers", "not a vector for each text", 65),
-        ("peer-uneven", "not a vector for each text", 65),
         ("peer-nowhere", "cannot find the embedding model 'peer-nowhere'", 78),
     ],
 )
@@ -170,12 +150,6 @@ def test_a_model_that_fails_is_said_in_one_line_and_words_find(peers, monkeypatc
     assert words in said
     assert said.count("\n") == 1
     assert "\x1b[31mthere" not in said
-
-
-def test_a_model_that_stalls_is_left_alone(peers, monkeypatch):
-    monkeypatch.setattr("pflow.models.embed._PATIENCE", 0.05)
-    with pytest.raises(PflowError, match="takes too long"):
-        nearest_by_meaning("summarize", SMALL, "peer-stalled")
 
 
 def test_a_model_without_its_key_is_said(peers, monkeypatch, tmp_path):

@@ -10,8 +10,7 @@ from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import FlowCatalog
-from pflow.library.old import MOST, olds_of
-from pflow.library.save import AlreadySaved, remove_flow, save_flow
+from pflow.library.save import MOST, AlreadySaved, olds_of, remove_flow, save_flow
 from tests.flow.own_nodes import own_nodes
 
 COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}

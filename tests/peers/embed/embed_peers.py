@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator
 
 import llm
@@ -48,13 +47,6 @@ class NoNumbers(Peer):
         return [float("nan"), 1.0]
 
 
-class Uneven(Peer):
-    """Vectors of as many sizes as texts have."""
-
-    def vector(self, text: str) -> list[float]:
-        return [1.0] * (1 + len(text))
-
-
 class Half(Letters):
     """Answers as Letters does until the text has a q."""
 
@@ -64,18 +56,12 @@ class Half(Letters):
         return super().vector(text)
 
 
-class Stalled(Peer):
-    def vector(self, text: str) -> list[float]:
-        time.sleep(3600)
-        return []
-
-
 class Keyed(Letters):
     needs_key = "embed-peer"
 
 
 @llm.hookimpl
 def register_embedding_models(register: object) -> None:
-    kinds = (Letters, Broken, NoNumbers, Uneven, Half, Stalled, Keyed)
+    kinds = (Letters, Broken, NoNumbers, Half, Keyed)
     for kind in kinds:
         register(kind(f"peer-{kind.__name__.lower()}"))  # type: ignore[operator]
