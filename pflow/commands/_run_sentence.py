@@ -16,12 +16,7 @@ from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
-<<<<<<< HEAD
-from pflow.process.streams import Diverted, is_readable, write_pieces
-=======
 from pflow.process.streams import Diverted, is_readable
-from pflow.run.ask import nothing_gives
->>>>>>> main
 from pflow.run.driver import Driver, refuse_errors
 from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import Document
