@@ -14,7 +14,7 @@ from pflow.flow.pipe import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
-from pflow.terminal.columns import cells, in_ascii
+from pflow.terminal.columns import in_ascii
 from tests.flow.own_nodes import own_nodes
 
 NODES = {
