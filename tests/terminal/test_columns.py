@@ -36,7 +36,7 @@ def test_text_wraps_at_spaces_and_within_a_word_that_is_too_long(text, width, li
 
 def test_a_table_aligns_drops_empty_columns_and_wraps_the_widest():
     rows = [("a", "", "one two three four", "x"), ("b", "", "five", "")]
-    assert table(rows, 20) == ["  a   one two      x", "      three four", "  b   five"]
+    assert table(rows, 20) == ["  a  one two       x", "     three four", "  b  five"]
     assert table([], 20) == []
 
 
