@@ -11,23 +11,6 @@ from tests.seeds.blocks import HERE, block, execute
 from tests.seeds.github_server import BODY, TITLE
 
 LLM_NODE = load_file(str(HERE / "nodes" / "printed" / "llm_node.py"), "llm-node")
-FLOWS = pytest.mark.parametrize("flow", [pocketflow.Flow, pflow.Flow])
-
-
-class Visited(pocketflow.Node):
-    """Notes that it ran, and returns its actions, one a visit."""
-
-    def __init__(self, name, *actions):
-        super().__init__()
-        self.name, self.actions = name, list(actions)
-
-    def post(self, shared, prepared, result):
-        shared.setdefault("ran", []).append(self.name)
-        return self.actions.pop(0) if self.actions else None
-
-
-def visited(*names):
-    return {"Node": pocketflow.Node, **{name: Visited(name) for name in names}}
 
 
 def test_the_store_comes_first_then_the_params():
@@ -38,32 +21,6 @@ def test_the_store_comes_first_then_the_params():
     node.set_params({})
     with pytest.raises(ValueError, match="key must be in shared store or params"):
         node.prep({})
-
-
-@FLOWS
-def test_the_flow_chooses_by_action_and_a_node_that_looks_at_it_fails(flow):
-    names = execute("001", 5, {**visited("error_handler", "processor"), "validator": Visited("validator", "failed")})
-    shared = {}
-    flow(start=names["validator"]).run(shared)
-    assert shared["ran"] == ["validator", "error_handler"]
-    with pytest.raises(NameError, match="shared"):
-        names["BadNode"]().run({"previous_node_failed": True})
-
-
-@FLOWS
-def test_a_loop_is_an_edge_back(flow):
-    names = visited("node_a", "processor", "finalizer")
-    names["validator"] = Visited("validator", "retry_needed", "complete")
-    execute("001", 6, names)
-    shared = {}
-    flow(start=names["node_a"]).run(shared)
-    assert shared["ran"] == ["node_a", "validator", "processor", "validator", "finalizer"]
-
-
-@pytest.mark.parametrize("base", [pocketflow.Node, pflow.Node])
-def test_the_printed_test_passes(base):
-    names = {"Node": base, "call_llm": lambda **asked: f"{asked['model']}: {asked['prompt']}"}
-    execute("001", 8, execute("001", 7, names))["test_llm_node"]()
 
 
 @pytest.mark.parametrize(("flow", "temperature"), [(pflow.Flow, 0.3), (pocketflow.Flow, 0.7)])
