@@ -12,12 +12,11 @@ from pflow.types import parse_type
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_PLAIN_MARKS = {
-    "read": ("pipe", "explicit", "own", "verbatim", "secret"),
+_MARKS = {
+    "read": ("pipe", "explicit", "own", "verbatim", "secret", "flag NAME"),
     "write": ("pipe", "secret"),
-    "param": ("verbatim", "secret"),
+    "param": ("verbatim", "secret", "flag NAME", "env NAME"),
 }
-_NAMED_MARKS = {"read": ("flag",), "write": (), "param": ("flag", "env")}
 EFFECTS = ("reads files", "writes files", "network", "runs commands")
 
 
@@ -87,16 +86,15 @@ def _find_line(file: str, line: str) -> int | None:
 
 
 def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
+    head, colon, rest = line.removeprefix("- ").partition(":")
     if not line.startswith("- "):
         _fail("a line of the interface begins with '- '")
-    head, colon, rest = line[2:].partition(":")
-    take = _LINES.get(head)
-    if take is None or not colon:
+    if head not in _LINES or not colon:
         _fail("it begins with none of " + ", ".join(_LINES))
-    if head in seen and head not in ("Reads", "Writes", "Params"):
+    if head in seen and head not in _ITEMS:
         _fail(f"there is a line {head} already")
     seen.add(head)
-    take(interface, rest.strip())
+    _LINES[head](interface, rest.strip())
     if interface.flow_safe and interface.effects:
         _fail("what is flow-safe has no effects")
 
@@ -133,16 +131,13 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
     if "pipe" in item.marks and piped(items):
         _fail("one [pipe] is enough")
     if item.kind != "write":
-        taken = {name for other in (interface.reads, interface.params) for i in other.values() for name in _names(i)}
-        if taken.intersection(_names(item)):
+        names = {item.name, *item.flags}
+        others = [*interface.reads.values(), *interface.params.values()]
+        if any(names & {other.name, *other.flags} for other in others):
             _fail(f"'{item.name}' has a flag that another read or param has")
-        if RESERVED.intersection(_names(item)):
+        if names & RESERVED:
             _fail(f"'{item.name}' has a flag that every stage has")
     items[item.name] = item
-
-
-def _names(item: Item) -> list[str]:
-    return [item.name, *item.flags]
 
 
 def _parse_item(kind: str, name: str, rest: str) -> Item:
@@ -187,20 +182,15 @@ def _take_default(item: Item, rest: str) -> str:
 
 def _take_mark(item: Item, mark: str) -> None:
     word, _, name = mark.partition(" ")
-    name = name.strip()
-    if mark in _PLAIN_MARKS[item.kind]:
+    name = name.strip().replace("-", "_")
+    if mark in _MARKS[item.kind]:
         item.marks.add(mark)
-    elif word in _NAMED_MARKS[item.kind] and _is_flag_name(name):
-        if word == "env":
-            item.env = name
-        else:
-            item.flags.append(name.replace("-", "_"))
-    else:
+    elif f"{word} NAME" not in _MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
         _fail(f"a {item.kind} has no mark [{mark}]")
-
-
-def _is_flag_name(name: str) -> bool:
-    return name.isascii() and not name.startswith("-") and name.replace("-", "_").isidentifier()
+    elif word == "env":
+        item.env = name
+    else:
+        item.flags.append(name)
 
 
 def _take_actions(interface: Interface, rest: str) -> None:
@@ -231,10 +221,9 @@ def _take_flow_safe(interface: Interface, rest: str) -> None:
     interface.flow_safe = rest == "yes"
 
 
+_ITEMS = {"Reads": _take_read, "Writes": _take_write, "Params": _take_param}
 _LINES = {
-    "Reads": _take_read,
-    "Writes": _take_write,
-    "Params": _take_param,
+    **_ITEMS,
     "Actions": _take_actions,
     "Effects": _take_effects,
     "Version": _take_version,

@@ -173,13 +173,13 @@ def compact(value: Any) -> str:
     return "".join(_write(value, 0))
 
 
-def _write_bytes(value: bytes) -> dict[str, str]:
+def write_bytes(value: bytes) -> dict[str, str]:
     import binascii
 
     return {"$bytes": str(binascii.b2a_base64(value, newline=False), "ascii")}
 
 
-_write = make_encoder(None, _write_bytes, quote, None, ":", ",", False, False, True)
+_write = make_encoder(None, write_bytes, quote, None, ":", ",", False, False, True)
 
 
 def text_of(value: Any) -> str:

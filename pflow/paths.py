@@ -14,39 +14,26 @@ Path = tuple["str | int", ...]
 
 def parse_path(text: str) -> Path:
     """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is none."""
-    if not text.startswith("[") and _is_slashed(text):
+    if "/" in text.partition("[")[0]:
         steps: list[str | int] = list(text.split("/"))
         if "" in steps:
             raise ValueError(f"'{text}' has an empty step")
         return tuple(steps)
-    return tuple(_dotted_steps(text))
-
-
-def _is_slashed(text: str) -> bool:
-    return "/" in text.partition("[")[0]
-
-
-def _dotted_steps(text: str) -> list[str | int]:
-    steps: list[str | int] = []
-    at = 0
+    steps, at = [], 0
     while at < len(text) or not steps:
+        step: str | int
         if text.startswith("[", at):
             step, at = _bracket(text, at + 1)
         elif steps and not text.startswith(".", at):
             raise ValueError(f"'{text}' has no . after a ]")
         else:
-            step, at = _name(text, at + 1 if steps else at)
+            start = at + 1 if steps else at
+            step = text[start:].partition("[")[0].partition(".")[0]
+            at = start + len(step)
+            if not step:
+                raise ValueError(f"'{text}' has an empty step")
         steps.append(step)
-    return steps
-
-
-def _name(text: str, at: int) -> tuple[str, int]:
-    end = at
-    while end < len(text) and text[end] not in ".[":
-        end += 1
-    if end == at:
-        raise ValueError(f"'{text}' has an empty step")
-    return text[at:end], end
+    return tuple(steps)
 
 
 def _bracket(text: str, at: int) -> tuple[str | int, int]:
@@ -100,18 +87,13 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
             return value[key]
         raise missing(key, list(value), write_path(steps[:n]))
     if isinstance(value, list):
-        index = _index(step)
-        if index is not None and -len(value) <= index < len(value):
-            return value[index]
+        if isinstance(step, str) and step.isdecimal() and step.isascii() and len(step) <= 18:
+            step = int(step)
+        if isinstance(step, int) and -len(value) <= step < len(value):
+            return value[step]
         there = "1 element" if len(value) == 1 else f"{len(value)} elements"
         raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it has {there}", exit=MISSING)
     raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {kind_of(value)}", exit=MISSING)
-
-
-def _index(step: str | int) -> int | None:
-    if isinstance(step, str):
-        return int(step) if step.isdecimal() and step.isascii() and len(step) <= 18 else None
-    return step
 
 
 def _look_inside(text: str) -> Any:
@@ -126,14 +108,11 @@ def _look_inside(text: str) -> Any:
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
     """The error for a name that is not in a place: what there is instead, and the nearest."""
-    if not there:
-        return PflowError(f"no '{name}' in {place}; it is empty", exit=MISSING)
-    import difflib
+    from pflow.naming import listed, meant
 
-    near = difflib.get_close_matches(name, there, 1)
-    shown = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
-    guess = f" (did you mean {near[0]}?)" if near else ""
-    return PflowError(f"no '{name}' in {place}; it has {shown}{guess}", exit=MISSING)
+    near = meant(name, there)
+    has = f"it has {listed(there)}" + (f" (did you mean {near}?)" if near else "") if there else "it is empty"
+    return PflowError(f"no '{name}' in {place}; {has}", exit=MISSING)
 
 
 def kind_of(value: Any) -> str:

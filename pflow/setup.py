@@ -18,8 +18,7 @@ from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
 from pflow.completion.names import LOADER
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.help.man import files as man_pages
-from pflow.help.node import usage_of_node
-from pflow.help.usage import Usage
+from pflow.help.usage import Usage, usage_of_node
 
 FOLDERS = {
     "man": "man",

@@ -7,7 +7,7 @@ from pflow.jsontext import text_of
 from pflow.paths import parse_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from pflow.paths import Path
@@ -39,9 +39,7 @@ def parse_template(text: str) -> list[Part]:
         parts.append(reference)
         literal = ""
     literal += text[at:]
-    if literal:
-        parts.append(literal)
-    return parts
+    return [*parts, literal] if literal else parts
 
 
 def _reference(text: str, at: int) -> tuple[Path | None, int]:
@@ -49,7 +47,7 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
     if text.startswith("$", at):
         return None, at + 1
     if text.startswith("{", at):
-        close = _closing_brace(text, at)
+        close = text.find("}", at)
         path = braced_path(text[at + 1 : close]) if close > 0 else None
         return (path, close + 1) if path else (None, at)
     end = at
@@ -58,24 +56,10 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
     return ((text[at:end],), end) if end > at and text[at] not in "0123456789" else (None, at)
 
 
-def _closing_brace(text: str, at: int) -> int:
-    """The `}` that ends a reference; one inside a quoted key does not."""
-    quoted = False
-    while at < len(text):
-        if text[at] == "\\" and quoted:
-            at += 1
-        elif text[at] == '"':
-            quoted = not quoted
-        elif text[at] == "}" and not quoted:
-            return at
-        at += 1
-    return -1
-
-
 def braced_path(text: str) -> Path | None:
     """The path between two braces; None for what is none: nothing, `1x`, a space or a shell's `:-`."""
     begins_well = text.startswith((*_LETTERS, '["'))
-    if not begins_well or any(sign in text.partition("[")[0] for sign in " \t\n${}:?+=%#"):
+    if not begins_well or set(text.partition("[")[0]) & set(" \t\n${}:?+=%#"):
         return None
     try:
         return parse_path(text)
@@ -85,15 +69,8 @@ def braced_path(text: str) -> Path | None:
 
 def broken_references(text: str) -> list[str]:
     """What looks like a reference and is none (`${a`, `${}`, `${1x}`), for a warning."""
-    broken = []
-    at = text.find("${")
-    while at >= 0:
-        close = _closing_brace(text, at + 1)
-        escaped = (at - len(text[:at].rstrip("$"))) % 2
-        if not escaped and (close < 0 or braced_path(text[at + 2 : close]) is None):
-            broken.append(text[at : close + 1] if close > 0 else text[at : at + 20])
-        at = text.find("${", at + 2)
-    return broken
+    plain = "".join(part for part in parse_template(text.replace("$$", "")) if isinstance(part, str))
+    return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
 
 
 def is_reference(text: str) -> bool:
@@ -102,43 +79,25 @@ def is_reference(text: str) -> bool:
     return len(parts) == 1 and not isinstance(parts[0], str)
 
 
-def references(written: Any) -> Iterator[Path]:
+def references(written: Any) -> list[Path]:
     """Every path that a text, a list or an object refers to. Raises ValueError for a reference in an object's key."""
-    for text in _texts(written):
-        for part in parse_template(text):
-            if not isinstance(part, str):
-                yield part
-
-
-def _texts(written: Any) -> Iterator[str]:
-    if isinstance(written, str):
-        if "$" in written:
-            yield written
-    elif isinstance(written, dict):
-        for key, item in written.items():
-            _check_key(key)
-            yield from _texts(item)
-    elif isinstance(written, list):
-        for item in written:
-            yield from _texts(item)
-
-
-def _check_key(key: str) -> None:
-    if any(not isinstance(part, str) for part in parse_template(key)):
-        raise ValueError(f"a template cannot stand in the key of an object: '{key}'")
+    found: list[Path] = []
+    expand(written, found.append)
+    return found
 
 
 def expand(written: Any, look_up: Callable[[Path], Any]) -> Any:
     """`written` with each reference replaced by what `look_up` finds, once: what is brought in is never expanded.
 
     One whole reference keeps its value's type; inside text, null is empty, bytes are text, their misfits as lone
-    surrogates, and anything else is JSON.
+    surrogates, and anything else is JSON. Raises ValueError for a reference in an object's key.
     """
     if isinstance(written, list):
         return [expand(item, look_up) for item in written]
     if isinstance(written, dict):
         for key in written:
-            _check_key(key)
+            if any(not isinstance(part, str) for part in parse_template(key)):
+                raise ValueError(f"a template cannot stand in the key of an object: '{key}'")
         return {key: expand(item, look_up) for key, item in written.items()}
     if not isinstance(written, str) or "$" not in written:
         return written

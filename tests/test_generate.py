@@ -48,14 +48,6 @@ def of(name: str) -> set[str]:
     }
 
 
-def test_a_launcher_imports_one_thing_and_calls_it(tree):
-    assert (tree / "bin" / "pflow-count-words").read_text() == (
-        '#!python\nfrom pflow.stage.main import main\n\nmain("count-words")\n'
-    )
-    assert (tree / "bin" / "pflow-get").read_text() == "#!python\nfrom pflow.plumbing.get import main\n\nmain()\n"
-    assert (tree / "bin" / "pflow").read_text() == "#!python\nfrom pflow.commands.main import main\n\nmain()\n"
-
-
 def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
     for folder in ("bin", "completions", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -78,6 +70,47 @@ def _contents(root: Path) -> dict[str, bytes]:
     folders = [root / "bin", root / "completions", root / "man"]
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+COMMAND = '''"""pflow shout: a text in capitals."""
+
+import click
+
+
+@click.command
+@click.option("--often", metavar="N", help="Print it N times.")
+@click.argument("text")
+def command(text: str, often: str | None) -> None:
+    """Print a text in capitals.
+
+    \\b
+    pflow shout hello
+    """
+    click.echo("\\n".join([text.upper()] * int(often or 1)))
+'''
+
+
+def test_a_new_command_is_one_file_that_runs_has_help_a_page_and_completes(tmp_path):
+    for folder in ("bin", "completions", "man", "nodes", "pflow"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pflow" / "commands" / "shout.py").write_text(COMMAND)
+
+    def python(*words: str) -> str:
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def pflow(*words: str) -> str:
+        return python("-c", "from pflow.commands.main import main; main()", *words)
+
+    assert python("-m", "pflow.generate").splitlines() == [
+        "wrote man/man1/pflow-shout.1",
+        "wrote man/man1/pflow.1",
+        "wrote pflow/completion/commands.json",
+    ]
+    assert pflow("shout", "hi", "--often=2") == "HI\nHI\n"
+    assert pflow("shout", "--help").startswith("Usage: pflow shout [FLAG]… TEXT\n\nPrint a text in capitals.\n")
+    assert "shout" in pflow("--help")
+    assert pflow("__complete", "fish", "pflow shout --of") == "--often=\t[options] print it N times\n"
 
 
 def _delete(path: Path) -> None:

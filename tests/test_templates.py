@@ -131,11 +131,6 @@ def test_what_looks_like_a_reference_and_is_none_is_named(written, broken):
     assert broken_references(written) == broken
 
 
-def test_a_brace_inside_a_quoted_key_does_not_end_a_reference():
-    assert parse_template('${a["}"]}!') == [("a", "}"), "!"]
-    assert parse_template('${a["\\"}"]}') == [("a", '"}')]
-
-
 @given(st.text())
 def test_a_text_with_its_dollars_doubled_comes_out_as_it_was(text):
     assert expand(text.replace("$", "$$"), look_up) == text

@@ -1,24 +1,30 @@
-"""What commands share: click with our exit codes and one line of error, and what they print: JSON, text, files."""
+"""What commands share: click with our exit codes, its declarations as help, and what they print: JSON, text, files."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from pflow.atomic import replace
-from pflow.catalog.registry import names_in
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
+from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.help.usage import Usage
+from pflow.flow.rules import check
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.help import usage as kinds
+from pflow.help.usage import Flag, Usage, argument, help_text
 from pflow.jsontext import encode
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
+from pflow.run.driver import refuse_errors
 from pflow.terminal.columns import AUTO, WHEN, colour_of, encodable, in_ascii, is_utf8, table, terminal_width
+from pflow.terminal.messages import say
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
@@ -29,9 +35,12 @@ def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> 
     try:
         replace(file, data, mode=0o777 if is_program else 0o666)
     except OSError as error:
-        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-        reason = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot write '{file}': {reason}", exit=exit) from None
+        raise cannot_write(file, error) from None
+
+
+def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
+    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+    return PflowError(f"cannot write '{file}': {(error.strerror or str(error)).lower()}", hint=hint, exit=exit)
 
 
 def print_text(text: str) -> None:
@@ -74,8 +83,9 @@ def _encodable(value: Any) -> Any:
 
 
 def say_in_json(words: list[str], error: PflowError) -> None:
-    """Print an error where --json asked for it, unless something stands on stdout already."""
-    if 1 in begun or not _asks_for_json(words):
+    """Print an error where --json stands before any step of a flow, unless something stands on stdout already."""
+    ends = (at for at, word in enumerate(words) if word == "--" or is_separator(word))
+    if 1 in begun or "--json" not in words[: next(ends, len(words))]:
         return
     try:
         print_json({"error": error_document(error, words[0])})
@@ -91,25 +101,6 @@ def error_document(error: PflowError, command: str) -> dict[str, Any]:
     return about | {name: value for name, value in error.details.items() if name not in about}
 
 
-def _asks_for_json(words: list[str]) -> bool:
-    """Whether --json is among the command's own flags: not behind a --, no value of another flag, no flow's step's."""
-    word, rest = words[0], words[1:]
-    if word == "run" or word not in names_in("commands"):  # of a run it is about the store
-        return False
-    module = sys.modules.get(f"pflow.commands.{word.replace('-', '_')}")
-    if module is None:  # it could not be loaded
-        return "--json" in rest
-    usage = getattr(module, "USAGE", None)
-    if isinstance(usage, Usage):
-        own, flags = rest, {name: bool(flag.metavar) for flag in usage.flags for name in flag.names}
-    else:
-        options = [each for each in module.command.params if isinstance(each, click.Option)]
-        own, flags = own_words(module.command, rest), {name: not each.is_flag for each in options for name in each.opts}
-    own = own[: [*own, "--"].index("--")]
-    is_given = any(word == "--json" and not flags.get(before) for before, word in zip(["", *own], own, strict=False))
-    return is_given and "--json" in flags
-
-
 color_option = click.option(
     "--color",
     "when",
@@ -121,57 +112,108 @@ color_option = click.option(
 
 
 class FlowCommand(click.Command):
-    """A command whose words are a flow: its options stand on either side of a file, and before pipe syntax."""
+    """A command whose words are a flow: its options stand on either side of one word, and before several."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self.flow_last(args))
-
-    def flow_last(self, words: list[str]) -> list[str]:
-        """The options first, then `--` and the words of the flow, whose flags are its steps' own."""
-        options, rest = self._split(words)
-        if any(is_separator(word) or is_cut_separator(word) for word in rest):
-            return [*options, "--", *rest]
-        more, others = self._split(rest[1:])
-        return [*options, *more, "--", *rest[:1], *others]
-
-    def _split(self, words: list[str]) -> tuple[list[str], list[str]]:
-        """The options at the beginning, each with its value, and the rest."""
-        valued = {name for option in self.params if _takes_value(option) for name in option.opts}
-        options: list[str] = []
-        rest = words[::-1]
-        while rest and rest[-1].startswith("-") and len(rest[-1]) > 1:
-            word = rest.pop()
-            if word == "--":
-                break
-            options.append(word)
-            if word in valued and rest:
-                options.append(rest.pop())
-        return options, rest[::-1]
+        ctx.allow_interspersed_args = not any(is_separator(word) or is_cut_separator(word) for word in args)
+        return super().parse_args(ctx, args)
 
 
-def _takes_value(option: click.Parameter) -> bool:
-    return isinstance(option, click.Option) and not option.is_flag
+def seconds(text: str) -> float:
+    """A time to wait, as the type of an option."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.001 <= value <= 10 * 365 * 24 * 3600:
+        raise click.UsageError(f"'{text}' is no time to wait, in seconds")
+    return value
 
 
-def own_words(command: click.Command, words: list[str]) -> list[str]:
-    """The words of a command with its own flags before a --, as far as it tells them from those of a flow."""
-    return command.flow_last(words) if isinstance(command, FlowCommand) else words
+def checked(loaded: Loaded, act: str) -> WiredFlow:
+    """A flow wired. Raises PflowError (65) where it breaks a rule; each finding is said."""
+    wired = wire(loaded.flow)
+    findings = check(wired, loaded.findings)
+    refuse_errors(findings, act)
+    for warning in [*(f"warning: {each}" for each in loaded.flow.warnings), *map(str, findings)]:
+        say(f"pflow {act}", warning)
+    return wired
 
 
-def run_click(command: click.Command, name: str, words: list[str]) -> int:
-    """Run the command. Raises PflowError for wrong flags (2) and for what cannot be printed (73)."""
+def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
+    """Run the command, which may want to know something (`about`). Raises PflowError for wrong flags (2)."""
     flags = words[: (*words, "--").index("--")]
     if "--help" in flags or "-h" in flags:
-        from pflow.commands._usages import usage_of_click
-        from pflow.help.usage import help_text
-
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     try:
-        with command.make_context(f"pflow {name}", words) as context:
+        with command.make_context(f"pflow {name}", words, obj=about) as context:
             result = command.invoke(context)
     except click.UsageError as error:
-        raise PflowError(
-            f"cannot run {name}: {error.format_message().rstrip('.')}", hint=f"pflow {name} --help", exit=USAGE
-        ) from None
+        what = f"cannot run {name}: {error.format_message().rstrip('.')}"
+        raise PflowError(what, hint=f"pflow {name} --help", exit=USAGE) from None
     return result if isinstance(result, int) else 0
+
+
+_ARGUMENTS = {
+    "run": kinds.RUN,
+    "flow": kinds.FLOW,
+    "saved": kinds.SAVED,
+    "node": kinds.NODE,
+    "path": kinds.FILE,
+    "source": kinds.FILE,
+    "words": kinds.FLOW,
+}
+"""What a word is, by the name of the function's argument that takes it."""
+
+_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL}
+
+
+def usage_of_click(command: click.Command, name: str) -> Usage:
+    """How `pflow NAME` is used. The docstring's blocks after a \\b are kept as they are; the last one has examples."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    words = " ".join(_metavar(each) for each in arguments)
+    usage = Usage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
+    if paragraphs[-1].startswith("\b"):
+        usage.examples = tuple(paragraphs.pop().split("\n")[1:])
+    usage.description = "\n\n".join(map(_paragraph, paragraphs[1:]))
+    usage.flags = [*(_flag(each) for each in command.params if isinstance(each, click.Option)), kinds.HELP]
+    usage.arguments = [_argument(each) for each in arguments]
+    usage.notes = tuple(getattr(command, "notes", list)())
+    return usage
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph; what follows a \\b is indented, and stays as it is."""
+    return "\n".join(f"  {line}" for line in text.split("\n")[1:]) if text.startswith("\b") else text
+
+
+def _flag(option: click.Option) -> Flag:
+    metavar = "" if option.is_flag else option.metavar or "|".join(_choices(option)) or "N"
+    text = (option.help or "").removesuffix(".")
+    *choices, last = metavar.split("|")
+    values = _METAVARS.get(last, "")
+    return Flag(
+        tuple(sorted(option.opts, key=len)),
+        text[:1].lower() + text[1:],
+        values=values,
+        choices=[*choices, *[last] * bool(choices and not values)],
+        repeats=option.multiple,
+        metavar=metavar,
+    )
+
+
+def _argument(word: click.Argument) -> Flag:
+    return argument(_metavar(word), _ARGUMENTS.get(word.name or "", kinds.TEXT), _choices(word), repeats=word.nargs < 0)
+
+
+def _choices(parameter: click.Parameter) -> tuple[str, ...]:
+    return tuple(parameter.type.choices) if isinstance(parameter.type, click.Choice) else ()
+
+
+def _metavar(argument: click.Argument) -> str:
+    if argument.metavar is not None:
+        return argument.metavar
+    word = (argument.name or "").upper() + "…" * (argument.nargs == -1)
+    return word if argument.required else f"[{word}]"

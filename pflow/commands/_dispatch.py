@@ -7,7 +7,8 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import names_in
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
@@ -15,84 +16,79 @@ from pflow.terminal.messages import say_error
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
+"""The commands whose words may be pipe syntax."""
+
 
 def run(words: list[str]) -> int:
     """What the words ask for, and the exit code."""
     closed = secure_standard_files()
     try:
-        if words[0:1] == ["help"] and len(words) == 2:
-            _check_has_help(words[1])
-            words = [words[1], "--help"]
-        own_words = {"--help", "-h", "help", *names_in("commands")} - {"run"}
-        if 1 in closed and words and words[0] in own_words:
-            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-        if not words or words[0] in ("--help", "-h", "help"):
-            from pflow.commands._usages import driver_help
-
-            write_pieces(1 if words else 2, [driver_help().encode()])
-            return 0 if words else USAGE
-        return _run_words(words, closed)
+        return _run(words, closed)
     except ClosedPipe:
         die_of_closed_pipe()
     except PflowError as error:
-        say_error("pflow", error)
-        _say_in_json(words, error)
-        return error.exit
+        return _fail(words, error)
     except Exception as error:
-        bug = bug_error(error)
-        say_error("pflow", bug, debug="--debug" in words)
-        _say_in_json(words, bug)
-        return bug.exit
+        return _fail(words, bug_error(error), debug="--debug" in words)
 
 
-def _say_in_json(words: list[str], error: PflowError) -> None:
-    if "--json" in words:
+def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
+    """Say an error, as JSON too where a command was asked for it; of a run, --json is about the store."""
+    say_error("pflow", error, debug=debug)
+    if "--json" in words and words[0] in names_in("commands") and words[0] != "run":
         from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
+    return error.exit
 
 
-def _run_words(words: list[str], closed: list[int]) -> int:
+def _run(words: list[str], closed: list[int]) -> int:
     """Pipe syntax, a command, a node, a saved flow or a sentence, whichever the words are first.
 
-    A flow or node gets `closed`.
+    A flow or node gets `closed`, the standard files that were.
     """
-    word, rest = words[0], words[1:]
-    if _may_be_pipe(words):
-        from pflow.flow.pipe import is_pipe
+    is_help = words[0:1] == ["help"] and len(words) == 2
+    words = [words[1], "--help"] if is_help else words
+    commands = names_in("commands")
+    if 1 in closed and words and words[0] != "run" and words[0] in ("--help", "-h", "help", *commands):
+        raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+    if not words or words[0] in ("--help", "-h", "help"):
+        from pflow.commands._usages import driver_help
 
-        if is_pipe(words) and not (word in _OF_FLOWS and not _is_separator(rest[0])):
-            return _run_flow(words, closed)
+        write_pieces(1 if words else 2, [driver_help().encode()])
+        return 0 if words else USAGE
+    word, rest = words[0], words[1:]
+    if _is_pipe(words) and not (word in _OF_FLOWS and not _separates(rest[0])):
+        return _run_flow(words, closed)
     if word == "run":
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
         return _run_flow(rest, closed)
-    if word in names_in("commands"):
+    if word in commands:
         return _run_command(word, rest)
     program = _find_program(word)
     _check_redirection(words, is_node=program is not None)
     if program is None:
         return _run_saved_flow_or_sentence(words, closed)
     _close_again(closed)
-    return _run_program(program, word, rest)
+    return _run_program(program, word, rest, is_help=is_help)
 
 
-_OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
-"""The commands whose words may be pipe syntax."""
+def _is_pipe(words: list[str]) -> bool:
+    if not any(map(_separates, words)) and not {" ", "\n"} & set(words[0]):
+        return False  # told without the modules that know pipe syntax
+    from pflow.flow.pipe import is_pipe
+
+    return is_pipe(words)
 
 
-def _may_be_pipe(words: list[str]) -> bool:
-    """What can be told without the modules that know pipe syntax."""
-    return any(map(_is_separator, words)) or " " in words[0] or "\n" in words[0]
-
-
-def _is_separator(word: str) -> bool:
-    return word in ("::", "=>", ">>", "|", ";") or (word[:1] == "=" and word[-2:] == "=>")
+def _separates(word: str) -> bool:
+    return word == ";" or is_separator(word)
 
 
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
     """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
-    has_rest = any(word[:1] == word[-1:] == "=" for word in words)
-    if has_rest or (is_node and _is_file(1)):
+    if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
         from pflow.flow.pipe import taken_for_redirection
 
         error = taken_for_redirection(words)
@@ -140,7 +136,6 @@ def _not_found(words: list[str]) -> PflowError:
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
-    shown = word if len(word) <= 60 else word[:59] + "…"
     names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
     near = difflib.get_close_matches(word, names, 2)
     hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
@@ -148,7 +143,7 @@ def _not_found(words: list[str]) -> PflowError:
         hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
         hint = "a sentence is one argument: put quotes around it"
-    return PflowError(f"cannot find '{shown}': no such command or node", hint=hint, exit=NOT_FOUND)
+    return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 
 def _run_flow(words: list[str], closed: list[int]) -> int:
@@ -164,33 +159,29 @@ def _close_again(closed: list[int]) -> None:
         os.close(fd)
 
 
-def _run_program(program: str, word: str, words: list[str]) -> int:
-    """A class or a program with an interface as a stage; any other program takes the place of this process."""
+def _run_program(program: str, word: str, words: list[str], *, is_help: bool) -> int:
+    """A class or a program with an interface as a stage; any other program takes the place of this process.
+
+    Raises PflowError (66) for help on such: it would have to run to tell how it is used.
+    """
+    name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
+    name = name.replace("_", "-") if program.endswith(".py") else name
     if program.endswith(".py") or _has_interface(program):
         from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
 
-        if not is_node_name(_name_of(program)):
+        if not is_node_name(name):
             hint = "a node's name has letters, digits, - and _ only"
             raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
-        main_of_file(program, _name_of(program), words)
+        main_of_file(program, name, words)
+    from pflow.catalog.kinds import launcher
     from pflow.process.children import pass_guard, start_program
 
-    pass_guard(program, _name_of(program))
-    return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
-
-
-def _check_has_help(word: str) -> None:
-    """Raise PflowError (66) for a program without an interface: it would have to run to tell how it is used."""
-    from pflow.catalog.kinds import PROGRAM, find_node
-
-    program = word if "/" in word and not word.endswith(".py") else ""
-    if not program and word not in names_in("commands"):
-        found = find_node(word.removeprefix("pflow-"))
-        program = found.file if found is not None and found.origin == PROGRAM else ""
-    if os.path.isfile(program) and not _has_interface(program):
+    if is_help and launcher(os.path.basename(program)) != program:
         hint = f"pflow {word} --help runs it, and asks it itself"
         raise PflowError(f"cannot tell how '{program}' is used: it has no interface", hint=hint, exit=MISSING)
+    pass_guard(program, name)
+    return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
 
 
 def _has_interface(program: str) -> bool:
@@ -207,12 +198,6 @@ def _has_interface(program: str) -> bool:
         return True
     except OSError:
         return False
-
-
-def _name_of(program: str) -> str:
-    """The name of the node that a file is."""
-    name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
-    return name.replace("_", "-") if program.endswith(".py") else name
 
 
 def _run_command(word: str, words: list[str]) -> int:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from pflow.commands._sentence import SentenceFlags, usage_of_sentence
+import click
+
+from pflow.commands._click import run_click, seconds, usage_of_click
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
-from pflow.help.usage import help_text
+from pflow.help.usage import Usage
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
-from pflow.process.streams import Diverted, is_readable, write_pieces
-from pflow.run.ask import nothing_gives
+from pflow.process.streams import Diverted, is_readable
 from pflow.run.driver import Driver, refuse_errors
-from pflow.run.inputs import missing_inputs
+from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import Document
 from pflow.stage.output import Output
-from pflow.terminal.ask import open_terminal
+from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import clean, colour_of
 from pflow.terminal.messages import say
+
+_NAME = "'SENTENCE'"
 
 
 def main(words: list[str], closed: list[int]) -> int:
@@ -30,19 +33,90 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 where it may not run, and what planning raises.
     """
-    flags = SentenceFlags(words[1:])
-    if flags.wants_help:
-        write_pieces(1, [help_text(usage_of_sentence()).encode()])
-        return OK
-    if 1 in closed and not flags.is_quiet:
+    return run_click(command, _NAME, words, closed)
+
+
+def usage_of_sentence() -> Usage:
+    return usage_of_click(command, _NAME)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--yes", is_flag=True, help="Run it without asking, as far as that is allowed.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="commands|paths|anything|DIR",
+    help="What --yes may do too: run commands, reach any paths, do anything, or reach the files below a directory.",
+)
+@click.option("--model", metavar="MODEL", help="The model that plans.")
+@click.option("--fresh", is_flag=True, help="Ask the model anew.")
+@click.option(
+    "--timeout",
+    type=seconds,
+    metavar="SECONDS",
+    help="End planning, and the run, after so many seconds each, with 124.",
+)
+@click.option("--dry-run", "is_dry", is_flag=True, help="Show the flow and what it would do, and run nothing.")
+@click.argument("sentence", metavar="")
+@click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
+@click.pass_obj
+def command(
+    closed: list[int],
+    sentence: str,
+    rest: tuple[str, ...],
+    yes: bool,
+    allow: tuple[str, ...],
+    model: str | None,
+    fresh: bool,
+    timeout: float | None,
+    is_dry: bool,
+) -> int:
+    """Plan a flow from a sentence, show it, ask, and run it.
+
+    The sentence is one argument. A model plans the flow, which is held to the rules that pflow check tells of; nothing
+    runs before it was shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt.
+
+    Without a terminal it runs with --yes alone. That allows the network, and files below this directory that are not
+    hidden; commands, and files elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow and runs
+    nothing.
+    """
+    words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
+    _check_flags(words)
+    allowed = Allowed(allow, working_directory())
+    if 1 in closed and not {"-q", "--quiet"} & set(words):
         hint = "-q if nothing is wanted"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
+
+    def work() -> int:
+        with Diverted():  # stdout is for the result, not for what a model's library prints
+            planned = plan(sentence, model, timeout, fresh=fresh)
+            proposal = Proposal(planned.flow, words)
+            refuse_errors(proposal.findings)
+            terminal = None if yes or is_dry else open_terminal()
+            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None)
+        if decided is None:
+            return OK
+        for fd in closed:
+            os.close(fd)
+        # the inputs are pinned as they were shown: a store that comes in might have others
+        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
+
     try:
-        return with_signals(lambda: _Sentence(words[0], flags, closed).run())
+        return with_signals(work)
     except PflowError as error:
         if error.exit != USAGE:  # a pipe gets an error document, as from a run that failed
-            Output(flags.run).write_error(Document(), "plan", "plan", error)
+            Output(words).write_error(Document(), "plan", "plan", error)
         raise
+
+
+def _check_flags(words: list[str]) -> None:
+    """Raise PflowError (2), before any model is asked, for a word that is no flag and follows none."""
+    for before, word in zip(["", *words], words, strict=False):
+        is_flag = word.startswith("-") and len(word) > 1
+        if not is_flag and (not before.startswith("--") or "=" in before):
+            shown = word if len(word) <= 40 else word[:39] + "…"
+            what = f"cannot take the bare word '{shown}': a sentence is one argument, and what follows flags"
+            raise PflowError(what, hint="put quotes around all of it", exit=USAGE)
 
 
 def with_signals(work: Callable[[], int]) -> int:
@@ -71,59 +145,37 @@ def _report(text: str) -> None:
         show(colour_of(2).dim(clean(text)) + "\n")
 
 
-class _Sentence:
-    """One sentence on its way to a run."""
+def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
+    """What a person wants to run; None where it was saved instead. Raises PflowError (77) for a no."""
+    dialogue = Dialogue(proposal, terminal)
+    if dialogue.decide():
+        return dialogue.proposal
+    if dialogue.is_saved:
+        return None
+    raise PflowError("not run", exit=DENIED)
 
-    def __init__(self, sentence: str, flags: SentenceFlags, closed: list[int]) -> None:
-        self.sentence = sentence
-        self.flags = flags
-        self.closed = closed
-        self.allowed = Allowed(flags.allow, working_directory())
-        self.terminal = None if flags.yes or flags.is_dry else open_terminal()
 
-    def run(self) -> int:
-        with Diverted():  # stdout is for the result, not for what a model's library prints
-            planned = plan(self.sentence, self.flags.model, self.flags.timeout, fresh=self.flags.fresh)
-            proposal = Proposal(planned.flow, self.flags.run)
-            refuse_errors(proposal.findings)
-            decided = self._ask(proposal) if self.terminal is not None else self._hold(proposal)
-        if decided is None:
-            return OK
-        for fd in self.closed:
-            os.close(fd)
-        # the inputs are pinned as they were shown: a store that comes in might have others
-        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
+def _hold(proposal: Proposal, allowed: Allowed | None) -> Proposal:
+    """Show it where anybody can see it. Raises PflowError (77) unless what --yes allows is enough."""
+    refused = [] if allowed is None else _refusals(proposal, allowed)
+    if refused or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
+        show(proposal_text(proposal))
+    for each in refused:
+        say("pflow", f"not allowed: {each}")
+    if refused:
+        what = "1 thing is" if len(refused) == 1 else f"{len(refused)} things are"
+        hint = " ".join(dict.fromkeys(each.flag for each in refused))
+        raise PflowError(f"cannot run the plan: {what} not allowed", hint=hint, exit=DENIED)
+    if allowed is None and not proposal.flags.dry_run:
+        hint = "--yes runs it, pflow plan prints it"
+        raise PflowError("cannot run the plan: nobody is there to be asked", hint=hint, exit=DENIED)
+    return proposal
 
-    def _ask(self, proposal: Proposal) -> Proposal | None:
-        """What a person wants to run; None where it was saved instead. Raises PflowError (77) for a no."""
-        assert self.terminal is not None
-        dialogue = Dialogue(proposal, self.terminal)
-        if dialogue.decide():
-            return dialogue.proposal
-        if dialogue.is_saved:
-            return None
-        raise PflowError("not run", exit=DENIED)
 
-    def _hold(self, proposal: Proposal) -> Proposal:
-        """Show it where anybody can see it. Raises PflowError (77) unless --yes allows all of it."""
-        refused = self._refusals(proposal) if self.flags.yes else []
-        if refused or not self.flags.yes or (os.isatty(2) and not proposal.flags.quiet):
-            show(proposal_text(proposal))
-        for each in refused:
-            say("pflow", f"not allowed: {each}")
-        if refused:
-            what = "1 thing is" if len(refused) == 1 else f"{len(refused)} things are"
-            hint = " ".join(dict.fromkeys(each.flag for each in refused))
-            raise PflowError(f"cannot run the plan: {what} not allowed", hint=hint, exit=DENIED)
-        if not self.flags.yes and not proposal.flags.dry_run:
-            hint = "--yes runs it, pflow plan prints it"
-            raise PflowError("cannot run the plan: nobody is there to be asked", hint=hint, exit=DENIED)
-        return proposal
-
-    def _refusals(self, proposal: Proposal) -> list[Refusal]:
-        """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
-        has_stdin = not proposal.flags.no_stdin and is_readable(getattr(proposal.flags, "from"))
-        missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
-        if missing and not os.isatty(2):
-            raise nothing_gives(proposal.wired, missing)
-        return Gate(proposal.wired, proposal.values, self.allowed, has_stdin=has_stdin).refusals()
+def _refusals(proposal: Proposal, allowed: Allowed) -> list[Refusal]:
+    """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
+    has_stdin = not proposal.flags.no_stdin and is_readable(getattr(proposal.flags, "from"))
+    missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
+    if missing and not os.isatty(2):
+        raise nothing_gives(proposal.wired, missing)
+    return Gate(proposal.wired, proposal.values, allowed, has_stdin=has_stdin).refusals()

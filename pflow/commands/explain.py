@@ -19,8 +19,8 @@ from pflow.terminal.messages import say
 @click.option("--graph", "as_graph", is_flag=True, help="List the flow's steps and edges instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @color_option
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
-def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
+@click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
+def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     """Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.
 
     FLOW is a file, a saved flow, pipe syntax, or - for stdin. What is wrong with the flow is said on stderr, and the
@@ -32,7 +32,7 @@ def command(words: tuple[str, ...], as_graph: bool, as_json: bool, when: str) ->
     """
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
-    loaded = load_named(words)
+    loaded = load_named(flow)
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)
     errors = [finding for finding in findings if not finding.is_warning]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand, write_output
-from pflow.errors import BAD_DATA, PflowError
+from pflow.commands._click import FlowCommand, checked, write_output
 from pflow.export import exporter, targets
 from pflow.flow.named import load_named
-from pflow.flow.rules import check
-from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
-from pflow.terminal.messages import say
 
 _HELP = """\
 Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.
@@ -40,25 +35,8 @@ def _help() -> str:
 @click.option(
     "-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all; scripts become executable."
 )
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
-def command(to: str, output: str | None, words: tuple[str, ...]) -> int:
+@click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
+def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
-    write_output(output, module.export(_checked(words)).encode(), is_program=getattr(module, "IS_PROGRAM", False))
-    return 0
-
-
-def _checked(words: tuple[str, ...]) -> WiredFlow:
-    """The flow that the words name, wired. Raises PflowError (65) where it breaks a rule, after saying each finding."""
-    loaded = load_named(words)
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
-    for said in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
-        say("pflow export", said)
-    errors = sum(not finding.is_warning for finding in findings)
-    if errors:
-        raise PflowError(
-            f"cannot export the flow: it has {errors} error{'s' if errors > 1 else ''}",
-            hint="pflow check tells the same",
-            exit=BAD_DATA,
-        )
-    return wired
+    text = module.export(checked(load_named(flow), "export"))
+    write_output(output, text.encode(), is_program=getattr(module, "IS_PROGRAM", False))

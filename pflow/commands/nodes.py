@@ -10,7 +10,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help import usage as kinds
-from pflow.help.usage import Argument, Flag, Usage
+from pflow.help.usage import HELP, Flag, Usage, argument
 from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, clean, table, value_text, wrap
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ USAGE.flags = [
         metavar="|".join(WHEN),
         choices=WHEN,
     ),
-    Flag(("-h", "--help"), "print this help"),
+    HELP,
 ]
-USAGE.arguments = [Argument("NAME", kinds.NODE, repeats=True)]
+USAGE.arguments = [argument("NAME", kinds.NODE, repeats=True)]
 USAGE.examples = (
     "pflow nodes",
     "pflow nodes llm write-file",

@@ -2,65 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option
-from pflow.commands._sentence import is_flag, is_sentence, seconds
+from pflow.commands._click import FlowCommand, checked, color_option, seconds
+from pflow.commands._sentence import is_sentence
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.flow import Flow
 from pflow.flow.load import read_text
 from pflow.flow.named import find_file, load_named
-from pflow.flow.pipe import is_pipe, parse_pipe
-from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.pipe import is_pipe
+from pflow.flow.pipe.scan import is_cut_separator
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted, write_pieces
-from pflow.run.driver import refuse_errors
-from pflow.terminal.messages import say
 
 
 class _Command(FlowCommand):
-    """A command whose words are a flow, or a sentence; its options stand anywhere, but for those of a flow's steps."""
-
-    def flow_last(self, words: list[str]) -> list[str]:
-        options, rest = self._split(words)
-        if any(map(is_separator, rest)) or (_is_step(rest) and not _is_changed(words, rest[0])):
-            return [*options, "--", *rest]
-        return words
+    """A command whose help tells the limits."""
 
     @staticmethod
     def notes() -> list[str]:
-        from pflow.plan.limits import LIMITS
-
         return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])]
-
-
-def _is_changed(words: list[str], flow: str) -> bool:
-    """Whether --wire or --edit stands among the words, and a flow that is there is what they change."""
-    return any(word in ("--wire", "--edit") for word in words) and find_file(flow) is not None
-
-
-def _is_step(words: list[str]) -> bool:
-    """Whether words are a step of pipe syntax: a node and its flags, a slip of such, or what the shell left of a =>."""
-    if len(words) < 2 or not (is_flag(words[1]) or is_cut_separator(words[1])):
-        return False
-    return not set(words[0]) & set(" \t\n") and names_node(words[0])
 
 
 @click.command(cls=_Command)
 @click.option("--pipe", "as_pipe", is_flag=True, help="Print the flow in pipe syntax.")
 @click.option("--model", metavar="MODEL", help="The model that plans.")
 @click.option("--fresh", is_flag=True, help="Ask the model anew, also for what was planned before.")
-@click.option("--timeout", metavar="SECONDS", help="End planning after so many seconds, with 124.")
+@click.option("--timeout", type=seconds, metavar="SECONDS", help="End planning after so many seconds, with 124.")
 @click.option(
     "--wire", is_flag=True, help="Propose the mappings that a flow made by hand lacks: pflow plan --wire FLOW."
 )
@@ -70,7 +45,7 @@ def _is_step(words: list[str]) -> bool:
 @click.option("--json", "as_json", is_flag=True, help="Print errors as JSON too; with --wire or --edit the change.")
 @color_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SENTENCE…")
-def command(words: tuple[str, ...], when: str, timeout: str | None, **options: Any) -> int:
+def command(words: tuple[str, ...], when: str, timeout: float | None, **options: Any) -> int:
     """Plan a flow from a sentence and print it, in JSON. Nothing is run.
 
     A model that PFLOW_PLAN_MODEL or PFLOW_MODEL names, or else llm's default one, is given the sentence and what nodes
@@ -88,14 +63,14 @@ def command(words: tuple[str, ...], when: str, timeout: str | None, **options: A
     pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
     pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
     """
-    limit = seconds(timeout) if timeout is not None else None
     if options["wire"] or options["edit"]:
-        return _change(list(words), limit, when, **options)
+        return _change(list(words), timeout, when, **options)
     for flag in ("write", "yes"):
         if options[flag]:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
-    flow = _flow(list(words), options["model"], limit, fresh=options["fresh"])
-    write_pieces(1, [flow_text(flow, as_pipe=options["as_pipe"]).encode("utf-8", "replace")])
+    flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"])
+    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else canonical_json(flow_to_ir(flow.flow))
+    write_pieces(1, [text.encode("utf-8", "replace")])
     return OK
 
 
@@ -107,13 +82,7 @@ def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, 
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
     module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
     del options["fresh"]  # a change asks anew each time
-    main: Callable[[list[str], Options], int] = module.main
-    return main(words, Options(timeout=timeout, color=color, **options))
-
-
-def flow_text(flow: WiredFlow, *, as_pipe: bool = False) -> str:
-    """The flow as IR, or in pipe syntax. Raises PflowError (65) where it has none."""
-    return pipe_of(flow).rstrip("\n") + "\n" if as_pipe else canonical_json(flow_to_ir(flow.flow))
+    return int(module.main(words, Options(timeout=timeout, color=color, **options)))
 
 
 def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
@@ -126,22 +95,11 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
     if len(words) == 1 and find_file(words[0]) is not None:
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
         raise PflowError(f"cannot plan '{words[0]}': it is a flow, or a file, and no sentence", hint=hint, exit=USAGE)
-    if is_pipe(words) or _is_step(words):
-        return _checked(parse_pipe(words, FlowCatalog()))
     sentence = " ".join(words)
-    if not is_sentence(sentence):
-        return _checked(load_named([sentence]).usable())
+    is_flow = is_pipe(words) or any(map(is_cut_separator, words))
+    if is_flow or not is_sentence(sentence):
+        return checked(load_named(words if is_flow else [sentence]), "plan")
     return _planned(sentence, model, timeout, fresh=fresh)
-
-
-def _checked(flow: Flow) -> WiredFlow:
-    """A flow that breaks no rule. Raises PflowError (65) after each finding was said."""
-    wired = wire(flow)
-    findings = check(wired)
-    refuse_errors(findings, "plan")
-    for warning in [*(f"warning: {each}" for each in flow.warnings), *map(str, findings)]:
-        say("pflow plan", warning)
-    return wired
 
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:

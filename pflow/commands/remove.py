@@ -15,8 +15,8 @@ from pflow.terminal.messages import say, say_error
 
 
 @click.command
-@click.argument("flow", nargs=-1, required=True)
-def command(flow: tuple[str, ...]) -> int:
+@click.argument("saved", nargs=-1, required=True, metavar="FLOW…")
+def command(saved: tuple[str, ...]) -> int:
     """Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.
 
     FLOW is a name. The last version of each is kept, and its file is printed: pflow show --old NAME shows it. All names
@@ -27,7 +27,7 @@ def command(flow: tuple[str, ...]) -> int:
     pflow remove count
     pflow show count --old --json | pflow save count
     """
-    found = _find([name.removeprefix("flow:") for name in flow])
+    found = _find([name.removeprefix("flow:") for name in saved])
     for name, file in found.items():
         for removed in remove_commands(name, file):  # first: after an interrupt the flow is still found
             say("pflow remove", f"removed the command {removed}")

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import click
 
 from pflow.catalog.kinds import find_node
-from pflow.commands._click import FlowCommand
-from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
+from pflow.commands._click import FlowCommand, checked
+from pflow.errors import FAILED, USAGE, PflowError
 from pflow.flow.flow import Flow
-from pflow.flow.load import Loaded
 from pflow.flow.named import load_named
-from pflow.flow.pipe import is_pipe
-from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.flow.rules import check
-from pflow.flow.wiring import wire
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
@@ -28,14 +21,13 @@ from pflow.terminal.messages import say
 
 
 class _Command(FlowCommand):
-    """A command whose first word is a name, and the others a flow: its options stand before and after both."""
+    """A command whose options may stand after NAME too, before the words of a flow."""
 
-    def flow_last(self, words: list[str]) -> list[str]:
-        options, rest = self._split(words)
-        more, flow = self._split(rest[1:])
-        is_pipe = any(is_separator(word) or is_cut_separator(word) for word in flow)
-        last, others = ([], flow[1:]) if is_pipe else self._split(flow[1:])
-        return [*options, *more, *last, "--", *rest[:1], *flow[:1], *others]
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = 1
+        while args[at:] and args[at].startswith("--") and not args[0].startswith("-"):
+            at += 1 + (args[at] == "--description")
+        return super().parse_args(ctx, [*args[1:at], *args[:1], *args[at:]])
 
 
 @click.command(cls=_Command)
@@ -70,8 +62,11 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     pflow show words --old --json | pflow save words --force -
     """
     check_name(name)
-    loaded = _load(name, flow)
-    _check(name, loaded)
+    if not flow and os.isatty(0):
+        hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
+        raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
+    loaded = load_named(flow or ["-"])
+    checked(loaded, "save")
     if description is not None:
         loaded.flow.description = description
     if with_command:
@@ -79,41 +74,11 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     saved = _save(name, loaded.flow, force=force)
     _report(name, saved)
     if with_command:
-        _make_command(saved)
+        file = make_command(saved.name, saved.file)
+        say("pflow save", f"the command is {file}")
+        if not is_on_path(folder := os.path.dirname(file)):
+            say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")
     return 0
-
-
-def _load(name: str, words: Sequence[str]) -> Loaded:
-    """The flow. Raises PflowError (2) where no words name one and stdin is a terminal."""
-    if not words and os.isatty(0):
-        hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
-        raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
-    try:
-        return load_named(words or ["-"])
-    except PflowError as error:
-        if _is_sentence(words):
-            hint = f"pflow plan 'SENTENCE' | pflow save {name}"
-            raise PflowError(f"cannot save '{name}': that is a sentence, and no flow", hint=hint, exit=USAGE) from None
-        is_empty = not words and error.exit == MISSING
-        hint = "FLOW is a file, a saved flow, pipe syntax, or - for stdin" if is_empty else error.hint
-        raise PflowError(error.message, hint=hint, exit=error.exit) from None
-
-
-def _is_sentence(words: Sequence[str]) -> bool:
-    """Whether this may be meant as a sentence: one argument of several words, the first of which names no node."""
-    parts = words[0].split() if len(words) == 1 else []
-    return len(parts) > 1 and not is_pipe(words) and not names_node(parts[0])
-
-
-def _check(name: str, loaded: Loaded) -> None:
-    """Print every finding. Raises PflowError (65) where one is an error."""
-    findings = check(wire(loaded.flow), loaded.findings)
-    for line in [*(f"warning: {warning}" for warning in loaded.flow.warnings), *map(str, findings)]:
-        say("pflow save", line)
-    errors = sum(not finding.is_warning for finding in findings)
-    if errors:
-        count = "1 error" if errors == 1 else f"{errors} errors"
-        raise PflowError(f"cannot save '{name}': {count}", hint="nothing is saved", exit=BAD_DATA)
 
 
 def _save(name: str, flow: Flow, *, force: bool) -> Outcome:
@@ -121,18 +86,13 @@ def _save(name: str, flow: Flow, *, force: bool) -> Outcome:
     try:
         return save_flow(name, flow, replace=force)
     except AlreadySaved as there:
-        answer = confirm(_question(name))
+        about = f" ({shorten(clean(read_saved(name).description), 60)})".replace(" ()", "")
+        answer = confirm(f"Another flow is saved as {there.name}{about}. Replace it, and keep it as an older one?")
         if answer is None:
             raise
         if not answer:
             raise PflowError(f"'{there.name}' is left as it was", exit=FAILED) from None
     return save_flow(name, flow, replace=True)
-
-
-def _question(name: str) -> str:
-    there = read_saved(name)
-    about = f" ({shorten(clean(there.description), 60)})" if there.description else ""
-    return f"Another flow is saved as {there.name}{about}. Replace it, and keep it as an older one?"
 
 
 def _report(name: str, saved: Outcome) -> None:
@@ -148,12 +108,3 @@ def _report(name: str, saved: Outcome) -> None:
     for line in lines:
         say("pflow save", line)
     write_pieces(1, [os.fsencode(saved.file) + b"\n"])
-
-
-def _make_command(saved: Outcome) -> None:
-    """Make pflow-NAME, and say where; warn where the shell will not find it."""
-    file = make_command(saved.name, saved.file)
-    say("pflow save", f"the command is {file}")
-    folder = os.path.dirname(file)
-    if not is_on_path(folder):
-        say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")

@@ -28,8 +28,8 @@ from pflow.terminal.messages import say
 @click.option("--json", "as_json", is_flag=True, help="Print its file, exactly as it is.")
 @click.option("--old", "is_old", is_flag=True, help="Show what it was before it was last replaced or removed.")
 @color_option
-@click.argument("flow")
-def command(flow: str, as_json: bool, is_old: bool, when: str) -> int:
+@click.argument("saved", metavar="FLOW")
+def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     """Show a saved flow: as pipe syntax, its description, its inputs and outputs, what it touches, its file.
 
     FLOW is its name. With --old it may be that of a flow that was removed. pflow explain shows its steps too.
@@ -44,7 +44,7 @@ def command(flow: str, as_json: bool, is_old: bool, when: str) -> int:
     pflow remove count
     pflow show count --old --json | pflow save count
     """
-    name = flow.removeprefix("flow:")
+    name = saved.removeprefix("flow:")
     file = _file(name, is_old=is_old)
     if as_json:
         write_pieces(1, [_content(file)])

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import click
 
-from pflow.commands._click import color_option
+from pflow.commands._click import color_option, seconds
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.node import TestedNode, find_node
 from pflow.conformance.sandbox import limit_files
@@ -26,17 +26,6 @@ class _Command(click.Command):
         return ["\n".join(["Checks:", *(f"  {line}" for line in list_lines(choose_checks([])).splitlines())])]
 
 
-def _seconds(text: str) -> float:
-    """How long a run is given. Raises UsageError for anything but 1 ms to a day."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.001 <= seconds <= 86400:
-        raise click.UsageError(f"Invalid value for '--timeout': '{text}' is no number of seconds from 1 ms to a day")
-    return seconds
-
-
 @click.command(cls=_Command)
 @click.option(
     "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
@@ -46,17 +35,17 @@ def _seconds(text: str) -> float:
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
     "--timeout",
-    type=_seconds,
+    type=seconds,
     default=30.0,
     metavar="SECONDS",
     help="End a run after so long; after 30 without it.",
 )
 @color_option
 @click.argument("path", required=False, metavar="PATH")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAG…]")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAG…]")
 def command(
     path: str | None,
-    words: tuple[str, ...],
+    flags: tuple[str, ...],
     only: tuple[str, ...],
     as_list: bool,
     in_json: bool,
@@ -86,7 +75,7 @@ def command(
     catch_signals()
     limit_files()
     try:
-        with closing(conduct(node, list(words), checks, timeout)) as verdicts:
+        with closing(conduct(node, list(flags), checks, timeout)) as verdicts:
             done = list(verdicts) if in_json else _print_lines(node, verdicts, verbose=verbose, when=when)
             if in_json:
                 write_pieces(1, [encode(as_json(node, done)), b"\n"])

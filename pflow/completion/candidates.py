@@ -7,13 +7,12 @@ from pflow.catalog.flows import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
+from pflow.flow.pipe.scan import is_separator
 from pflow.help import usage as kinds
-from pflow.help.usage import INPUTS, SENTENCE, Argument, Flag, Usage
+from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-_SEPARATORS = ("=>", ">>", "|", "::", ";")
 
 
 class Answer:
@@ -38,8 +37,6 @@ class Answer:
 
 def answer(line: Typed) -> Answer:
     """What may stand at the cursor of a command line."""
-    if line.is_redirected:
-        return _values(Flag((), "", values=kinds.FILE), line.word, 0)
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
     words = line.words[start + 1 :]
@@ -65,15 +62,15 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
         return _of_step(words, line.word)
-    is_flow = any(separator in words[0] for separator in _SEPARATORS)
+    is_flow = any(map(_separates, words[0].split()))
     return _of_usage(table["pflow run" if is_flow else SENTENCE], words[1:], line.word)
 
 
 def _of_command(command: Usage, words: list[str], line: Typed) -> Answer:
     """A command, whose words may be a flow: a quoted text, or a step and its flags."""
-    kinds_of_words = [argument.values for argument in command.arguments]
-    if kinds.FLOW in kinds_of_words:
-        at = kinds_of_words.index(kinds.FLOW)
+    wanted = [argument.values for argument in command.arguments]
+    if kinds.FLOW in wanted:
+        at = wanted.index(kinds.FLOW)
         before = _Words(words, command.flags)
         if len(before.others) > at:
             return _of_step(words[before.others[at] :], line.word, command)
@@ -93,8 +90,11 @@ def _in_flow(text: str) -> Answer:
 
 def _step_start(words: list[str]) -> int:
     """Where the last step begins; 0 where no separator is among the words."""
-    links = [n for n, word in enumerate(words) if word in _SEPARATORS or (word[:1] == "=" and word[-2:] == "=>")]
-    return links[-1] + 1 if links else 0
+    return max([n + 1 for n, word in enumerate(words) if _separates(word)], default=0)
+
+
+def _separates(word: str) -> bool:
+    return word == ";" or is_separator(word)
 
 
 def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answer:
@@ -109,35 +109,30 @@ def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answe
 
 def usage_of_type(name: str) -> Usage:
     """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
-    from pflow.catalog.kinds import TOOL, Kind, find_node
-    from pflow.help.node import usage_of_node
+    from pflow.catalog.kinds import TOOL, find_node
     from pflow.interface import Interface
 
     found = find_node(name)
     if found is None:
-        return _usage_of_flow(name)
+        file = saved_flow(name)
+        return _usage_of_flow(file) if file else Usage(name, "")
     if found.origin == TOOL:
         return names.read_table()[f"pflow-{found.name}"]
     try:
-        interface = Kind(found.name, found.origin, found.file).interface
+        interface = found.interface
     except Exception:  # a node that is being written is completed with the flags that every stage has
         interface = Interface()
     return usage_of_node(found.name, interface)
 
 
-def _usage_of_flow(name: str) -> Usage:
-    """The inputs of a saved flow, and the flags of a run."""
-    from pflow.types import parse_type
+def _usage_of_flow(file: str) -> Usage:
+    from pflow.flow.load import load_file
+    from pflow.flow.subflow import FlowCatalog
+    from pflow.flow.wiring import wire
+    from pflow.run.help import usage_of_run
 
-    usage, file = Usage(name, ""), saved_flow(name)
-    if not file:
-        return usage
-    for each, about in names.read_flow(file).get("inputs", {}).items():
-        type = parse_type(about.get("type", "any"))[0]
-        values = {"bool": kinds.SWITCH, "path": kinds.FILE}.get(type.name, kinds.TEXT)
-        flag, text = f"--{each.replace('_', '-')}", about.get("description", "")
-        usage.flags.append(Flag((flag,), text, group=INPUTS, values=values, choices=type.choices))
-    usage.flags += names.read_table()["pflow run"].flags
+    usage = usage_of_run(wire(load_file(file, FlowCatalog()).flow))
+    usage.arguments = []
     return usage
 
 
@@ -148,31 +143,20 @@ class _Words:
         self.by_name = {name: flag for flag in reversed(flags) for name in flag.names}
         self.used: set[str] = set()
         self.others: list[int] = []
+        self.waiting: Flag | None = None
         self.is_ended = False
-        waiting: Flag | None = None
         for at, word in enumerate(words):
-            if waiting is not None:
-                waiting = None
+            name, equals, _ = word.partition("=")
+            flag = self.find(name)
+            if self.waiting is not None:
+                self.waiting = None
             elif self.is_ended or word[:1] != "-" or word == "-":
                 self.others.append(at)
             elif word == "--":
                 self.is_ended = True
-            else:
-                waiting = self._take(word)
-        self.waiting = waiting
-
-    def _take(self, word: str) -> Flag | None:
-        """Take a flag, or a bundle of letters; the flag that wants the next word as its value."""
-        name, equals, _ = word.partition("=")
-        flag = None
-        for each in [name] if word.startswith("--") else [f"-{letter}" for letter in word[1:]]:
-            flag = self.find(each)
-            if flag is None:
-                return None
-            self.used.update(flag.names if not flag.repeats else ())
-            if flag.values and not name.endswith(each[1:]):
-                return None  # the rest of the bundle is its value
-        return flag if flag and flag.values and not equals else None
+            elif flag is not None:
+                self.used.update(flag.names if not flag.repeats else ())
+                self.waiting = flag if flag.values and not equals else None
 
     def find(self, name: str) -> Flag | None:
         name = name.replace("_", "-")
@@ -198,11 +182,11 @@ def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
 
 
 def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
-    """The flags that may still be given, group by group."""
+    """The flags that may still be given, group by group; a secret has none."""
     done = set(used)
     for group, flags in usage.groups():
         for flag in flags:
-            if not flag.is_typed or not done.isdisjoint(flag.names):
+            if not flag.names[0].startswith("-") or not done.isdisjoint(flag.names):
                 continue
             done.update(flag.names)  # a step's flag comes before the run's of the same name
             for name in flag.names:
@@ -222,15 +206,15 @@ _NAMES = {
 }
 
 
-def _values(declared: Flag | Argument, word: str, kept: int) -> Answer:
+def _values(flag: Flag, word: str, kept: int) -> Answer:
     """The values of a flag or an argument: they follow the first `kept` characters of the word."""
-    typed, is_bool = word[kept:], isinstance(declared, Flag) and declared.is_bool and kept
-    found = [Candidate(VALUES, choice) for choice in (("true", "false") if is_bool else declared.choices)]
-    wanted = _FILES.get(declared.values)
-    if declared.values == kinds.MODEL and typed.startswith((".", "/", "~")):
+    typed = word[kept:]
+    found = [Candidate(VALUES, choice) for choice in (("true", "false") if flag.is_bool else flag.choices)]
+    wanted = _FILES.get(flag.values)
+    if flag.values == kinds.MODEL and typed.startswith((".", "/", "~")):
         wanted = ".gguf"
     if wanted is None or "/" not in typed:
-        found += [candidate for list_all in _NAMES.get(declared.values, ()) for candidate in list_all()]
+        found += [candidate for list_all in _NAMES.get(flag.values, ()) for candidate in list_all()]
     if wanted is not None:
         found += names.files(typed, wanted)
         kept += typed.rfind("/") + 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 _BLANKS = " \t\n"
 _FLOW_BLANKS = " \t"
-_REDIRECTIONS = "<>"
 _SEPARATORS = ";|\n"
 _ESCAPED_IN_QUOTES = '$`"\\'
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-,")
@@ -15,16 +14,14 @@ class Typed:
 
     `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
     `quote` the quote that is open in it, and `places[n]` says where in `raw` the character `word[n]` stands. `cut` is
-    where in `raw` readline begins the word that it replaces. `is_redirected` says that the word is a file to read or
-    write.
+    where in `raw` readline begins the word that it replaces.
     """
 
-    __slots__ = ("cut", "is_begun", "is_redirected", "places", "quote", "raw", "start", "word", "words")
+    __slots__ = ("cut", "is_begun", "places", "quote", "raw", "start", "word", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.raw = ""
-        self.is_redirected = False
         self.begin(0)
 
     def begin(self, at: int) -> None:
@@ -40,13 +37,10 @@ class Typed:
         self.places += [at - self.start] * len(text)
         self.is_begun = True
 
-    def end(self, char: str, at: int) -> None:
-        """End the word before a blank, a redirection, or a separator of steps."""
-        is_descriptor = char in _REDIRECTIONS and self.word.isdigit()
-        if self.is_begun and not is_descriptor and not self.is_redirected:
+    def end(self, at: int) -> None:
+        """End the word before a blank or a separator of steps."""
+        if self.is_begun:
             self.words.append(self.word)
-        if self.is_begun or char in _REDIRECTIONS:
-            self.is_redirected = char in _REDIRECTIONS
         self.begin(at)
 
     def place(self, count: int) -> int:
@@ -57,7 +51,7 @@ class Typed:
 def split(text: str, *, breaks: str = "", is_flow: bool = False) -> Typed:
     """Take a command line apart, or pipe syntax, whose separators become words. `breaks` are readline's."""
     typed = Typed()
-    ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS + _REDIRECTIONS
+    ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
     at = cut_outside = 0
     while at < len(text):
         char = text[at]
@@ -75,7 +69,7 @@ def split(text: str, *, breaks: str = "", is_flow: bool = False) -> Typed:
             cut_outside, typed.cut = typed.cut, at - typed.start
             typed.quote, typed.is_begun = char, True
         elif char in ends:
-            typed.end(char, at)
+            typed.end(at)
             if is_flow and char in _SEPARATORS:
                 typed.words.append(";" if char == "\n" else char)
         else:

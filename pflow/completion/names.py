@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
 from pflow.catalog.flows import saved_flow, saved_flows
-from pflow.help.usage import SENTENCE, Argument, Flag, Usage
-from pflow.jsontext import decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+from pflow.help.usage import SENTENCE, Flag, Usage
+from pflow.jsontext import decode
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS = "values", "files", "runs", "models"
@@ -19,7 +14,7 @@ VALUES, FILES, RUNS, MODELS = "values", "files", "runs", "models"
 
 TABLE = "commands.json"
 """The file beside this module that `make generate` writes: what the driver, its commands and the tools take, so that
-TAB imports none of them."""
+TAB imports none of them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them."""
 
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
@@ -44,6 +39,17 @@ class Candidate:
         return self.value.endswith(("=", "/"))
 
 
+def read_table() -> dict[str, Usage]:
+    """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
+    with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
+        rows = decode(file.read())
+    table = {name: Usage(name, summary) for name, (summary, _, _) in rows.items()}
+    for name, (_, flags, arguments) in rows.items():
+        table[name].flags = [Flag(*row) for row in flags]
+        table[name].arguments = [Flag(*row) for row in arguments]
+    return table
+
+
 def commands(table: dict[str, Usage]) -> list[Candidate]:
     names = [name for name in table if name.startswith("pflow ") and name != SENTENCE]
     return [Candidate(COMMANDS, name[6:], table[name].summary) for name in names]
@@ -62,20 +68,15 @@ def nodes() -> list[Candidate]:
 
 def flows(prefix: str = "") -> list[Candidate]:
     """The saved flows; steps name them with the prefix `flow:`."""
-    files = {name: saved_flow(name) or "" for name in saved_flows()}
-    return [
-        Candidate(FLOWS, prefix + name, str(read_flow(file).get("description") or "")) for name, file in files.items()
-    ]
+    return [Candidate(FLOWS, prefix + name, _description(saved_flow(name) or "")) for name in saved_flows()]
 
 
-def read_flow(file: str) -> dict[str, Any]:
-    """The document in a flow's file; an empty one where it cannot be read."""
+def _description(file: str) -> str:
     try:
         with open(file, "rb") as source:
-            document = decode(source.read())
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
+            return str(decode(source.read()).get("description") or "")
+    except (OSError, ValueError, AttributeError):
+        return ""
 
 
 def runs() -> list[Candidate]:
@@ -109,42 +110,3 @@ def files(typed: str, wanted: str) -> list[Candidate]:
         return []
     shown = [name for name in found if name.startswith(begun or ".") == bool(begun)]
     return [Candidate(FILES, name) for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
-
-
-def table_text(usages: Iterable[Usage]) -> str:
-    """The table as JSON, a line for each flag and each argument."""
-    commands = [f"{_text(usage.name)}:[{_text(usage.summary)}{''.join(_lines(usage))}]" for usage in usages]
-    return "{" + ",\n".join(commands) + "}\n"
-
-
-def _lines(usage: Usage) -> Iterator[str]:
-    for group, flags in usage.groups():
-        for flag in flags:
-            row = [group, list(flag.names), flag.values, list(flag.choices), flag.repeats, flag.text]
-            yield f",\n {_text(row)}"
-    for each in usage.arguments:
-        yield f",\n {_text(['argument', each.values, list(each.choices), each.repeats])}"
-
-
-def _text(value: Any) -> str:
-    return str(encode(value, escape=False), "utf-8")
-
-
-def read_table() -> dict[str, Usage]:
-    """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
-    with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
-        rows = decode(file.read())
-    return {name: _usage(name, *fields) for name, fields in rows.items()}
-
-
-def _usage(name: str, summary: str, *rows: list[Any]) -> Usage:
-    usage = Usage(name, summary)
-    for group, *fields in rows:
-        if group == "argument":
-            values, choices, repeats = fields
-            usage.arguments.append(Argument("", values, repeats=repeats, choices=tuple(choices)))
-        else:
-            names, values, choices, repeats, text = fields
-            flag = Flag(tuple(names), text, group=group, values=values, choices=tuple(choices), repeats=repeats)
-            usage.flags.append(flag)
-    return usage

@@ -97,11 +97,7 @@ def verdict_lines(verdict: Verdict, colour: Colour, *, verbose: bool) -> str:
 
 def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
     counts = [f"{sum(each.result == result for each in verdicts)} {result}" for result in (OK, FAILED, SKIPPED)]
-    text = f"{clean(node.name)}: {', '.join(counts)}\n"
-    if any(each.failed for each in verdicts) and node.is_plain_script:
-        line = f'[ "${{PFLOW_NODE-}}" = {shlex.quote(node.name)} ] || exec pflow "$0" "$@"'
-        text += f"A shell script whose first line of code is this leaves the rest to pflow:\n  {clean(line)}\n"
-    return text
+    return f"{clean(node.name)}: {', '.join(counts)}\n"
 
 
 def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -128,19 +124,12 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 def command_of(run: Run) -> str:
     """A line that a person can type to repeat a run; of a long input it has the beginning."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
-    words = " ".join([*settings, *map(_word, run.argv)]) + run.reader
+    words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader
     if run.stdin is None:
         return f"{words} </dev/null"
     if len(run.stdin) > _LONGEST_INPUT:
         return f"printf {_format(run.stdin[:_LONGEST_INPUT])}… | {words}"
     return f"printf {_format(run.stdin)} | {words}"
-
-
-def _word(word: str) -> str:
-    """A word for a shell, on one line."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return "$'" + "".join("\\'" if char == "'" else _escaped(char) for char in word).replace("%%", "%") + "'"
 
 
 def _format(data: bytes) -> str:

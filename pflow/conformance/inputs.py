@@ -173,17 +173,10 @@ def explicit_read_is_no_key(trial: Trial) -> None:
 @check("misfit", "a value of the store that does not fit its read is 65", of_good_run=False)
 def misfit_is_65(trial: Trial) -> None:
     items = [trial.interface.reads[name] for name in trial.samples.members]
-    strict = [
-        item for item in items if item.type.name != "any" and not (item.type.name == "str" and _is_nullable(item))
-    ]
+    strict = [item for item in items if item.type.name != "any" and (item.required or item.type.name != "str")]
     for item in _some(strict, "no read from the store has a type that refuses anything"):
         run = trial.run_with(**{item.name: misfit_of(item.type)})
         run.expect_refusal(BAD_DATA, f"{item.name} is {item.type}: check it before you work on it")
-
-
-def _is_nullable(item: Item) -> bool:
-    """Whether null stands for its default."""
-    return not item.required and item.default is None
 
 
 @check("flags", "a read's flag gives it as the store does, and is stored")

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, launcher, no_such_kind
@@ -33,13 +32,6 @@ class TestedNode:
     @property
     def is_program(self) -> bool:
         return not self.file.endswith(".py")
-
-    @property
-    def is_plain_script(self) -> bool:
-        """Whether it is a shell script that does not ask whether pflow runs it (PFLOW_NODE)."""
-        source = Path(self.file).read_bytes()
-        first = source.partition(b"\n")[0].strip()
-        return self.is_program and first.startswith(b"#!") and first.endswith(b"sh") and b"PFLOW_NODE" not in source
 
 
 def find_node(path: str) -> TestedNode:

@@ -65,33 +65,27 @@ class Samples:
     """What a node needs to succeed: members of the document, and words after its name.
 
     An [explicit] read has a flag; any other that is required, or that the pipe fills, is a member. `given` are the
-    user's words for the node: its data is sent like the rest, params and common flags stay words.
+    user's words for the node.
     """
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
         self.interface = interface
-        flags = parse_flags(given, interface)
-        self.words: dict[str, list[str]] = {}
-        for name, texts in take_words(given, flags.items, is_open=interface.open).items():
-            self.words[name] = [_word(name, text) for text in texts]
+        given_words = take_words(given, parse_flags(given, interface).items, is_open=interface.open)
+        self.words = {name: [_word(name, text) for text in texts] for name, texts in given_words.items()}
         self.members: dict[str, Any] = {}
         for name, item in interface.reads.items():
-            self._add_read(name, item, flags.data.get(name))
+            if name not in self.words:
+                self._add_read(name, item)
         for name, item in interface.params.items():
             if item.required and name not in self.words and "secret" not in item.marks:
                 self.words[name] = flag_words(item, value_of(item.type))
 
-    def _add_read(self, name: str, item: Item, given: Any) -> None:
-        if given is not None and (given.references or "explicit" in item.marks):
-            return
-        if given is not None:
-            del self.words[name]
-            self.members[name] = given.value
-        elif "explicit" in item.marks and item.required:
-            value = self._value(item)
+    def _add_read(self, name: str, item: Item) -> None:
+        value = self._value(item)
+        if "explicit" not in item.marks and (item.required or "pipe" in item.marks):
+            self.members[name] = value
+        elif item.required:
             self.words[name] = flag_words(item, value.strip() if isinstance(value, str) else value)
-        elif item.required or "pipe" in item.marks:
-            self.members[name] = self._value(item)
 
     def _value(self, item: Item) -> Any:
         if "verbatim" in item.marks and "runs commands" in self.interface.effects:
@@ -157,11 +151,10 @@ def laid_out_otherwise(data: bytes) -> bytes:
 
 
 class Answer:
-    """A document that a node wrote: its header, its members by key, and what stood around it on stdout (`noise`)."""
+    """A document that a node wrote: its header, and its members by key."""
 
-    def __init__(self, document: Document, noise: bytes) -> None:
+    def __init__(self, document: Document) -> None:
         self.header = document.header
-        self.noise = noise
         self.members: dict[str, Any] = dict(document)
 
     @property
@@ -179,23 +172,10 @@ class Answer:
 
 
 def read_answer(stdout: bytes) -> Answer | str:
-    """The document on stdout, or why there is none."""
-    whole = _read(stdout, b"")
-    begin = stdout.find(b'{"$pflow"')
-    if isinstance(whole, Answer) or begin < 0:
-        return whole
-    text = str(stdout[begin:], "utf-8", "replace")
+    """The document that stdout is, or why it is none."""
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
-    except ValueError:
-        return whole
-    return _read(text[:end].encode(), stdout[:begin] + text[end:].strip().encode())
-
-
-def _read(data: bytes, noise: bytes) -> Answer | str:
-    try:
-        found = read_document(data.strip())
-        return Answer(found, noise) if found else "no document" if data.strip() else "nothing"
+        found = read_document(stdout.strip())
+        return Answer(found) if found else f"{shown(stdout)} is no document" if stdout.strip() else "nothing"
     except PflowError as error:
         return error.message.removeprefix("cannot read the document on stdin: ")
 

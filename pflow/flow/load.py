@@ -7,10 +7,9 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
-from pflow.jsontext import WHITESPACE, ScanError, decode, encode, quote, scan_without_duplicates
+from pflow.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from pflow.flow.findings import Finding
@@ -135,23 +134,6 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 def write_json(value: Any) -> str:
     """The JSON text of a value, two spaces a level, a newline at its end. Raises PflowError (65) as `encode` does."""
-    encode(value)
-    return "".join(_pieces(value, "\n")) + "\n"
+    import json
 
-
-def _pieces(value: Any, line: str) -> Iterator[str]:
-    """The text of a value whose lines begin with `line`, a newline and its indent."""
-    if not value or not isinstance(value, dict | list) or _is_escaped(value):
-        yield str(encode(value), "utf-8")
-        return
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    for each in value:
-        yield opening + line + "  " + (quote(each) + ": " if isinstance(value, dict) else "")
-        yield from _pieces(value[each] if isinstance(value, dict) else each, line + "  ")
-        opening = ","
-    yield line + closing
-
-
-def _is_escaped(value: dict[str, Any] | list[Any]) -> bool:
-    """Whether it is an object that looks like escaped bytes, which `encode` sees to."""
-    return isinstance(value, dict) and len(value) == 1 and next(iter(value)).lstrip("$") == "bytes"
+    return json.dumps(plain(value, escape=True), indent=2, ensure_ascii=False, default=write_bytes) + "\n"

@@ -105,9 +105,8 @@ class _Wiring:
         if part.is_template and places and not part.fault:
             return TemplateSource(part.written, places)
         if part.is_template or part.fault or part.role in (INPUT, PARAM):
-            value = (
-                None if part.fault else expand(part.written, lambda path: None) if part.is_template else part.written
-            )
+            is_text = part.is_template and not part.fault
+            value = expand(part.written, lambda path: None) if is_text else part.written
             return Constant(value, write_path(part.place))
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
@@ -117,17 +116,21 @@ class _Wiring:
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_whole = len(reference.path) == 1 and _is_one_path(part)
+        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part)
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
-        if wired is None:
-            return
-        needed.secret = needed.secret or _is_secret(wired, part.key)
-        if not self._has_open_before(wired):  # what a mapping leads to must be there, though the read be optional
-            needed.required = needed.required or not needed.declared
-        needed.readers.append((wired.id, part.key))
-        if is_whole:
-            needed.flags += [flag for flag in [part.key, *(item.flags if item else [])] if flag not in needed.flags]
+        if wired is not None:
+            needed.secret = needed.secret or _is_secret(wired, part.key)
+            # what a mapping leads to must be there, though the read be optional
+            self._add_reader(needed, wired, part.key, [part.key, *(item.flags if item else [])] if is_whole else [])
+
+    def _add_reader(
+        self, needed: FlowInput, wired: WiredStep, key: str, flags: list[str], *, is_required: bool = True
+    ) -> None:
+        needed.readers.append((wired.id, key))
+        needed.flags += [flag for flag in flags if flag not in needed.flags]
+        if is_required and not needed.declared and not self._has_open_before(wired):
+            needed.required = True
 
     def _has_open_before(self, wired: WiredStep) -> bool:
         return any(self.wired.graph.may_precede(id, wired.id) for id in self.open_steps)
@@ -158,11 +161,8 @@ class _Wiring:
             wired.soft.add(key)
         if found or (self.flow.inputs and key not in self.flow.inputs):
             return
-        needed = self._input(key, item)
-        needed.readers.append((wired.id, key))
-        needed.flags += [flag for flag in item.flags if flag not in needed.flags]
-        if not needed.declared and item.required and not self._has_open_before(wired) and key not in wired.step.params:
-            needed.required = True
+        is_required = item.required and key not in wired.step.params
+        self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
 
     def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:
         """Give an `[explicit]` read that nothing fills an input of its own, for this step alone."""

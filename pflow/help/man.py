@@ -3,41 +3,84 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from pflow.catalog.registry import names_in, tool_names
 from pflow.errors import EXIT_CODES
-from pflow.help import environment
-from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
+from pflow.help.usage import COMMON, DATA, MODEL, PARAMS, TITLES, Flag, Usage
 
-DATE = "November 21, 2026"
+DATE = "November 22, 2026"
 """The date of every page: only what a page says changes it."""
 
 _SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 
-_SEE_ALSO = {
-    "pflow": "nodes(1) plan(1) run(1) save(1) setup(1) flow(5) agents(7) intro(7) node(7) store(7)",
-    "pflow check": "explain(1) run(1) flow(5) agents(7)",
-    "pflow explain": "check(1) run(1) flow(5)",
-    "pflow export": "import(1) flow(5)",
-    "pflow find": "list(1) nodes(1) plan(1) save(1)",
-    "pflow import": "export(1) flow(5) node(7)",
-    "pflow list": "find(1) remove(1) save(1) show(1)",
-    "pflow mcp": "nodes(1) plan(1) save(1) trace(1) agents(7)",
-    "pflow new-node": "nodes(1) test-node(1) node(7)",
-    "pflow nodes": "new-node(1) setup(1) test-node(1) agents(7) node(7)",
-    "pflow plan": "check(1) explain(1) find(1) run(1) save(1) flow(5) agents(7)",
-    "pflow remove": "list(1) save(1) show(1)",
-    "pflow run": "check(1) explain(1) runs(1) trace(1) flow(5) intro(7)",
-    "pflow runs": "run(1) trace(1)",
-    "pflow save": "find(1) list(1) plan(1) remove(1) show(1) flow(5)",
-    "pflow setup": "new-node(1) nodes(1) intro(7)",
-    "pflow show": "explain(1) list(1) remove(1) save(1) flow(5)",
-    "pflow test-node": "new-node(1) nodes(1) node(7) store(7)",
-    "pflow trace": "run(1) runs(1) store(7)",
-}
-_SEE_ALSO_OF_NODES = "nodes(1) intro(7) store(7)"
-_SEE_ALSO_OF_TOOLS = "catch(1) get(1) set(1) intro(7) store(7)"
-_SEE_ALSO_OF_COMMANDS = "flow(5) intro(7)"
+_FLOWS = ("run", "check", "explain", "export", "save", "show", "plan")
+_NODES = (*_FLOWS, "import", "nodes", "test-node", "setup", "mcp")
+
+EVERY, STAGE, ASKING = "every command", "a node", "a node with a model"
+"""What the tables name beside commands: all of them, every node, every node with a param `model`."""
+
+ENVIRONMENT = (
+    ("PATH", "where programs called pflow-NAME are nodes", (*_NODES, "pflow")),
+    ("PFLOW_NODES", "directories of your own nodes, with colons between them", (*_NODES, "pflow")),
+    ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends; the name of a file or directory "
+     "writes it there; no value, an empty one or 0 writes none", (STAGE, "run", "mcp")),
+    ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on",
+     (STAGE, "run")),
+    ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default",
+     ("plan", "pflow", "mcp")),
+    ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too",
+     ("plan", "pflow", "mcp")),
+    ("VISUAL, EDITOR", "the editor for a plan, instead of vi", ("pflow",)),
+    ("TMPDIR", "where the file for the editor lies, instead of /tmp", ("pflow",)),
+    ("PFLOW_EMBEDDING_MODEL", "the embedding model that finds saved flows, instead of llm's default",
+     ("find", "plan", "pflow", "mcp")),
+    ("LLM_USER_PATH", "where the llm library keeps its keys, settings and aliases",
+     ("find", "plan", "pflow", "mcp", ASKING)),
+    ("HOME", "where ~/.local/bin is, into which --command puts a program", ("save", "remove")),
+    ("LC_ALL, LC_CTYPE, LANG", "whether the terminal shows UTF-8; otherwise pflow draws lines in ASCII",
+     ("explain", "nodes", "list", "show", "find", "plan", "pflow")),
+    ("COLUMNS", "the width of the terminal, in columns",
+     ("explain", "nodes", "list", "show", "find", "plan", "pflow")),
+    ("NO_COLOR", "any value but an empty one turns colours off", (EVERY,)),
+    ("CLICOLOR_FORCE", "any value but an empty one or 0 turns colours on, also outside a terminal", (EVERY,)),
+    ("TERM", "dumb, or no value, means a terminal without colour and progress", (EVERY,)),
+    ("MANPATH, FPATH, XDG_DATA_DIRS, BASH_COMPLETION_USER_DIR",
+     "where man and the shells look: setup says what is missing there", ("setup",)),
+    ("ZDOTDIR", "where .zshrc is, instead of the home directory", ("setup",)),
+    ("XDG_CACHE_HOME", "where plans and the models for TAB are kept, instead of ~/.cache",
+     ("run", "nodes", "find", "plan", "pflow", "mcp", ASKING)),
+    ("XDG_CONFIG_HOME", "where the settings of llm and of fish are, instead of ~/.config",
+     ("setup", "find", "plan", "pflow", "mcp", ASKING)),
+    ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share",
+     (*_NODES, "pflow", "new-node", "list", "remove", "find")),
+    ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state", ("run", "runs", "trace", "mcp")),
+)  # fmt: skip
+"""Each variable, what it is for, and what reads it."""
+
+FILES = (
+    ("~/.local/share/pflow/nodes/", "your own nodes: NAME.py, or programs called pflow-NAME",
+     (*_NODES, "pflow", "new-node")),
+    ("~/.local/share/man/", "man pages", ("setup",)),
+    ("~/.local/share/bash-completion/completions/", "completions for bash", ("setup",)),
+    ("~/.local/share/zsh/site-functions/", "completions for zsh", ("setup",)),
+    ("~/.local/share/fish/vendor_conf.d/", "completions for fish", ("setup",)),
+    ("~/.local/share/pflow/setup.json", "the list of what setup did, for --undo", ("setup",)),
+    ("~/.zshrc", "gets a block of lines with --zshrc, and only then", ("setup",)),
+    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json",
+     (*_FLOWS, "nodes", "pflow", "list", "remove", "find", "mcp")),
+    ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last",
+     ("save", "show", "remove")),
+    ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from --command", ("save", "remove")),
+    ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace", ("run", "runs", "trace")),
+    ("~/.cache/pflow/plans/", "plans: the same sentence is planned once", ("plan", "pflow", "mcp")),
+    ("~/.cache/pflow/completion/", "the models that TAB offers",
+     ("run", "plan", "pflow", "mcp", ASKING)),
+    ("~/.cache/pflow/nodes.json", "what pflow read in the files of nodes", ("nodes", "setup")),
+    ("~/.cache/pflow/embeddings/", "the embeddings of saved flows", ("find", "plan", "pflow", "mcp")),
+    ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library",
+     ("find", "plan", "pflow", "mcp", ASKING)),
+)  # fmt: skip
 
 
 def files(usages: list[Usage]) -> dict[str, str]:
@@ -55,29 +98,27 @@ def _page(usage: Usage, usages: list[Usage]) -> str:
     return "\n".join([*rows, ""])
 
 
-def _sections(usage: Usage, usages: list[Usage]) -> Iterable[tuple[str, list[str]]]:
+def _sections(usage: Usage, usages: list[Usage]) -> Iterator[tuple[str, list[str]]]:
     """The sections in their order, each with its lines; those without lines are left out of the page."""
-    notes = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
-    yield "SYNOPSIS", _synopsis(usage)
-    yield "DESCRIPTION", _description(usage)
+    titled = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
+    notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
+    yield "SYNOPSIS", [line for form in usage.synopsis for line in _synopsis(usage.name, form)]
+    yield "DESCRIPTION", paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
     for group, flags in usage.groups():
         rows = listing([(_tag(flag), flag.text) for flag in flags], compact=group == COMMON)
         yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
     yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in usage.writes])
-    for title, _, text in notes:
+    for title, _, text in titled:
         yield title.removesuffix(":").upper(), paragraphs(text)
     if usage.name == "pflow":  # nodes come and go: pflow nodes lists them
-        commands = [each for each in usages if each.name.startswith("pflow ")]
-        tools = [each for each in usages if each.name.startswith("pflow-") and not each.is_node]
-        yield "COMMANDS", listing([(f"Cm {word(each.name[6:])}", each.summary) for each in commands])
-        yield "TOOLS", listing([(f"Nm {word(each.name)}", each.summary) for each in tools])
+        yield "COMMANDS", _names("pflow ", usages)
+        yield "TOOLS", _names("pflow-", [each for each in usages if not each.is_node])
     yield "ACTIONS", lines(usage.actions)
     yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
-    yield (
-        "ENVIRONMENT",
-        listing([(_tag_of(names), text) for names, text in environment.variables(usage)]),
-    )
-    yield "FILES", listing([(f"Pa {word(path)}", text) for path, text in environment.files(usage)])
+    own = [(flag.env, f"gives {flag.names[-1]} where no flag does") for flag in usage.flags if flag.env]
+    variables = [*own, *_read_by(usage, ENVIRONMENT)]
+    yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables])
+    yield "FILES", listing([(f"Pa {word(path)}", text) for path, text in _read_by(usage, FILES)])
     codes = [*((str(code), words) for code, words in EXIT_CODES.items()), ("128+n", "ended by signal n")]
     yield "EXIT STATUS", listing(codes, "128+n", compact=True)
     yield "EXAMPLES", literal([line for example in usage.examples for line in folded(example)])
@@ -95,62 +136,43 @@ def _about(usage: Usage) -> str:
     return word(text).replace("\\ ", " ") if text else "a node of pflow"
 
 
-def _description(usage: Usage) -> list[str]:
-    notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
-    return paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
+def _synopsis(name: str, form: str) -> list[str]:
+    """A form in which the command is typed, its name as such."""
+    rest = form.removeprefix(name).strip().replace("…", "...")
+    return [f".Nm {word(name)}", *[_first(escaped(rest))] * bool(rest)]
 
 
 def _tag(flag: Flag) -> str:
     """The names of a flag and its value; a secret, which has no flag, goes by its name."""
-    if not flag.is_typed:
-        return f"Va {word(flag.names[0].removeprefix('--').replace('-', '_'))}"
-    names = " , ".join(f"Fl {word(name[1:])}" for name in flag.names)
-    return names + (f" Ar {word(flag.metavar)}" if flag.metavar else "")
+    if not flag.names[0].startswith("-"):
+        return f"Va {word(flag.names[0])}"
+    return _joined("Fl", [name[1:] for name in flag.names]) + (f" Ar {word(flag.metavar)}" if flag.metavar else "")
 
 
-def _tag_of(names: str) -> str:
-    return " , ".join(f"Ev {word(name)}" for name in names.split(", "))
+def _joined(macro: str, names: list[str]) -> str:
+    return " , ".join(f"{macro} {word(name)}" for name in names)
+
+
+def _names(prefix: str, usages: list[Usage]) -> list[str]:
+    found = [(each.name, each.summary) for each in usages if each.name.startswith(prefix)]
+    return listing([(f"Cm {word(name.removeprefix('pflow '))}", text) for name, text in found])
+
+
+def _read_by(usage: Usage, table: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[tuple[str, str]]:
+    """The rows of a table that are about a command."""
+    readers = {EVERY, usage.name.removeprefix("pflow ")}
+    if usage.is_node:
+        readers = {EVERY, STAGE, *[ASKING] * any(flag.values == MODEL for flag in usage.flags)}
+    return [(name, text) for name, text, wanted in table if readers.intersection(wanted)]
 
 
 def _see_also(usage: Usage) -> list[str]:
     """Other pages, as text: of an Xr, mandoc says that it finds no such page until pflow's are installed for all."""
-    others = _SEE_ALSO_OF_NODES if usage.is_node else _SEE_ALSO_OF_COMMANDS if " " in usage.name else _SEE_ALSO_OF_TOOLS
-    pages = [f"pflow-{page}" for page in [*_SEE_ALSO.get(usage.name, others).split(), "exit(7)"]]
-    pages = sorted([*pages, "pflow(1)"], key=lambda page: (page[-2], page))
-    return lines(", ".join(page for page in pages if page != f"{_page_name(usage)}(1)"))
-
-
-_SYNOPSIS_PART = re.compile(r"\[(?P<inside>[^][]*)\](?P<more>…?)|(?P<word>\S+)")
-_VALUE = re.compile(r"[A-Z][A-Z=:.py]*(…?)")
-"""What may be repeated: as manuals write it, and as every terminal shows it."""
-
-
-def _synopsis(usage: Usage) -> list[str]:
-    """Every form in which the command is typed: `pflow-get [-e] [PATH]…` with its flags and values marked as such."""
-    program, command = (usage.name, "") if usage.is_node else usage.name.partition(" ")[::2]
-    rows = []
-    for form in usage.synopsis:
-        parts = _SYNOPSIS_PART.finditer(form.removeprefix(program).lstrip().removeprefix(command))
-        macros = [f"Cm {word(command)}"] * bool(command) + [_macro(part) for part in parts]
-        rows += [f".Nm {word(program)}", *["." + " ".join(macros)] * bool(macros)]
-    return rows
-
-
-def _macro(part: re.Match[str]) -> str:
-    """The macros of an optional part in brackets, or of a word."""
-    if part["word"]:
-        return _macro_of_word(part["word"])
-    inside = " ".join(_macro_of_word(each) for each in part["inside"].split())
-    return f"Oo {inside} Oc" + f" Ns {word('...')}" * bool(part["more"])
-
-
-def _macro_of_word(text: str) -> str:
-    if text.startswith("-"):
-        return f"Fl {word(text[1:])}"
-    value = _VALUE.fullmatch(text)
-    if value and value[1]:
-        return f"Ar {word(text[:-1])} Ns {word('...')}"
-    return f"Ar {word(text)}" if value else f"No {word(text.replace('…', '...'))}"
+    said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([usage.summary, usage.description, *usage.examples]))
+    others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in usage.name else ["node(7)", "store(7)"])]
+    others += [f"{name}(1)" for name in {*names_in("commands"), *tool_names()} & set(said)]
+    pages = {"pflow(1)", *(f"pflow-{each}" for each in others)} - {f"{_page_name(usage)}(1)"}
+    return lines(", ".join(sorted(pages, key=lambda page: (page[-2], page))))
 
 
 # What roff would take for something else, or print as a typographer would.

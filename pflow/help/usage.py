@@ -1,12 +1,18 @@
-"""A command as its user sees it: flags in groups, other words, what it writes and does, examples; and its help."""
+"""How commands, tools and nodes are used: one declaration for parser, help, man pages and completion; and the help."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import EXIT_CODES, USAGE, PflowError
+from pflow.interface import UNDECLARED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from pflow.interface import Interface, Item
+    from pflow.types import Type
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
 
@@ -31,43 +37,34 @@ SENTENCE = "pflow SENTENCE"
 
 
 class Flag:
-    """A flag: the names it is typed as, what it does, its value's name (metavar) and kind, the group it stands in.
+    """A flag: the names it is typed as, what is said of it, its group, its value's kind and name (metavar).
 
-    `notes` say more of it, for people: `required`, `default 1`. `env` is the variable that may give it instead.
-    `is_typed` is false for a secret, which has no flag.
+    Without names it is a word beside the flags. A secret, which has no flag, goes by its name without dashes. `env` is
+    the variable that may give it instead.
     """
 
-    __slots__ = ("choices", "doc", "env", "group", "is_typed", "metavar", "names", "notes", "repeats", "values")
+    __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values")
 
     def __init__(
         self,
-        names: tuple[str, ...],
-        doc: str,
-        *,
+        names: Sequence[str],
+        text: str,
         group: str = OPTIONS,
-        metavar: str = "",
         values: str = SWITCH,
-        choices: tuple[str, ...] = (),
+        choices: Sequence[str] = (),
         repeats: bool = False,
-        notes: tuple[str, ...] = (),
+        *,
+        metavar: str = "",
         env: str = "",
-        is_typed: bool = True,
     ) -> None:
         self.names = names
-        self.doc = doc
+        self.text = text
         self.group = group
-        self.metavar = metavar
         self.values = values or (CHOICE if choices else TEXT if metavar else SWITCH)
         self.choices = choices
         self.repeats = repeats
-        self.notes = notes
+        self.metavar = metavar
         self.env = env
-        self.is_typed = is_typed
-
-    @property
-    def text(self) -> str:
-        """What it does, and the notes."""
-        return f"{self.doc} [{'; '.join(self.notes)}]".lstrip() if self.notes else self.doc
 
     @property
     def is_bool(self) -> bool:
@@ -75,24 +72,18 @@ class Flag:
         return self.values == SWITCH and self.group in (DATA, INPUTS, PARAMS)
 
 
-class Argument:
-    """A word beside the flags: its name as the synopsis has it, its kind, whether several may stand there."""
+HELP = Flag(("-h", "--help"), "print this help")
 
-    __slots__ = ("choices", "metavar", "repeats", "values")
 
-    def __init__(
-        self, metavar: str, values: str = TEXT, *, repeats: bool = False, choices: tuple[str, ...] = ()
-    ) -> None:
-        self.metavar = metavar
-        self.values = CHOICE if choices else values
-        self.repeats = repeats
-        self.choices = choices
+def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
+    """A word beside the flags, named as the synopsis has it."""
+    return Flag((), "", values=CHOICE if choices else values, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class Usage:
     """Everything about one command. `name` is what is typed: `pflow-llm`, `pflow runs`.
 
-    `writes` are pairs of key and text, `notes` further paragraphs, `words` what `pflow` alone may be followed by.
+    `writes` are pairs of key and text, `notes` further paragraphs.
     """
 
     def __init__(self, name: str, summary: str, synopsis: tuple[str, ...] = ()) -> None:
@@ -101,7 +92,7 @@ class Usage:
         self.synopsis = synopsis or (f"{name} [FLAG]…",)
         self.description = ""
         self.flags: list[Flag] = []
-        self.arguments: list[Argument] = []
+        self.arguments: list[Flag] = []
         self.writes: list[tuple[str, str]] = []
         self.actions = ""
         self.effects: tuple[str, ...] | None = None
@@ -115,6 +106,95 @@ class Usage:
             flags = [flag for flag in self.flags if flag.group == group]
             if flags:
                 yield group, flags
+
+
+_METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
+
+_OPEN = "It declares no interface: any other flag is data and param at once, and it may read and write any key."
+
+
+def usage_of_node(name: str, interface: Interface) -> Usage:
+    """How a node is used: its interface, and the flags that every stage has."""
+    usage = Usage(f"pflow-{name}", interface.summary)
+    usage.is_node = True
+    usage.description = interface.description
+    usage.flags = [flag_of(item, DATA) for item in interface.reads.values()]
+    usage.flags += [flag_of(item, PARAMS) for item in interface.params.values()]
+    usage.flags += [common_flag(each) for each in COMMON_FLAGS]
+    usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
+    if not interface.open:
+        usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
+        usage.effects = interface.effects
+    usage.notes = (_OPEN,) * interface.open
+    usage.examples = interface.examples
+    return usage
+
+
+def common_flag(name: str) -> Flag:
+    """A flag that every stage has."""
+    flag = COMMON_FLAGS[name]
+    names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
+    text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
+    choices = flag.type.choices if flag.type else ()
+    return Flag(names, text, COMMON, choices=choices, repeats=flag.repeats, metavar=flag.metavar)
+
+
+def flag_of(item: Item, group: str) -> Flag:
+    """A read or a param as a flag."""
+    names = tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
+    if "secret" in item.marks:
+        names = (item.name,)
+    return Flag(
+        names,
+        noted(item.doc, _notes(item)),
+        group,
+        SWITCH if item.type.name == "bool" else _values(item),
+        item.type.choices,
+        repeats=item.type.name == "list",
+        metavar=metavar(item.type),
+        env=item.env,
+    )
+
+
+def metavar(type: Type) -> str:
+    """The name of the value of a flag of this type; empty for a switch."""
+    return "|".join(type.choices) or _METAVARS.get(type.name, "TEXT")
+
+
+def _values(item: Item) -> str:
+    """What its value may be: the type says it, and for a directory or a model its name."""
+    type = item.type.items or item.type
+    if type.name == "path":
+        return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
+    if item.kind == "param" and item.name == "model" and type.name == "str":
+        return MODEL
+    return CHOICE if item.type.choices else TEXT
+
+
+def _notes(item: Item) -> list[str]:
+    """What its declaration says of an item, beside what it is."""
+    notes = ["required"] if item.kind == "read" and item.required else []
+    notes += default_note(item.default)
+    if "pipe" in item.marks:
+        notes.append("what the pipe carries on" if item.kind == "write" else "from the pipe")
+    if item.env:
+        notes.append(f"or {item.env}")
+    if item.type.name == "list" and item.kind != "write":
+        notes.append("may be repeated, or a JSON list")
+    return notes
+
+
+def default_note(value: Any) -> list[str]:
+    """What is said of a default; nothing of an empty one."""
+    from pflow.jsontext import encode
+
+    return (
+        [] if value in (None, [], {}, "", UNDECLARED) else [f"default {str(encode(value), 'utf-8').removesuffix('.0')}"]
+    )
+
+
+def noted(text: str, notes: list[str]) -> str:
+    return f"{text} [{'; '.join(notes)}]".lstrip() if notes else text
 
 
 def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str]], list[str]]:
@@ -150,46 +230,33 @@ _COLUMN = 28
 
 def help_text(usage: Usage) -> str:
     """The help of a node or tool: its flags in their groups, what it writes, its actions, effects and exit codes."""
-    head = "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis))
-    parts = [f"{head}\n\n{usage.summary}\n"]
-    if usage.description:
-        parts.append(f"{usage.description}\n")
-    parts += [group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in usage.groups()]
-    parts.append(group_text("Writes", usage.writes))
-    parts += [f"{note}\n" for note in usage.notes]
-    if usage.actions:
-        parts.append(f"Actions: {usage.actions}\n")
-    if usage.effects is not None:
-        parts.append(f"Effects: {', '.join(usage.effects) or 'none'}\n")
-    if usage.examples:
-        parts.append("Examples:\n" + "\n".join([f"  {line}" for line in usage.examples]) + "\n")
-    parts.append(exit_codes_text())
-    return "\n".join(part for part in parts if part)
+    import textwrap
+
+    codes = " · ".join([*(f"{code} {words}" for code, words in EXIT_CODES.items()), "128+n ended by signal n"])
+    parts = [
+        "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
+        usage.summary,
+        usage.description,
+        *(_group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in usage.groups()),
+        _group_text("Writes", usage.writes) if usage.writes else "",
+        *usage.notes,
+        f"Actions: {usage.actions}" if usage.actions else "",
+        "" if usage.effects is None else f"Effects: {', '.join(usage.effects) or 'none'}",
+        "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
+        "Exit codes: " + textwrap.fill(codes, 96, subsequent_indent="  "),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def flag_row(flag: Flag) -> tuple[str, str]:
-    names = ", ".join(flag.names) if flag.is_typed else flag.names[0].removeprefix("--").replace("-", "_")
-    return names + (f" {flag.metavar}" if flag.metavar else ""), flag.text
+    return ", ".join(flag.names) + (f" {flag.metavar}" if flag.metavar else ""), flag.text
 
 
-def group_text(title: str, rows: list[tuple[str, str]]) -> str:
-    if not rows:
-        return ""
+def _group_text(title: str, rows: list[tuple[str, str]]) -> str:
     lines = [title + ":"]
     for left, right in rows:
         if len(left) > _COLUMN - 3:
             lines += [f"  {left}", f"  {'':{_COLUMN}}{right}"]
         else:
             lines.append(f"  {left:{_COLUMN}}{right}")
-    return "\n".join(lines) + "\n"
-
-
-def exit_codes_text() -> str:
-    import textwrap
-
-    codes = [f"{code} {words}" for code, words in EXIT_CODES.items()]
-    return (
-        "Exit codes: "
-        + textwrap.fill(" · ".join([*codes, "128+n ended by signal n"]), 96, subsequent_indent="  ")
-        + "\n"
-    )
+    return "\n".join(lines)

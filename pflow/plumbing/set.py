@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.help.usage import Argument, Flag, Usage, split_flags
+from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, empty_pipe, take_in
@@ -22,7 +22,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [Argument("KEY=VALUE", repeats=True)]
+USAGE.arguments = [argument("KEY=VALUE", repeats=True)]
 USAGE.examples = (
     "pflow-set -n name=Ada year:=1815",
     "pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft",

@@ -246,10 +246,10 @@ def _bare_word(word: str, before: str, items: Items) -> PflowError:
 
 
 def _unknown(flag: str, items: Items) -> PflowError:
-    import difflib
+    from pflow.naming import meant
 
     known = [name for name, item in items.items() if item.kind != "refused"]
     names = [name.replace("_", "-") for name in [*known, *COMMON]]
-    near = difflib.get_close_matches(flag[2:], names, 1)
-    hint = f"did you mean --{near[0]}?" if near else "--help lists the flags"
+    near = meant(flag[2:], names)
+    hint = f"did you mean --{near}?" if near else "--help lists the flags"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)

@@ -9,7 +9,7 @@ from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
 from pflow.errors import PflowError
-from pflow.paths import meet, parse_path, write_path
+from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.terminal.messages import write_stderr
@@ -33,18 +33,14 @@ class Output:
     """The real stdout, the form of what goes there, and whether any of it has gone; prints go to stderr."""
 
     def __init__(self, words: list[str]) -> None:
+        self.form = NOTHING
         self.is_closed = 1 in secure_standard_files()
         self.fd = divert_prints()
-        self.form = NOTHING
         self.has_begun = False
         self.is_mid_line = False
-        self._guess_form(words)
-
-    def _guess_form(self, words: list[str]) -> None:
-        """Choose the form for the case that the flags are wrong, as far as it can be told from the words then."""
-        letters = [word[1:] for word in words if word[:1] == "-" and set(word[1:]) <= set(LETTERS)]
-        names = {word[2:].removesuffix("=true") for word in words if word.startswith("--")}
-        names |= {LETTERS[letter] for letter in "".join(letters)}
+        # For the case that the flags are wrong: what they ask for, as far as it can be told from the words.
+        letters = "".join(word[1:] for word in words if word[:1] == "-" and set(word[1:]) <= set(LETTERS))
+        names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
     def choose_form(self, *, quiet: bool, raw: bool, json: bool) -> None:
@@ -93,7 +89,7 @@ class Output:
             if self.form == TERMINAL:
                 self.end_line()
         elif "last" in document.header and (shows or self.form == RAW):
-            text = as_it_is(value_to_print(document, parse_path(document.header["last"])))
+            text = as_it_is(find(document, parse_path(document.header["last"])))
             self.write([text, b"" if self.form == RAW or text.endswith(b"\n") else b"\n"])
 
     def end_line(self) -> None:
@@ -104,16 +100,6 @@ class Output:
                 self.write([b"\n"])
             else:
                 write_stderr("\n")
-
-
-def value_to_print(document: Document, carried: Path) -> Any:
-    """What the pipe carries. Raises PflowError: 66 where it is gone, 65 where it does not parse."""
-    try:
-        return find(document, carried)
-    except PflowError as error:
-        why = error.message.removeprefix(f"cannot find '{write_path(carried)}': ")
-        hint = error.hint or "-q prints nothing"
-        raise PflowError(f"cannot print '{write_path(carried)}': {why}", hint=hint, exit=error.exit) from None
 
 
 def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
@@ -142,21 +128,14 @@ class Outcome:
         self.data_places = [flags.own_place(key) for key in [*self.data, *unknown]]
 
     def check(self) -> None:
-        """Refuse a place that cannot be written (65), and a carried value that --raw could not print.
+        """Refuse a place that cannot be written (65). What a dry stage would have written is in nobody's way.
 
-        What a dry stage would have written is in nobody's way. What a node without an interface writes is known as far
-        as it is mapped.
+        What a node without an interface writes is known as far as it is mapped.
         """
         writes = [self.flags.place_of(key) for key in {**self.interface.writes, **self.flags.map_out}]
-        places = [*writes, *self.data_places]
-        for place in places:
+        for place in [*writes, *self.data_places]:
             if not self.binding.is_pretended([place]):
                 check_place(self.document, place)
-        hands_on = self.interface.pipe_write is None and not self.interface.open
-        if self.flags.raw and hands_on and "last" in self.document.header:
-            carried = parse_path(self.document.header["last"])
-            if not self.binding.is_pretended([carried]) and not any(meet(carried, place) for place in places):
-                value_to_print(self.document, carried)
 
     def put(self, changes: Mapping[str, Any]) -> tuple[Document, dict[str, str]]:
         """A copy of the store with data flags and changes in it, and the place of each write."""
@@ -195,16 +174,13 @@ class Outcome:
             document.header["last"] = writes[carried.name]
 
     def _report(self, step: str, origins: dict[str, str], places: list[str]) -> str:
-        reads = ", ".join(f"{name} from {origin}" for name, origin in origins.items()) or "nothing"
-        lines = [
-            f"{step} (dry run)",
-            f"    ← would read: {reads}",
-            f"    → would write: {', '.join(places) or 'nothing'}",
-            f"    would touch: {', '.join(self.interface.effects) or 'nothing'}",
-        ]
-        told = [name for name in _TELLING if name in self.interface.reads and name in self.view]
-        lines += [f"    {name}: {self.view[name]}" for name in told]
-        return "\n".join(lines) + "\n"
+        lines = {
+            "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
+            "→ would write": ", ".join(places),
+            "would touch": ", ".join(self.interface.effects),
+            **{name: self.view[name] for name in _TELLING if name in self.interface.reads and name in self.view},
+        }
+        return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
 
 
 def pretended_places(document: Document) -> list[Path]:

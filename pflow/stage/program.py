@@ -9,14 +9,14 @@ from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
-from pflow.process.children import NODE, refuse_itself, start_program
+from pflow.process.children import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from pflow.interface import Interface, Item
+    from pflow.interface import Interface
 
 
 _TAIL = 400
@@ -50,14 +50,17 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def exec(self, document: Document) -> Document:
         output = _Output(self.name)
-        code = self._call(b"".join(map(bytes, document.pieces())), output)
+        code = self._call(b"".join(document.pieces()), output)
         code = 128 - code if code < 0 else code
-        answer = self._read(output, code)
-        error = answer.header.get("error")
-        if error:
-            raise PflowError(str(error.get("message") or f"{self.name} failed"), exit=int(error["exit"]))
-        if code:
-            raise output.ended(code)
+        try:
+            answer = read_document(b"".join(output.parts))
+        except PflowError as error:
+            raise output.ended(code) if code else self._refused(error) from None
+        failure = answer.header.get("error") if answer else None
+        if failure:
+            raise PflowError(str(failure.get("message") or f"{self.name} failed"), exit=int(failure["exit"]))
+        if answer is None or code:
+            raise output.ended(code) if code else output.no_store()
         return answer
 
     def _call(self, input: bytes, output: _Output) -> int:
@@ -70,15 +73,15 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
         return start_program(self.file, start)
 
-    def _flags(self) -> list[str | bytes]:
+    def _flags(self) -> list[str]:
         """The params that were set, as a person would give them."""
-        flags: list[str | bytes] = []
+        flags = []
         for name, value in self.params.items():
             item = self.interface.params.get(name)
-            if value is None or (item is not None and ("secret" in item.marks or _is_default(item, value))):
-                continue
-            flag = "--" + name.replace("_", "-")
-            flags.append(f"{flag}={self._without_nul(flag, value)}")
+            is_default = item is not None and not item.required and is_same(item.default, value)
+            if value is not None and not is_default and not (item and "secret" in item.marks):
+                flag = "--" + name.replace("_", "-")
+                flags.append(f"{flag}={self._without_nul(flag, value)}")
         return flags
 
     def _environment(self) -> Mapping[str, str]:
@@ -86,7 +89,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         secrets = {
             item.env: self._without_nul(item.env, self.params[name])
             for name, item in self.interface.params.items()
-            if "secret" in item.marks and item.env and self.params.get(name) is not None
+            if "secret" in item.marks and self.params.get(name) is not None
         }
         return {**os.environ, NODE: self.name, **secrets}
 
@@ -96,26 +99,17 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             raise PflowError(f"cannot give {where} to {self.name}: no argument can hold a NUL", exit=BAD_DATA)
         return text
 
-    def _read(self, output: _Output, code: int) -> Document:
-        try:
-            answer = read_document(b"".join(output.answer))
-        except PflowError as error:
-            if code:
-                raise output.ended(code) from error
-            raise self._refused(error) from None
-        if answer is None:
-            raise output.ended(code) if code else output.no_store()
-        return answer
-
     def _refused(self, error: PflowError) -> PflowError:
         why = error.message.removeprefix("cannot read the document on stdin: ")
         return PflowError(f"cannot take the answer of {self.name}: {why}", exit=BAD_DATA)
 
     def post(self, shared: Any, sent: Document, answer: Document) -> str | None:
         """Take what the program set or changed."""
-        keys = answer.keys()
-        for key in keys:
-            value = self._value_of(answer, key)
+        try:
+            values = dict(answer)
+        except PflowError as error:
+            raise self._refused(error) from None
+        for key, value in values.items():
             may_be_rounded = key not in self.interface.writes and not self.interface.open
             if key not in sent or not is_same(sent[key], value, is_rounded=may_be_rounded):
                 shared[key] = value
@@ -123,31 +117,25 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         action = answer.header.get("action", last.get("action") if isinstance(last, dict) else None)
         return action if isinstance(action, str) else None
 
-    def _value_of(self, answer: Document, key: str) -> Any:
-        try:
-            return answer[key]
-        except PflowError as error:
-            raise self._refused(error) from None
-
 
 class _Output:
     """What a program writes: its answer, and its stderr, which is shown as it comes and kept to the last bytes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.answer: list[bytes] = []
-        self._size = 0
-        self._said = b""
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.said = b""
 
     def take(self, part: bytes) -> None:
         """Take a part of its answer. Raises PflowError (65) once it cannot become a store."""
-        self.answer.append(part)
-        self._size += len(part)
-        if self._size > _PATIENCE and not self.answer[0].startswith(b"{"):
+        self.parts.append(part)
+        self.size += len(part)
+        if self.size > _PATIENCE and not self.parts[0].startswith(b"{"):
             raise self.no_store()
 
     def show(self, part: bytes) -> None:
-        self._said = (self._said + part)[-_TAIL:]
+        self.said = (self.said + part)[-_TAIL:]
         try:
             os.write(2, part)
         except OSError:
@@ -155,13 +143,13 @@ class _Output:
 
     def no_store(self) -> PflowError:
         return PflowError(
-            f"cannot take the answer of {self.name}: its {self._size:,} bytes are no store",
+            f"cannot take the answer of {self.name}: its {self.size:,} bytes are no store",
             hint="it is given a store document on stdin and answers with one",
             exit=BAD_DATA,
         )
 
     def ended(self, code: int) -> PflowError:
-        lines = str(self._said, "utf-8", "replace").strip().splitlines()
+        lines = str(self.said, "utf-8", "replace").strip().splitlines()
         why = f": {lines[-1]}" if lines else ""
         return PflowError(f"cannot run {self.name}: it ended with {code}{why}", exit=code)
 
@@ -177,18 +165,3 @@ def program_class(file: str, name: str, interface: Interface) -> type[ProgramNod
         "flow_safe": interface.flow_safe,
     }
     return type("Program", (ProgramNode,), about)
-
-
-def load_program(file: str, name: str) -> type[ProgramNode]:
-    """The class of a program that is to run as a stage.
-
-    Raises PflowError: 65 where its interface does not parse, 78 where it asks for itself.
-    """
-    from pflow.catalog.interfaces import program_interface
-
-    refuse_itself(name)
-    return program_class(file, name, program_interface(file)[0])
-
-
-def _is_default(item: Item, value: Any) -> bool:
-    return not item.required and is_same(item.default, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, __version__
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
@@ -21,12 +21,10 @@ from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from typing import Any
 
     from pflow.binding.store import NodeStore
     from pflow.interface import Interface, Item
-    from pflow.paths import Path
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
 
@@ -82,7 +80,8 @@ class Stage:
         view = binding.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
-        self.entry["reads"] = origins = binding.origins_in_words([*document, *_roots(binding.pretended)])
+        keys = [*document, *(str(path[0]) for path in binding.pretended)]
+        self.entry["reads"] = origins = binding.origins_in_words(keys)
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")
@@ -96,9 +95,12 @@ class Stage:
 
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):
-            from pflow.stage.program import load_program
+            from pflow.catalog.interfaces import program_interface
+            from pflow.process.children import refuse_itself
+            from pflow.stage.program import program_class
 
-            return load_program(self.file, self.name)
+            refuse_itself(self.name)
+            return program_class(self.file, self.name, program_interface(self.file)[0])
         from pflow.catalog import registry
 
         return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)
@@ -110,7 +112,7 @@ class Stage:
 
     def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
         if flags.version:
-            text = f"{self.program} {version_of(node_class)} (pflow-shell {_version()})\n"
+            text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
             from pflow.catalog.entries import describe
             from pflow.jsontext import encode
@@ -119,8 +121,7 @@ class Stage:
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
             text = str(encode(about), "utf-8") + "\n"
         else:
-            from pflow.help.node import usage_of_node
-            from pflow.help.usage import help_text
+            from pflow.help.usage import help_text, usage_of_node
 
             text = help_text(usage_of_node(self.name, interface))
         self.output.write([text.encode()])
@@ -224,13 +225,3 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
             hint="-n leaves stdin to others; a template with $stdin takes it",
             exit=BAD_STDIN,
         )
-
-
-def _roots(paths: Collection[Path]) -> list[str]:
-    return [str(path[0]) for path in paths]
-
-
-def _version() -> str:
-    from pflow import __version__
-
-    return __version__

@@ -35,10 +35,7 @@ class Tries:
             try:
                 return exec(prepared)
             except Exception as error:
-                if self._is_last(attempt, error):
-                    self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
-                    raise
-                time.sleep(self._pause(error))
+                time.sleep(self._pause(attempt, error))
         raise AssertionError
 
     async def call_async(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
@@ -48,19 +45,24 @@ class Tries:
             try:
                 return await exec(prepared)
             except Exception as error:
-                if self._is_last(attempt, error):
-                    raise
-                await asyncio.sleep(self._pause(error))
+                await asyncio.sleep(self._pause(attempt, error))
         raise AssertionError
 
-    def _is_last(self, attempt: int, error: Exception) -> bool:
-        if attempt == self.retries or self.emitted or is_permanent(error):
-            return True
-        return self._pause(error) > max(self.wait, _LONGEST_WAIT)
-
-    def _pause(self, error: Exception) -> float:
+    def _pause(self, attempt: int, error: Exception) -> float:
+        """The seconds until the next try. Raises the error where there is none."""
         asked = error.retry_after if isinstance(error, PflowError) else None
-        return max(self.wait, asked or 0)
+        pause = max(self.wait, asked or 0)
+        if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
+            self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
+            raise error
+        return pause
+
+    def emit_to(self, sink: Callable[[Any], None]) -> Callable[[Any], None]:
+        def emit(part: Any) -> None:
+            self.emitted = True
+            sink(part)
+
+        return emit
 
 
 def run_node(
@@ -81,28 +83,16 @@ def run_node(
     own_retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
     tries = Tries(node, own_retries if retries is None else retries, wait)
     if sink is not None:
-        node.sink = _noting(sink, tries)
+        node.sink = tries.emit_to(sink)
     node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted
-    is_async = isinstance(node, pocketflow.AsyncNode)
-    if is_async:
-        exec_async = node.exec_async
-        node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
-    else:
+    if not isinstance(node, pocketflow.AsyncNode):
         exec = node.exec
         node.exec = lambda prepared: tries.call(exec, prepared)
-    with Deadline(timeout, "--timeout"):
-        return _run_async(node, shared) if is_async else node.run(shared)
-
-
-def _run_async(node: Any, shared: Any) -> Any:
+        with Deadline(timeout, "--timeout"):
+            return node.run(shared)
     import asyncio
 
-    return asyncio.run(node.run_async(shared))
-
-
-def _noting(sink: Callable[[Any], None], tries: Tries) -> Callable[[Any], None]:
-    def emit(part: Any) -> None:
-        tries.emitted = True
-        sink(part)
-
-    return emit
+    exec_async = node.exec_async
+    node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
+    with Deadline(timeout, "--timeout"):
+        return asyncio.run(node.run_async(shared))

@@ -14,8 +14,6 @@ END
     [ -z "$stderr" ]
     run --separate-stderr pflow check - <flow.json
     expect 0 'stdin: 2 steps, pflow form: no findings'
-    run --separate-stderr pflow check 'read-file --path=a => write-file --path=b'
-    expect 0 'pipe: 2 steps, pipe syntax: no findings'
     run --separate-stderr pflow check read-file --path=a :: write-file --path=b
     expect 0 'pipe: 2 steps, pipe syntax: no findings'
     [ ! -e b ]
@@ -46,22 +44,6 @@ flow.json: nodes[1].inputs.prompt: PF14: nothing writes 'raed.content'; did you 
 flow.json: nodes[1].inputs.prompt: PF14: warning: '\${x' is no reference, so it stays as it is; \${name} is one; \$\$ is a dollar
 flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
         'pflow check: 4 errors, 1 warning'
-}
-
-@test "--json is one document with the same findings" {
-    need jq
-    echo '{"nodes": [{"id": "a", "type": "llm"}, {"id": "a", "type": "llm"}]}' >flow.json
-    run --separate-stderr sh -c 'pflow check --json flow.json | jq -c "[.file, .dialect, .steps, .findings[].place, .findings[].rule]"'
-    expect 0 '["flow.json","pflow",2,"nodes[1].id","PF12"]'
-}
-
-@test "JSON that does not parse is 65 with line and column" {
-    printf '{"nodes": [\n  {"id" "a"}\n]}' >flow.json
-    run --separate-stderr pflow check flow.json
-    expect 65 '' 'line 2, column 9'
-    run --separate-stderr pflow check --json flow.json
-    expect 65 '-' 'line 2, column 9'
-    [[ $output == *'"rule":"PF00"'*'line 2, column 9'* ]]
 }
 
 @test "warnings alone are 0, and 65 with --strict" {

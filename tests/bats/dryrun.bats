@@ -28,12 +28,6 @@ setup() { quick_llm; }
 @test "a dry pipe still finds what is missing" {
     in_shells 'pflow-shell -n --command=true --dry-run | pflow-shell --command=true --args="\$nope" -q'
     expect 66 '' "'nope'"
-    in_shells 'pflow-shell -n --command=true --dry-run | pflow-write-file -q'
-    expect 66 '' "'path'"
-    in_shells 'pflow-shell -n --command=true --dry-run | pflow-write-file --pth=o -q'
-    expect 2
-    in_shells 'false | pflow-write-file --path=o --dry-run -q'
-    expect 66
 }
 
 @test "a dry run refuses what the real run refuses before it starts" {
@@ -53,28 +47,11 @@ setup() { quick_llm; }
 @test "a dry stage carries the store on as it was" {
     in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get kept'
     expect 0 1
-    in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get stdout'
+    in_shells 'pflow-set -n kept=1 | pflow-shell --command=true --dry-run | pflow-get stdout; pflow-shell -n --command="echo hi" --dry-run -r'
     expect 0 '' 'would print: stdout'
-}
-
-@test "a dry read of what is there already shows no stale value as new" {
-    in_shells 'pflow-set -n stdout=stale | pflow-shell --command=true --dry-run | pflow-write-file --path=o -q; ls'
-    expect 0 '' 'content from stdout'
-}
-
-@test "a dry run with -r prints nothing to a raw reader" {
-    in_shells 'pflow-shell -n --command="echo hi" --dry-run -r 2>/dev/null'
-    expect 0 ''
 }
 
 @test "pflow trace marks dry steps" {
     in_shells 'pflow-shell -n --command=true --dry-run 2>/dev/null | pflow trace'
     [[ $status -eq 0 && $output == '[1] shell (shell)'*dry* ]]
-}
-
-@test "pflow-get at the end of a dry pipe says what it would print" {
-    in_shells 'pflow-shell --command="touch ran" --dry-run | pflow-get; echo $?; ls'
-    expect 0 0 'would print: stdout'
-    in_shells 'pflow-set -n a=1 | pflow-shell --command="touch ran" --dry-run | pflow-get a; ls'
-    expect 0 1
 }

@@ -20,26 +20,20 @@ bare() { # a script with nothing but PATH
     expect 0 $'no step has run\nfine'
 }
 
-@test "with nothing but PATH llm says which model it lacks, or answers with the embedded one" {
+@test "with nothing but PATH llm says which model it lacks" {
     bare 'pflow-llm -n --model=nope --prompt=hi -q'
     expect 78 '' "cannot find the model 'nope'"
-    bare 'pflow-llm -n --help | grep -c "^Data"; ls -A'
-    expect 0 1
-    bare "LLM_USER_PATH=$LLM_USER_PATH pflow-llm -n --model=echo --prompt=ä -r"
-    expect 0 ä
 }
 
 @test "nothing is left where home is unusable and a signal ends llm" {
     mkdir t && mkfifo f
     exec 9<>f
-    for signal in INT TERM; do
-        env -i --default-signal="$signal" PATH="$PATH" HOME=/dev/null TMPDIR="$PWD/t" pflow-llm --prompt=hi <f >out 2>err 9>&- 3>&- &
-        until_true eval '[ -n "$(ls t)" ]'
-        kill -s "$signal" "$!"
-        code=0 && wait "$!" || code=$?
-        [ "$code" -eq "$((128 + $(kill -l "$signal")))" ] || { cat err && return 1; }
-        [ -z "$(ls t)" ]
-    done
+    env -i --default-signal=TERM PATH="$PATH" HOME=/dev/null TMPDIR="$PWD/t" pflow-llm --prompt=hi <f >out 2>err 9>&- 3>&- &
+    until_true eval '[ -n "$(ls t)" ]'
+    kill "$!"
+    code=0 && wait "$!" || code=$?
+    [ "$code" -eq 143 ] || { cat err && return 1; }
+    [ -z "$(ls t)" ]
 }
 
 @test "text outside ASCII passes under LC_ALL=C" {
@@ -66,21 +60,6 @@ bare() { # a script with nothing but PATH
         echo hi | pflow-shell --command=cat -r; pflow-set -n a=1 | pflow-get a; echo
         echo hi | pflow-write-file --path=o -q; echo $?; pflow-list-files --pattern="*" -r || echo $?'
     [[ $output == $'hi\n1\n'@(66|73)$'\n'* && $stderr != *Traceback* && $stderr != *'bug in pflow'* ]] || expect 0 'hi …'
-}
-
-@test "a home that cannot be written" {
-    mkdir home && chmod 555 home
-    run --separate-stderr as_mortal 'unset LLM_USER_PATH; HOME=$PWD/home
-        echo hi | pflow-shell --command=cat -r; pflow-llm -n --model=nope --prompt=hi -q; echo $?'
-    expect 0 $'hi\n78' "cannot find the model 'nope'"
-    [ -z "$(ls -A home)" ]
-}
-
-@test "few open files and a stack of descriptors" {
-    in_shells 'ulimit -n 20; echo hi | pflow-write-file --path=o | pflow-shell --command=cat -r'
-    expect 0 hi
-    run --separate-stderr bash -c 'exec 3>a 4>b 5>c 9>d; echo hi | pflow-shell --command="echo x >&9; cat" -r; cat d'
-    expect 0 $'hi\nx' || expect 0 hi
 }
 
 @test "PYTHONPATH, a module of one's own in the way, and python's switches" {

@@ -55,11 +55,6 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
     expect 2 - 'cannot take both --graph and --json'
 }
 
-@test "no line is wider than the terminal" {
-    FLOW=$flow in_shells 'for width in 60 80 100 200; do COLUMNS=$width LC_ALL=C pflow explain "$FLOW" | awk "length > ${width}; END { if (NR < 20) print NR }"; done'
-    expect 0 ''
-}
-
 @test "a reader who has seen enough ends it silently" {
     FLOW=$flow in_shells 'pflow explain "$FLOW" | head -n 1; mkfifo f; exec 3<>f 4>f 3>&-; pflow explain "$FLOW" >&4; echo $?'
     expect 0 $'As a pipe\n141'

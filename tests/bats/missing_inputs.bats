@@ -15,18 +15,14 @@ END
 }
 
 @test "in a script it is 66 with all the flags to give, each with its type" {
-    for words in 'fix-issue' 'run flow:fix-issue' 'run ../.local/share/pflow/flows/fix-issue.pflow.json'; do
-        in_shells "pflow $words -r; echo \$?"
-        expect 0 66 "'issue_number' (issue number)"
-        [[ $stderr == *"; --issue=INT '--tone=warm|cold' --labels=LIST --draft=BOOL" ]]
-    done
+    in_shells 'pflow fix-issue -r; echo $?'
+    expect 0 66 "'issue_number' (issue number)"
+    [[ $stderr == *"; --issue=INT '--tone=warm|cold' --labels=LIST --draft=BOOL" ]]
+    flags=$(sed 's/.*(PF03); //; s/INT/7/; s/warm|//; s/LIST/a/; s/BOOL/true/' <<<"$stderr")
+    in_shells "pflow fix-issue -r $flags"
+    expect 0 '7 cold ["a"] true'
     in_shells "pflow 'github-get-issue => shell' -r; echo \$?"
     expect 0 66 '--issue=INT --command=STR'
-}
-
-@test "what is told can be given as it stands, once the types are values" {
-    in_shells 'flags=$(pflow fix-issue -q 2>&1 | sed "s/.*(PF03); //; s/INT/7/; s/warm|//; s/LIST/a/; s/BOOL/true/"); eval "pflow fix-issue -r $flags"'
-    expect 0 '7 cold ["a"] true'
 }
 
 @test "on a terminal each is asked for by its type; a wrong answer says why and asks again" {

@@ -67,8 +67,6 @@ unchanged() {
 @test "wrong options are 2, a file that is empty, broken or not there is said" {
     run --separate-stderr pflow plan --wire hand.pflow.json --write --pipe
     expect 2 '' 'cannot take both --write and --pipe'
-    run --separate-stderr pflow plan --edit llm --prompt=x 'retry the only step' --pipe
-    expect 2 '' 'it takes a flow and a sentence'
     : >empty.json
     printf '{"nodes": [{]}' >broken.json
     for file in empty.json:66 broken.json:65 nothing.json:66; do

@@ -22,12 +22,8 @@ WORDS='# Count the words of a text.
     export PATH="$HOME/bin:$PATH"
     printf '{"nodes": [{"type": "x"}, {"type": "words"}]}' >flow.pflow.json
     in_shells 'cd .. && exec </dev/null >out 2>&1
-        pflow help x; pflow help pflow-x; pflow help bin/pflow-x; pflow help words
-        pflow nodes; pflow nodes --json; pflow nodes x words; pflow nodes --search words; pflow nodes --help
-        pflow check flow.pflow.json; pflow check "read-file --path=a => words"; pflow check words :: x
-        pflow explain flow.pflow.json; pflow explain --graph flow.pflow.json; pflow explain x "=>" words
-        for to in python sh pipe mermaid dot; do pflow export --to=$to flow.pflow.json; done
-        pflow nodes; pflow wrds; pflow "wrds => x"; pflow nodes wrds; true'
+        pflow help x; pflow nodes; pflow nodes x words; pflow check flow.pflow.json; pflow explain flow.pflow.json
+        for to in python sh; do pflow export --to=$to flow.pflow.json; done; pflow wrds; true'
     expect 0
     [ -s out ]
     [ ! -e ran ]
@@ -59,11 +55,10 @@ WORDS='# Count the words of a text.
 
 @test "a name that is none runs nothing, whatever is in it" {
     export PATH="$HOME/bin:$PATH"
-    for name in 'x$(touch ran)' $'x\ny' "x'y" 'x;y' $'x\e[31m'; do program "bin/pflow-$name"; done
-    SHELLS=bash in_shells 'for name in "x\$(touch ran)" $'\''x\ny'\'' "x'\''\'\'''\''y" "x;y" $'\''x\e[31m'\''; do
-            pflow "$name" -r </dev/null; echo $?; pflow nodes "$name"; echo $?
-        done; pflow nodes | grep -c -e touch -e "$(printf "\033")"'
-    expect 1 $'78\n127\n78\n127\n127\n127\n127\n127\n127\n127\n0'
+    for name in 'x;$(touch ran)' $'x\e[31m'; do program "bin/pflow-$name"; done
+    SHELLS=bash in_shells 'for name in "x;\$(touch ran)" "$(printf "x\033[31m")"; do pflow "$name" -r </dev/null; pflow nodes "$name"; echo $?; done
+        pflow nodes | grep -c -e touch -e "$(printf "\033")"'
+    expect 1 $'127\n127\n0'
     [[ $stderr != *$'\e'* ]]
     [ ! -e ran ]
 }
@@ -74,21 +69,6 @@ WORDS='# Count the words of a text.
     export PFLOW_NODES=$HOME/own PATH="$HOME/bin:$PATH"
     in_shells 'timeout 20 pflow nodes | grep -e "^  [a-f]  " | tr -s " "; for name in a b c d e; do timeout 20 pflow nodes $name; echo $?; done'
     expect 0 $' f 1.0.0 open\n127\n127\n127\n127\n127'
-}
-
-@test "what is broken is told, with the file and the reason, and keeps nothing else from being used" {
-    program bin/pflow-bad $'# Interface:\n# - Reads: text\n'
-    program bin/pflow-lost && sed -i '1s,.*,#!/nonexistent/sh,' bin/pflow-lost
-    program own/pflow-plain && chmod -x own/pflow-plain
-    ln -s nowhere bin/pflow-link
-    export PFLOW_NODES=$HOME/own PATH="$HOME/bin:$PATH"
-    in_shells 'pflow nodes | sed -n "/^Broken/,\$p" | sed "s,$HOME/,,"; pflow plain; echo $?'
-    expect 0 "Broken
-  plain  own/pflow-plain: it may not be executed (chmod +x)
-  bad  cannot parse the interface at bin/pflow-bad:3: '- Reads: text': a read is written shared[\"key\"]: TYPE
-  link  bin/pflow-link: it is a link to nowhere
-  lost  bin/pflow-lost: its interpreter '/nonexistent/sh' is not there
-127" "cannot run 'plain': '$HOME/own/pflow-plain': it may not be executed (chmod +x)"
 }
 
 @test "a file that cannot be read is told; one with its interface beside it needs not be read" {
@@ -109,15 +89,4 @@ WORDS='# Count the words of a text.
     run as_mortal 'pflow nodes | cmp - whole && XDG_CACHE_HOME=/dev/null/x pflow nodes | cmp - whole && env -u HOME pflow nodes | cmp - whole'
     chmod 0700 .cache/pflow
     expect 0 ''
-}
-
-@test "a cache that two write at once is whole" {
-    need jq
-    for n in $(seq 40); do program "bin/pflow-n$n" "$WORDS"; done
-    export PATH="$HOME/bin:$PATH"
-    for n in $(seq 6); do { rm -f .cache/pflow/nodes.json; pflow nodes >"out$n"; } & done
-    wait
-    for n in $(seq 6); do cmp out1 "out$n"; done
-    jq -e 'length > 5' .cache/pflow/nodes.json
-    [ "$(find .cache/pflow -name '.pflow-*' | wc -l)" -eq 0 ]
 }

@@ -81,6 +81,9 @@ setup() { quick_llm; }
         pflow-shell --command="printf \"%s\\n\" \"\$@\"" --args="\$n \$t (\$nil) \$l" --args="\${o.a.b[-1]} \${o.a.b[0]} \${l[1]}" \
             --args="\${j.deep[1].x}" --args="[\"\$t\", \"x\$n\"]" --args="\${o.a}" -r'
     expect 0 $'7 true () [1,"two"]\n20 10 two\ny\ntrue\nx7\n{"b":[10,20]}'
+    in_shells 'pflow-set -n json="[\"-rf\", \"/\"]" list:="[\"a b\", 2]" |
+        pflow-shell --command="printf \"<%s>\" \"\$@\"" --args="\$json" --args="\$list" -r'
+    expect 0 '<["-rf", "/"]><["a b",2]>'
     in_shells 'pflow-set -n l:="[1,2]" | pflow-write-file --content="\$l" --path=o | pflow-get content; cat o'
     expect 0 $'[1,2]\n[1,2]'
 }
@@ -128,6 +131,13 @@ setup() { quick_llm; }
         pflow-set -n stdout=mine | pflow-shell --id=one --command="echo 1" | pflow-shell --id=two --command="cat; echo 2" |
             jq -c "del(.[\"\$pflow\"])"'
     expect 0 '{"stdout":"mine","one":{"command":"echo 1","stdout":"1\n","stderr":"","exit_code":0},"two":{"command":"cat; echo 2","stdout":"1\n2\n","stderr":"","exit_code":0}}'
+}
+
+@test "--map-in and --map-out map by hand" {
+    in_shells '
+        pflow-set -n a.b=deep | pflow-shell --map-in input=a.b --map-out stdout=x.y --command="tr d D" | pflow-get x.y
+        pflow-set -n a=1 | pflow-shell --map-in nope=a --command=true -q; echo $?'
+    expect 0 Deep2
 }
 
 @test "a data flag goes into the store once, and counts for its stage alone when the key is there" {

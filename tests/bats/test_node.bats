@@ -11,15 +11,14 @@ export broken good
 @test "a node passes by its name, by its file, and by a file in Python" {
     need python3 jq
     in_shells 'cp "$good/count_words.py" "$good/pflow-count" .
-        for node in read-file pflow-read-file pflow-count ./pflow-count count_words.py "$PWD/count_words.py"; do
+        for node in read-file ./pflow-count count_words.py; do
             pflow test-node "$node" -k interface -k runs -k error || echo "$node: $?"
-        done | grep -v ^ok'
+        done | grep -v ^ok; for node in nothing read-fil; do pflow test-node $node; echo $?; done'
     expect 0 'read-file: 3 ok, 0 failed, 0 skipped
-read-file: 3 ok, 0 failed, 0 skipped
-count: 3 ok, 0 failed, 0 skipped
 count: 3 ok, 0 failed, 0 skipped
 count-words: 3 ok, 0 failed, 0 skipped
-count-words: 3 ok, 0 failed, 0 skipped'
+127
+127' 'did you mean read-file'
 }
 
 @test "a failed check says what was sent, what came, what was expected and what to change, and the code is 1" {
@@ -29,22 +28,10 @@ count-words: 3 ok, 0 failed, 0 skipped'
     [[ $output == *" expected  '4\\n', the value exactly"*" change    "*$'raw: 0 ok, 1 failed, 0 skipped\n1' ]]
 }
 
-@test "the command that a failure shows can be run again as it stands" {
-    need python3 jq
-    in_shells 'pflow test-node "$broken/pflow-actions" --json --only=actions | jq -r ".checks[0].sent" >again
-        bash again | jq -r ".[\"\$pflow\"].action"'
-    expect 0 left
-}
-
-@test "-v shows each command" {
-    in_shells 'pflow test-node read-file -v --only=unknown | grep -c -e "^         \$ printf .* pflow-read-file\|/pflow-read-file --path=sample.txt --no-such"'
-    expect 0 1
-}
-
 @test "--json is one document" {
     need python3 jq
-    in_shells 'pflow test-node "$broken/pflow-types" --json >report; echo $?
-        jq -c "[.node, .ok, (.checks | length > 40), (.checks[] | select(.result == \"failed\") | .id, .came, .expected)]" report'
+    in_shells 'pflow test-node "$broken/pflow-types" --json -k types -k error >report; echo $?
+        jq -c "[.node, .ok, (.checks | length > 1), (.checks[] | select(.result == \"failed\") | .id, .came, .expected)]" report'
     expect 0 $'1\n["types",false,true,"types","words is a float","words: int, as its interface declares"]'
 }
 
@@ -59,37 +46,10 @@ count-words: 3 ok, 0 failed, 0 skipped'
     [[ $output == *"broken/pflow-interface:5: "*"'string' is none of str, "*"no 'Interface:' in "*/pflow-no-interface ]]
 }
 
-@test "a script that leaves all to nobody is told of the line that leaves it to pflow" {
-    need jq
-    in_shells 'printf "%s\n" "#!/bin/sh" "# Shout." "#" "# Interface:" "# - Reads: shared[\"text\"]: str [pipe]  # it" \
-            "# - Writes: shared[\"loud\"]: str [pipe]  # loud" "" "jq \".loud = (.text | ascii_upcase)\"" >pflow-shout
-        chmod +x pflow-shout; pflow test-node pflow-shout -k error -k raw-text >report; echo $?
-        line=$(tail -n 1 report); echo "$line"
-        sed "7s/.*/$(printf "%s" "$line" | sed "s/[&/]/\\\\&/g")/" pflow-shout >new; cat new >pflow-shout
-        pflow test-node pflow-shout -k error -k raw-text | tail -n 1'
-    [[ $output == $'1\n  [ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"\nshout: 2 ok, 0 failed, 0 skipped' ]]
-}
-
 @test "words after -- are data and params for the runs that must succeed" {
     in_shells 'pflow test-node shell -v --only=runs -- --command="wc -c" --no-check | grep -c "wc -c.* --no-check\|--no-check.*wc -c"
         pflow test-node shell -- --comand=x; echo $?'
     expect 0 $'1\n2' 'did you mean --command?'
-}
-
-@test "what is no node is told apart" {
-    in_shells 'for node in no/such/file pflow-x. nothing read-fil / "" test; do
-            pflow test-node "$node" >out; echo $?; [ ! -s out ] || cat out
-        done
-        : >pflow-plain; pflow test-node ./pflow-plain; echo $?
-        : >plain; chmod +x plain; pflow test-node ./plain; echo $?
-        pflow test-node; echo $?; pflow test-node read-file --only=nothing; echo $?'
-    expect 0 $'66\n127\n127\n127\n66\n127\n127\n77\n65\n2\n2' 'did you mean read-file'
-}
-
-@test "a program that cannot be started fails the check that it runs" {
-    in_shells 'printf "%s\n" "#!/no/such/program" "# Interface:" "# - Reads: shared[\"a\"]: str  # a" >pflow-a; chmod +x pflow-a
-        pflow test-node pflow-a --only=runs | grep -c -e "^FAILED   runs" -e "came      exit code 126: cannot start it"'
-    expect 0 2
 }
 
 @test "a program that never ends is given up" {
@@ -98,14 +58,8 @@ count-words: 3 ok, 0 failed, 0 skipped'
     [[ $output == $'it did not end in time\na: '*' skipped' ]]
 }
 
-@test "a program that prints for ever is given up, and says so" {
-    in_shells 'printf "%s\n" "#!/bin/sh" "# Interface:" "# - Reads: shared[\"a\"]: str  # a" "" "yes" >pflow-a; chmod +x pflow-a
-        pflow test-node pflow-a --only=runs | grep -c "came .*did not end, and wrote more than 256 MB"'
-    expect 0 1
-}
-
 @test "a name that a shell would obey is only a name" {
-    in_shells 'name="pflow-a \$(touch ran) '"'"'b"; cp "$good/pflow-count" "$name"; pflow test-node "./$name" >report; echo $?; ls'
+    in_shells 'name="pflow-a \$(touch ran) '"'"'b"; cp "$good/pflow-count" "$name"; pflow test-node "./$name" -k runs -k error >report; echo $?; ls'
     [[ $output != *$'\nran'* && $output == *report* ]]
 }
 
@@ -114,7 +68,7 @@ count-words: 3 ok, 0 failed, 0 skipped'
     in_shells 'mkdir tmp; export TMPDIR=$PWD/tmp
         pflow test-node "$broken/pflow-leftovers" --only=leftovers | head -n 1 | cut -c1-20; pflow test-node write-file -k runs -k cut | head -n 1
         ls -A . tmp'
-    expect 0 $'FAILED   leftovers  \nok       runs            with all that it reads it ends with 0 and a document\n.:\ntmp\n\ntmp:'
+    expect 0 $'FAILED   leftovers  \nok       runs            with all that it reads it ends with 0 and a document, and nothing else on stdout\n.:\ntmp\n\ntmp:'
 }
 
 @test "^C and SIGTERM end what runs and remove what was made" {

@@ -59,7 +59,7 @@ def test_its_flags_stand_on_any_side_of_name_and_file(home, capfd, words):
 
 def test_a_flow_that_breaks_rules_is_not_saved_and_every_finding_is_said(capfd):
     error = failure("save", "count", "no-such => other-one")
-    assert (error.exit, error.message) == (65, "cannot save 'count': 2 errors")
+    assert (error.exit, error.message) == (65, "cannot save: 2 findings")
     said = capfd.readouterr().err
     assert "there is no node 'no-such'" in said
     assert "there is no node 'other-one'" in said
@@ -72,11 +72,6 @@ def test_a_warning_is_said_and_the_flow_saved(home, capfd):
     assert pflow("save", "count", "two.json") == 0
     assert "PF16: warning" in capfd.readouterr().err
     assert saved_flows() == ["count"]
-
-
-def test_a_sentence_is_no_flow():
-    error = failure("save", "count", "count the words of a.txt")
-    assert (error.exit, error.hint) == (2, "pflow plan 'SENTENCE' | pflow save count")
 
 
 def test_the_command_is_said_and_that_path_lacks_its_place(home, capfd):

@@ -8,8 +8,7 @@ from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
 from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
-from pflow.help.environment import ENVIRONMENT
-from pflow.help.man import files
+from pflow.help.man import ENVIRONMENT, files
 from pflow.types import _PYTHON
 from tests.manual.rendering import rendered, sections, tagged
 from tests.manual.source import plain

@@ -8,7 +8,7 @@ import pytest
 from pflow.commands._usages import usages
 from pflow.grammar import parse_interface
 from pflow.help.man import files
-from pflow.help.node import usage_of_node
+from pflow.help.usage import usage_of_node
 from tests.manual.rendering import TERMINAL, lint, rendered, sections
 from tests.manual.source import plain
 

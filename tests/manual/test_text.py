@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pflow.grammar import parse_interface
 from pflow.help.man import files
-from pflow.help.node import usage_of_node
+from pflow.help.usage import usage_of_node
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
 # One column wide each, from ASCII to beyond the first plane: combining characters cannot be compared by place.
