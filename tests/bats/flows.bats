@@ -232,13 +232,3 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >out
     done
     [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 2000 ] || { cat kilobytes && return 1; }
 }
-
-@test "each step in a process of its own leaves the same store" {
-    need jq
-    echo '{"nodes":[{"id":"c","type":"count"},{"id":"s","type":"shell","inputs":{"command":"echo a b"}},{"id":"w","type":"words"}],
-        "mappings":{"w":{"input_mappings":{"text":"s.stdout"}}}}' >f.pflow.json
-    pflow run -n f.pflow.json | jq -cS 'del(.["$pflow"])' >one
-    pflow run -n --isolate f.pflow.json | jq -cS 'del(.["$pflow"])' >other
-    diff one other
-    grep -q '"words":2' one
-}
