@@ -11,7 +11,7 @@ from pflow.jsontext import encode, text_of
 from pflow.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping
+    from collections.abc import Mapping, MutableMapping
     from typing import Any
 
     Text = str | bytes
@@ -60,68 +60,43 @@ class Shell(Node):
         from pflow.process.children import run
 
         command, args, input = prepared
-        stdout, stderr = _Heard(self.emit), _Heard(_show)
+        stdout: list[bytes] = []
+        stderr: list[bytes] = []
+
+        def take(part: bytes) -> None:
+            stdout.append(part)
+            self.emit(part)
+
+        def show(part: bytes) -> None:
+            stderr.append(part)
+            try:
+                os.write(2, part)
+            except OSError:
+                pass  # nobody can be told any more
+
         try:
             # -- for a command that begins with a dash.
             argv: list[str | bytes] = ["/bin/sh", "-c", "--", os.fsencode(command), "sh", *args]
-            code = run(argv, input=input, on_stdout=stdout.take, on_stderr=stderr.take)
+            code = run(argv, input=input, on_stdout=take, on_stderr=show)
         except OSError as error:
             raise (_too_long(command) if error.errno == errno.E2BIG else error) from None
         code = 128 - code if code < 0 else code
-        printed = stdout.end(), stderr.end()
         if code and self.params["check"]:
-            raise _failure(command, code, printed[1])
-        return *printed, code
+            raise _failure(command, code, b"".join(stderr))
+        return _text(stdout), _text(stderr), code
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, ran: Ran) -> str:
         shared["stdout"], shared["stderr"], shared["exit_code"] = ran
         return "error" if shared["exit_code"] else "default"
 
 
-class _Heard:
-    """What comes out of a pipe: handed on in parts, as text where the bounds of characters allow, and kept."""
-
-    def __init__(self, hand_on: Callable[[Text], None]) -> None:
-        self.hand_on = hand_on
-        self.parts: list[bytes] = []
-        self.held = b""
-        self.is_text = True
-
-    def take(self, part: bytes, last: bool = False) -> None:
-        self.parts.append(part)
-        text: Text = part
-        if self.is_text:
-            text = self._decode(self.held + part, last)
-        if text:
-            self.hand_on(text)
-
-    def _decode(self, data: bytes, last: bool) -> Text:
-        import codecs
-
-        try:
-            text, used = codecs.utf_8_decode(data, "strict", last)
-        except UnicodeDecodeError:
-            self.is_text = False
-            return data
-        self.held = data[used:]
-        return text
-
-    def end(self) -> Text:
-        """All of it: text, or bytes when it is not UTF-8."""
-        self.take(b"", last=True)
-        whole = b"".join(self.parts)
-        return whole.decode() if self.is_text else whole
-
-
-def _show(part: Text) -> None:
-    """Print what a command says while it says it, if anybody can still be told."""
-    import sys
-
+def _text(parts: list[bytes]) -> Text:
+    """All of it: text, or bytes when it is not UTF-8."""
+    whole = b"".join(parts)
     try:
-        sys.stderr.write(part.decode(errors="replace") if isinstance(part, bytes) else part)
-        sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):
-        return
+        return whole.decode()
+    except UnicodeDecodeError:
+        return whole
 
 
 def _argument(number: int, value: Any) -> bytes:
@@ -149,9 +124,9 @@ def _too_long(command: str) -> PflowError:
     return PflowError(f"cannot run '{_short(command)}': its arguments are too long", hint=_USE_STDIN, exit=BAD_DATA)
 
 
-def _failure(command: str, code: int, stderr: Text) -> PflowError:
-    text = stderr if isinstance(stderr, str) else stderr.decode(errors="replace")
-    lines = [line.strip() for line in text[-2000:].splitlines() if line.strip()]
+def _failure(command: str, code: int, stderr: bytes) -> PflowError:
+    text = stderr[-2000:].decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = " / ".join(lines[-_TAIL_LINES:])[-_TAIL_LENGTH:]
     return PflowError(
         f"cannot finish '{_short(command)}': exit code {code}" + (f": {said}" if said else ""),

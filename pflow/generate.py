@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +24,6 @@ RULES_PAGE = "pflow-flow.5"
 # Every line costs each stage its time: what a launcher imports is all that it does.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
-
-
-@dataclass
-class Generator:
-    """The files of a folder whose names match the pattern: they follow from the sources, each by its name and text."""
-
-    folder: str
-    pattern: str
-    texts: Callable[[Path], dict[str, str]]
-    mode: int = 0o644
-
-
-@dataclass
-class Difference:
-    """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
-
-    path: Path
-    problem: str
-    text: str | None = None
-    mode: int = 0
 
 
 def launchers(root: Path) -> dict[str, str]:
@@ -90,13 +69,14 @@ def rules_page(root: Path) -> dict[str, str]:
     return {RULES_PAGE: "".join([before, text, ".El\n", rest.partition("\n.El\n")[2]])} if first else {}
 
 
-GENERATORS = (
-    Generator("bin", "*", launchers, mode=0o755),
-    Generator("man/man1", "*", man_pages),
-    Generator("man/man5", RULES_PAGE, rules_page),
-    Generator("pflow/completion", TABLE, table),
-    Generator("completions/bash", "pflow-*", loaders),
+GENERATORS: tuple[tuple[str, str, Callable[[Path], dict[str, str]]], ...] = (
+    ("bin", "*", launchers),
+    ("man/man1", "*", man_pages),
+    ("man/man5", RULES_PAGE, rules_page),
+    ("pflow/completion", TABLE, table),
+    ("completions/bash", "pflow-*", loaders),
 )
+"""A folder, the pattern of the files in it that follow from the sources, and what gives each by its name and text."""
 
 
 def modules(folder: Path) -> list[Path]:
@@ -117,45 +97,46 @@ def check_interfaces(root: Path) -> None:
             raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)
 
 
-def differences(root: Path) -> Iterator[Difference]:
-    """What `generate` would change, folder by folder."""
-    for generator in GENERATORS:
-        folder, texts = root / generator.folder, generator.texts(root)
-        for name, text in sorted(texts.items()):
-            if problem := _problem(folder / name, text, generator.mode):
-                yield Difference(folder / name, problem, text, generator.mode)
-        for path in sorted(folder.glob(generator.pattern)):
-            if path.name not in texts:
-                yield Difference(path, "orphaned")
+def out_of_date(root: Path) -> dict[Path, str | None]:
+    """Each file that is not as generated, and the text that it should have; None for an orphan."""
+    found: dict[Path, str | None] = {}
+    for folder, pattern, generator in GENERATORS:
+        texts = {root / folder / name: text for name, text in generator(root).items()}
+        found |= {path: text for path, text in sorted(texts.items()) if not _is_current(path, text)}
+        found |= {path: None for path in sorted((root / folder).glob(pattern)) if path not in texts}
+    return found
 
 
-def _problem(path: Path, text: str, mode: int) -> str:
-    if not path.is_file():
-        return "missing"
-    if path.read_bytes() != text.encode():
-        return "stale"
-    is_executable = bool(path.stat().st_mode & 0o100)
-    return "" if is_executable == bool(mode & 0o100) else "executable" if is_executable else "not executable"
+def _is_current(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode() and os.access(path, os.X_OK) == _is_launcher(path)
+
+
+def _is_launcher(path: Path) -> bool:
+    return path.parent.name == "bin"
 
 
 def check(root: Path) -> list[str]:
     """What is out of date, a line a file."""
     check_interfaces(root)
-    return [f"{change.path.relative_to(root)}: {change.problem}" for change in differences(root)]
+    found = out_of_date(root)
+    words = {
+        path: "orphaned" if text is None else "stale" if path.exists() else "missing" for path, text in found.items()
+    }
+    return [f"{path.relative_to(root)}: {problem}" for path, problem in words.items()]
 
 
 def generate(root: Path) -> list[str]:
     """Bring every generated file up to date. What was done, a line a file."""
     check_interfaces(root)
-    changes = list(differences(root))
-    for change in changes:
-        if change.text is None:
-            change.path.unlink()
+    found = out_of_date(root)
+    for path, text in found.items():
+        if text is None:
+            path.unlink()
         else:
-            change.path.parent.mkdir(parents=True, exist_ok=True)
-            change.path.write_bytes(change.text.encode())
-            change.path.chmod(change.mode)
-    return [f"{'removed' if change.text is None else 'wrote'} {change.path.relative_to(root)}" for change in changes]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+            path.chmod(0o755 if _is_launcher(path) else 0o644)
+    return [f"{'removed' if text is None else 'wrote'} {path.relative_to(root)}" for path, text in found.items()]
 
 
 def main(arguments: list[str]) -> int:

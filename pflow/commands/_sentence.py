@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pflow.catalog.kinds import list_kinds
 from pflow.common import LETTERS
-from pflow.flow.pipe.parse import split_name
-from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.recognize import names_node, split_name
 from pflow.flow.pipe.scan import is_separator
 from pflow.naming import nearest
 

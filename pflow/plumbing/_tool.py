@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from pflow.help.usage import Usage
+    from pflow.paths import Path
 
 FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
 HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
@@ -65,12 +66,16 @@ def take_store(*, source: str = "auto") -> Intake:
     return intake
 
 
-def set_members(document: Document, words: list[str]) -> None:
-    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Raises PflowError (2) for what is neither."""
+def set_members(document: Document, words: list[str]) -> list[Path]:
+    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Returns the places that were set.
+
+    Raises PflowError (2) for what is neither.
+    """
     from pflow.jsontext import decode, encode
     from pflow.paths import parse_path
     from pflow.types import Type, from_text
 
+    places = []
     for word in words:
         key, equals, text = word.partition("=")
         is_json = key.endswith(":")
@@ -91,3 +96,5 @@ def set_members(document: Document, words: list[str]) -> None:
             document.set_json(str(path[0]), json.replace(b"\n", b" ").replace(b"\r", b" "))
         else:
             document.put(path, value)
+        places.append(path)
+    return places

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, errors
-from pflow.binding.sources import has
+from pflow import errors
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
-from pflow.paths import meet, parse_path
+from pflow.paths import write_path
 from pflow.plumbing._tool import HELP_FLAGS, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
-
-if TYPE_CHECKING:
-    from pflow.paths import Path
-    from pflow.stage.document import Document
 
 USAGE = Usage(
     "pflow-catch",
@@ -36,26 +31,14 @@ def work(words: list[str]) -> int:
     document = take_store().document
     error = document.header.pop("error", None)
     if error is not None:
-        members = flags.get("--set", [])
-        set_members(document, members)
-        _carry(document, [parse_path(member.partition("=")[0].removesuffix(":")) for member in members])
+        places = set_members(document, flags.get("--set", []))
+        failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
+        carries = str(failed[-1].get("carries")) if failed else ""
+        if carries in map(write_path, places):  # what the failed stage was to hand on
+            document.header["last"] = carries
     document.start()
     write_pieces(1, document.pieces())
     return 0
-
-
-def _carry(document: Document, places: list[Path]) -> None:
-    """Where what the failed stage was to hand on was set, the pipe carries that."""
-    failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
-    carries = failed[-1].get("carries") if failed else None
-    if not isinstance(carries, str):
-        return
-    try:
-        place = parse_path(carries)
-    except ValueError:
-        return
-    if any(meet(place, other) for other in places) and has(document, place):
-        document.header["last"] = carries
 
 
 def main() -> None:

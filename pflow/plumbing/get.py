@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, errors
-from pflow.binding.sources import find, has
+from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.paths import meet, parse_path, write_path
@@ -53,14 +53,21 @@ def work(words: list[str]) -> int:
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
         return 0
-    values = [find(document, path) if has(document, path) else None for path in paths]
+    values = [_value(document, path, is_test="--exit-status" in flags) for path in paths]
     if "--exit-status" in flags and None in values:
         return 1
-    for path, value in zip(paths, values, strict=True):
-        if value is None:
-            _check_exists(document, path)
     write_pieces(1, [_ended(value, "--null" in flags, several=len(values) > 1) for value in values])
     return 0
+
+
+def _value(document: Document, path: Path, *, is_test: bool) -> Any:
+    try:
+        return find(document, path)
+    except NotThere as error:
+        if is_test:
+            return None
+        error.hint = "-e tests for it"
+        raise
 
 
 def _path(text: str) -> Path:
@@ -74,16 +81,6 @@ def _carried(document: Document) -> Path:
     if "last" not in document.header:
         raise PflowError("cannot tell which value: the pipe carries none", hint="name a PATH", exit=MISSING)
     return _path(document.header["last"])
-
-
-def _check_exists(document: Document, path: Path) -> None:
-    """Raise PflowError (66) where nothing is at the path; null is a value."""
-    try:
-        find(document, path)
-    except PflowError as error:
-        error = error.within(f"cannot get '{write_path(path)}'")
-        error.hint = "-e tests for it"
-        raise error from None
 
 
 def _ended(value: Any, null: bool, *, several: bool) -> bytes:

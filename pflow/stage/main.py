@@ -59,15 +59,13 @@ def print_line(program: str, line: str) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process: at once, unless somebody asked to be called at exit."""
+    """End the process at once, after what somebody asked to be called at exit."""
     import atexit
 
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, AttributeError, ValueError):  # nobody reads it, or it was closed: from the start, or by a node
-            atexit._run_exitfuncs()
-            os._exit(code)
-    if getattr(atexit, "_ncallbacks", lambda: 1)():
-        sys.exit(code)
+        except (OSError, AttributeError, ValueError):
+            pass  # nobody reads it, or it was closed: from the start, or by a node
     os._exit(code)

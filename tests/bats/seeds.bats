@@ -24,14 +24,9 @@ block() {
         [[ $stderr == *"the shell took '"[\>=]">"*"for a redirection into the file '$file'"* ]] || expect 0 "said of $file"
         [ "$(wc -l <<<"$stderr")" -eq 1 ] || expect 0 "one line for $file"
     done <<'LINES'
-002 5 summarise-text
 002 11 summarise-text
 003 8 llm
-003 19 write-file
-003 22 write-file
-003 25 github-add-comment
 003 26 export-dashboard
-003 28 summarise-text
 LINES
 }
 
@@ -47,11 +42,4 @@ LINES
     expect 0 $'Summarize this\n\nsome notes'
     in_shells 'pflow llm --temperature=0.9 -q'
     expect 66 '' --prompt
-}
-
-@test "the chain of templates works on the store that comes in" {
-    block 001 3 | grep -v '^github-get-issue' >chain
-    in_shells 'pflow-set -n issue="Touch events" | pflow run ../chain | pflow-get code_report; echo; cat commits'
-    expect 0 $'done: ...This is the issue: Touch events\nWrite commit message for: done: ...This is the issue: Touch events' \
-        "nothing writes '\$commit_message'"
 }

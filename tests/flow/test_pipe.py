@@ -134,7 +134,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm => ; judge", "nothing follows '=>'"),
         ("=> llm", "there is nothing before '=>'"),
         ("llm => => judge", "there is nothing before '=>'"),
-        ("llm || judge", "'||' is a shell's own; step =error=> other"),
+        ("llm || judge", "there is nothing before '|'; a step, or leave it out; step =error=> other"),
         ("llm && judge", "'&&' is a shell's own"),
         ("llm &", "'&' is a shell's own"),
         ("llm =a.b=> judge", "'a.b' is not the name of an action"),

@@ -2,21 +2,8 @@
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
 from pflow.flow.pipe import parse_pipe
 from tests.flow.refusal import refusal
-
-
-@pytest.fixture(autouse=True)
-def programs(tmp_path, monkeypatch):
-    """A PATH with jq and llm on it, and nothing else."""
-    for name in ("jq", "llm"):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    forget_kinds()
-    yield
-    forget_kinds()
 
 
 def ids(text):
@@ -61,15 +48,12 @@ def test_an_id_names_a_step_and_puts_it_under_it():
     ("text", "warnings"),
     [
         ("pflow-read-file -n --path=a | pflow-llm", []),
-        ("pflow-llm -n --text=a", []),
         ("pflow-llm -n --prompt=a", ["-n of 'llm'"]),
-        ("pflow-llm --no-stdin --prompt=a", ["-n of 'llm'"]),
         (
             "pflow-llm --from=text --allow-empty | pflow-write-file --path=o",
             ["--from of 'llm'", "--allow-empty of 'llm'"],
         ),
         ("pflow-llm | pflow-write-file --path=o -q", ["-q of 'write-file'"]),
-        ("pflow-llm --raw", ["-r of 'llm'"]),
         ("pflow-llm -j | pflow-llm --json", ["-j of 'llm'", "-j of 'llm-2'"]),
     ],
 )
@@ -80,30 +64,19 @@ def test_flags_of_a_stream_are_left_to_the_run(text, warnings):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("pflow-llm | pflow-llm -n", "-n would cut the flow in two: only the first step may have it"),
-        ("pflow-llm | pflow-llm --from=text", "--from would cut the flow in two"),
-        ("pflow-llm -q | pflow-llm", "-q would cut the flow in two: only the last step may have it"),
         ("pflow-llm -rj", "cannot print in two ways: --raw and --json"),
         ("cat notes.txt | pflow-llm", "'cat' is a program, not a node; read-file --path=notes.txt"),
-        ("cat 'my notes' | pflow llm", "'cat' is a program, not a node; read-file --path='my notes'"),
         ("cat a b | pflow-llm", "'cat' is a program, not a node; shell --command='cat a b'"),
         ("pflow-llm | tee x | pflow-llm", "'tee' is a program, not a node; write-file --path=x"),
         ("pflow-llm | jq '.a | .b' | pflow-llm", "'jq' is a program, not a node; shell --command="),
-        ("read-file --path=a | jq .a", "'jq' is a program, not a node"),
-        ("pflow-read-file --path=a | llm 'Summarize'", "'llm' is a program, not a node"),
         ("FOO=1 pflow-llm | pflow-llm", "'FOO=1' is a program, not a node"),
         ("pflow-llm | pflow-get response", "'pflow-get' is no node; write-file, or pflow run -r"),
-        ("pflow-set a=b | pflow-llm", "'pflow-set' is no node"),
-        ("pflow-llm | pflow-catch", "'pflow-catch' is no node; an edge for what fails"),
-        ("pflow-llm > out", "'>' is a redirection"),
         ("pflow-llm >out", "'>out' is a redirection"),
         ("pflow-llm 2>/dev/null | pflow-llm", "'2>/dev/null' is a redirection"),
         ("pflow-llm <in", "'<in' is a redirection, which only a shell does; read-file"),
         ("pflow-llm >> log.txt", "'>>' is a redirection here; => write-file --append"),
         ("pflow-llm --prompt=a>b", "a shell takes the > in '--prompt=a>b' for its own; quote it"),
-        ("pflow-llm --prompt=a&b", "a shell takes the & in"),
         ('pflow-llm --prompt="$(git diff)"', "nothing is run inside a text here"),
-        ("pflow-llm --prompt=`date`", "nothing is run inside a text here"),
     ],
 )
 def test_what_only_a_shell_can_do_is_refused(text, why):

@@ -10,17 +10,55 @@ from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import Edge, Flow
-from pflow.flow.pipe.parse import free_id, full_type, parse_chains, split_name
-from pflow.flow.pipe.scan import cannot_read, fault, quote
-from pflow.flow.pipe.steps import OF_A_STREAM, draft_step
+from pflow.flow.pipe.recognize import free_id, full_type, split_name
+from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, quote
+from pflow.flow.pipe.steps import draft_step
 from pflow.paths import is_step_name
 from pflow.templates import parse_template
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
-    from pflow.flow.pipe.parse import Mention
     from pflow.flow.pipe.scan import Token
     from pflow.flow.pipe.steps import Draft
+
+
+class Mention:
+    """A step as it is written in a chain: its `words`, the separator `before` it and that `after` it, if any.
+
+    `prefix` is what was before its name: `pflow-` for a program, `pflow` for the driver.
+    """
+
+    __slots__ = ("after", "before", "prefix", "words")
+
+    def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
+        self.words = words
+        self.before = before
+        self.after = after
+        self.prefix = ""
+        if len(words) > 1 and words[0].text == "pflow":
+            self.prefix = "pflow"
+            del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
+        program = os.path.basename(words[0].text)
+        if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
+            words[0].text = program.removeprefix("pflow-")
+            self.prefix = "pflow-"
+
+    @property
+    def name(self) -> str:
+        return self.words[0].text
+
+    @property
+    def at(self) -> int:
+        return self.words[0].at
+
+    @property
+    def action(self) -> str:
+        """The action that leads here from the step before."""
+        separator = self.before.text if self.before else ""
+        return separator[1:-2] if len(separator) > 3 else "default"
+
+    def is_beside_bar(self) -> bool:
+        return any(each is not None and each.text == "|" for each in (self.before, self.after))
 
 
 def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
@@ -28,123 +66,143 @@ def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, s
 
     Raises PflowError (2) with the place in the text.
     """
-    reader = _Reader(text, catalog)
-    chains = parse_chains(text, tokens)
-    reader.take_steps([mention for chain in chains for mention in chain])
+    chains = _chains(text, tokens)
+    reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     flow = Flow([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog = catalog
-    flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.warnings)]
-    flow.warnings += _stream_warnings(flow, reader)
+    flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]
     return flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart}
 
 
+def _chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
+    """The steps between separators. Raises PflowError (2) for a separator with nothing beside it, and for no step."""
+    chains: list[list[Token]] = [[]]
+    for at, token in enumerate(tokens):
+        if token.kind != END:
+            chains[-1].append(token)
+        elif not (token.text == "\n" and _is_beside_separator(tokens, at)):
+            chains.append([])
+    parsed = [_mentions(text, chain) for chain in chains if chain]
+    if not parsed:
+        raise fault(text, 0, "there is no step in it", "read-file --path=a => llm --prompt='…'")
+    return parsed
+
+
+def _is_beside_separator(tokens: list[Token], at: int) -> bool:
+    """Whether a newline, with others around it, is beside a separator: then it ends nothing."""
+    for step in (-1, 1):
+        other = at + step
+        while 0 <= other < len(tokens) and tokens[other].kind == END and tokens[other].text == "\n":
+            other += step
+        if 0 <= other < len(tokens) and tokens[other].kind == LINK:
+            return True
+    return False
+
+
+def _mentions(text: str, chain: list[Token]) -> list[Mention]:
+    mentions: list[Mention] = []
+    words: list[Token] = []
+    before: Token | None = None
+    for token in chain:
+        if token.kind != LINK:
+            _check_word(text, token)
+            words.append(token)
+            continue
+        if not words:
+            hint = "a step, or leave it out; step =error=> other goes on where a step fails"
+            raise fault(text, token.at, f"there is nothing before '{token.text}'", hint)
+        if len(token.text) > 3 and not token.text[1:-2].replace("-", "_").isidentifier():
+            raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
+        mentions.append(Mention(words, before, token))
+        words, before = [], token
+    if not words:
+        raise fault(text, chain[-1].at, f"nothing follows '{chain[-1].text}'", "a step, or leave it out")
+    return [*mentions, Mention(words, before, None)]
+
+
+def _check_word(text: str, word: Token) -> None:
+    """Refuse what a flow cannot have: redirections, `&&`, a separator without spaces."""
+    bare, shown = word.bare, shorten(word.text)
+    if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
+        hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
+        raise fault(text, word.at, f"'{shown}' is a redirection, which only a shell does", hint)
+    is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
+    if is_joined or "=>" in bare or ">>" in bare:
+        raise fault(text, word.at, f"'{shown}' is no separator", "spaces around it, or quotes")
+    if bare in ("&", "&&"):
+        raise fault(text, word.at, f"'{bare}' is a shell's own", "a => b leads on, and a =error=> b where a fails")
+
+
 class _Reader:
-    def __init__(self, text: str, catalog: Catalog) -> None:
+    """The steps that mentions are of: `drafts` in their order, `named` those that can be referred back to."""
+
+    def __init__(self, text: str, catalog: Catalog, mentions: list[Mention]) -> None:
         self.text = text
         self.catalog = catalog
         self.drafts: list[Draft] = []
-        self.warnings: list[str] = []
         self.draft_of: dict[Mention, Draft] = {}
-        """The step of each mention."""
-        self.first_at: dict[Draft, Mention] = {}
         self.named: dict[str, Draft] = {}
-        """The steps that can be referred back to."""
-
-    def take_steps(self, mentions: list[Mention]) -> None:
-        for mention in mentions:
-            unwrap(mention)
-            check_words(self.text, mention)
-        ids = {id for mention in mentions if (id := split_name(mention.name.text)[1])}
-        new = [mention for mention in mentions if not self._refers(mention, ids)]
-        self.warnings += check_pasted(self.text, new, self.catalog)
+        ids = {id for mention in mentions if (id := split_name(mention.name)[1])}
+        self.warnings = _check_pasted(text, [each for each in mentions if not _refers(each, ids)], catalog)
         for mention in mentions:
             self._take(mention, ids)
-        self._number()
-
-    def _refers(self, mention: Mention, ids: set[str]) -> bool:
-        return len(mention.words) == 1 and not mention.prefix and mention.name.text in ids
-
-    def _take(self, mention: Mention, ids: set[str]) -> None:
-        name = mention.name.text
-        if self._refers(mention, set(self.named)):
-            self.draft_of[mention] = self.named[name]
-            return
-        if name in ids and find_kind(name) is None:
-            why = "flags belong where a step gets its name" if name in self.named else "it is named only further on"
-            raise fault(self.text, mention.name.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
-        type, id = self._type_and_id(mention)
-        draft = self._draft(mention, type, id)
-        self.drafts.append(draft)
-        self.draft_of[mention] = draft
-        self.first_at[draft] = mention
-        if id:
-            self.named[id] = draft
-
-    def _type_and_id(self, mention: Mention) -> tuple[str, str | None]:
-        at, word = mention.name.at, mention.name.text
-        type, id = split_name(word)
-        if not type or type.startswith("-"):
-            raise fault(self.text, at, f"'{shorten(word)}' is no node: a step begins with one", "llm --prompt='…'")
-        if any(letter.isspace() for letter in type) and not type.endswith(".json"):
-            why = f"'{shorten(word)}' is no node: it has white space in it"
-            raise fault(self.text, at, why, "one text with the whole flow, or each word by itself")
-        if id is not None and not is_step_name(id):
-            hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
-            raise fault(self.text, at, f"cannot name a step '{id}'", hint)
-        return full_type(type), id
-
-    def _draft(self, mention: Mention, type: str, id: str | None) -> Draft:
-        at = mention.name.at
-        try:
-            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
-        except PflowError as error:
-            raise error.within(cannot_read(self.text, at)) from None
-        if draft.step.id and any(draft.step.id == other.step.id for other in self.drafts):
-            hint = f"{draft.step.id} alone, without a type, is the first one again"
-            raise fault(self.text, at, f"two steps are called '{draft.step.id}'", hint)
-        return draft
-
-    def _number(self) -> None:
-        """Give an id to each step without one."""
         taken = {draft.step.id for draft in self.drafts}
         for number, draft in enumerate(self.drafts):
             draft.step.id = draft.step.id or free_id(draft.step.type, taken)
             draft.step.place = ("nodes", number)
             taken.add(draft.step.id)
 
+    def _take(self, mention: Mention, ids: set[str]) -> None:
+        name = mention.name
+        if _refers(mention, self.named):
+            self.draft_of[mention] = self.named[name]
+            return
+        if name in ids and find_kind(name) is None:
+            why = "flags belong where a step gets its name" if name in self.named else "it is named only further on"
+            raise fault(self.text, mention.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
+        type, id = self._type_and_id(mention)
+        draft = self._draft(mention, type, id)
+        self.drafts.append(draft)
+        self.draft_of[mention] = draft
+        if id:
+            self.named[id] = draft
+
+    def _type_and_id(self, mention: Mention) -> tuple[str, str | None]:
+        word = mention.name
+        type, id = split_name(word)
+        if not type or type.startswith("-"):
+            raise fault(
+                self.text, mention.at, f"'{shorten(word)}' is no node: a step begins with one", "llm --prompt='…'"
+            )
+        if any(letter.isspace() for letter in type) and not type.endswith(".json"):
+            why = f"'{shorten(word)}' is no node: it has white space in it"
+            raise fault(self.text, mention.at, why, "one text with the whole flow, or each word by itself")
+        if id is not None and not is_step_name(id):
+            hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
+            raise fault(self.text, mention.at, f"cannot name a step '{id}'", hint)
+        return full_type(type), id
+
+    def _draft(self, mention: Mention, type: str, id: str | None) -> Draft:
+        try:
+            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
+        except PflowError as error:
+            raise error.within(cannot_read(self.text, mention.at)) from None
+        if draft.step.id and any(draft.step.id == other.step.id for other in self.drafts):
+            hint = f"{draft.step.id} alone, without a type, is the first one again"
+            raise fault(self.text, mention.at, f"two steps are called '{draft.step.id}'", hint)
+        return draft
+
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:
         """The edges, in the order of the steps that they come from."""
-        found: dict[tuple[str, str, str], Edge] = {}
-        for chain in chains:
-            for before, mention in pairwise(chain):
-                edge = Edge(self.draft_of[before].step.id, self.draft_of[mention].step.id, mention.action)
-                found.setdefault((edge.source, edge.target, edge.action), edge)
+        pairs = [pair for chain in chains for pair in pairwise(chain)]
+        ends = [(self.draft_of[one].step.id, self.draft_of[other].step.id, other.action) for one, other in pairs]
         place = {draft.step.id: at for at, draft in enumerate(self.drafts)}
-        return sorted(found.values(), key=lambda edge: place[edge.source])
+        return [Edge(*end) for end in sorted(dict.fromkeys(ends), key=lambda end: place[end[0]])]
 
 
-def _stream_warnings(flow: Flow, reader: _Reader) -> list[str]:
-    """Warn of flags that say how the whole pipe reads and prints; refuse those that would cut it in two."""
-    leads = {"first": {edge.target for edge in flow.edges}, "last": {edge.source for edge in flow.edges}, "any": set()}
-    warnings = []
-    for draft in reader.drafts:
-        for name in draft.stream:
-            flag, where = OF_A_STREAM[name]
-            if draft.step.id in leads[where]:
-                mention = reader.first_at[draft]
-                why = f"{flag} would cut the flow in two: only the {where} step may have it"
-                raise fault(reader.text, mention.name.at, why, "leave it out")
-            if not (name == "no_stdin" and _takes_no_pipe(draft)):
-                warnings.append(f"{flag} of '{draft.step.id}' is not a part of the flow; pflow run {flag} takes it")
-    return warnings
-
-
-def _takes_no_pipe(draft: Draft) -> bool:
-    read = draft.interface.pipe_read
-    return not draft.interface.open and (
-        read is None or read.name in {**draft.step.inputs, **draft.step.input_mappings}
-    )
+def _refers(mention: Mention, ids: set[str] | dict[str, Draft]) -> bool:
+    return len(mention.words) == 1 and not mention.prefix and mention.name in ids
 
 
 _TOOLS = {
@@ -154,97 +212,46 @@ _TOOLS = {
 }
 """pflow's programs that are not nodes, and what a flow has in their place."""
 
-
-def unwrap(mention: Mention) -> None:
-    """Take `pflow`, `pflow run` and `pflow-` off the front of a step."""
-    words = mention.words
-    if len(words) > 1 and words[0].text == "pflow":
-        mention.prefix = "pflow"
-        del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
-    program = os.path.basename(words[0].text)
-    if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
-        words[0].text = program.removeprefix("pflow-")
-        mention.prefix = "pflow-"
+_FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
 
 
-def check_words(text: str, mention: Mention) -> None:
-    """Refuse what a flow cannot have: redirections, `&&`, a separator without spaces."""
-    for word in mention.words:
-        bare = word.bare
-        is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
-        if is_joined or "=>" in bare or ">>" in bare:
-            raise fault(text, word.at, f"'{shorten(word.text)}' is no separator", "spaces around it, or quotes")
-        if bare in ("&", "&&"):
-            raise fault(text, word.at, f"'{bare}' is a shell's own", "a => b leads on, and a =error=> b where a fails")
-        if bare.lstrip("0123456789&").startswith(("<", ">")):
-            raise fault(
-                text, word.at, f"'{shorten(word.text)}' is a redirection, which only a shell does", _instead(bare)
-            )
-
-
-def _instead(redirection: str) -> str:
-    return "read-file --path=FILE =>" if redirection.startswith("<") else "=> write-file --path=FILE"
-
-
-def check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
+def _check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
     """Refuse, in a pasted pipe, what a shell would have done; warn of what it would have read differently.
 
     `mentions` are those that say what a step is, not those that refer back to one.
     """
-    has_driver = any(each.prefix for each in mentions) and any(each.is_beside("|") for each in mentions)
-    is_pasted = has_driver or any(each.prefix == "pflow-" for each in mentions)
-    warnings = []
+    has_driver = any(each.prefix for each in mentions) and any(each.is_beside_bar() for each in mentions)
+    if not has_driver and not any(each.prefix == "pflow-" for each in mentions):
+        return []
     for mention in mentions:
-        _check_program(text, mention, catalog, is_pasted=is_pasted)
-        for word in mention.words if is_pasted else []:
-            _check_operators(text, word)
-            warnings += _expansions(word)
-    return warnings
+        _check_program(text, mention, catalog)
+    return [warning for mention in mentions for word in mention.words for warning in _expansions(text, word)]
 
 
-def _check_operators(text: str, word: Token) -> None:
+def _expansions(text: str, word: Token) -> list[str]:
     operator = next((letter for letter in word.bare if letter in "<>&()"), None)
     if operator is not None:
         raise fault(text, word.at, f"a shell takes the {operator} in '{shorten(word.text)}' for its own", "quote it")
     if "$(" in word.loose or "`" in word.loose:
         raise fault(text, word.at, "nothing is run inside a text here", "a step before it: shell --command='…' => …")
-
-
-def _expansions(word: Token) -> list[str]:
     if all(isinstance(part, str) for part in parse_template(word.loose)):
         return []
     return [f"in '{shorten(word.text)}' a shell would put a variable of its own; here it is a key of the store"]
 
 
-def _check_program(text: str, mention: Mention, catalog: Catalog, *, is_pasted: bool) -> None:
+def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
     """Refuse a program that is not a node, and a file that a pasted pipe would write to."""
-    name = mention.name.text
-    type, _ = split_name(name)
-    kind = catalog.find(type)
-    if mention.prefix:
-        if type in _TOOLS and kind is None:
-            raise fault(text, mention.name.at, f"'pflow-{type}' is no node", _TOOLS[type])
-        return
-    if is_pasted and kind is None and mention.before is not None and mention.before.text == ">>":
-        raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")
-    if is_flow_type(type) or ":" in name or not mention.is_beside("|"):
-        return
-    if (is_pasted and _is_on_path(type)) or (kind is None and (is_pasted or _is_on_path(type))):
-        raise fault(text, mention.name.at, f"'{shorten(name)}' is a program, not a node", _node_instead(mention))
-
-
-def _is_on_path(program: str) -> bool:
-    import shutil
-
-    return shutil.which(program) is not None
-
-
-def _node_instead(mention: Mention) -> str:
-    """A step that does what a program does."""
     name, *rest = [word.text for word in mention.words]
-    if len(rest) == 1 and name in _FILES and not rest[0].startswith("-"):
-        return _FILES[name] + quote(rest[0])
-    return "shell --command=" + quote(" ".join(map(quote, [name, *rest])))
-
-
-_FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
+    if catalog.find(split_name(name)[0]) is not None:
+        return
+    if mention.prefix:
+        if name in _TOOLS:
+            raise fault(text, mention.at, f"'pflow-{name}' is no node", _TOOLS[name])
+        return
+    if mention.before is not None and mention.before.text == ">>":
+        raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")
+    if mention.is_beside_bar() and ":" not in name and not is_flow_type(name):
+        is_file = len(rest) == 1 and name in _FILES and not rest[0].startswith("-")
+        command = " ".join(map(quote, [name, *rest]))
+        hint = _FILES[name] + quote(rest[0]) if is_file else "shell --command=" + quote(command)
+        raise fault(text, mention.at, f"'{shorten(name)}' is a program, not a node", hint)

@@ -1,4 +1,4 @@
-"""Whether words are pipe syntax: their separators say it, with what is beside those; or the shell cut one off."""
+"""What words are: pipe syntax or not, by separators and what is beside them; names of steps; what a shell cut off."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.flows import is_flow_type, saved_flow
 from pflow.catalog.kinds import find_kind
 from pflow.errors import USAGE, PflowError
-from pflow.flow.pipe.parse import split_name
+from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.paths import is_step_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,3 +110,28 @@ def _file_of_stdout() -> str:
     except OSError:
         pass
     return ""
+
+
+def split_name(word: str) -> tuple[str, str | None]:
+    """The type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None where it has no id."""
+    scheme = "flow:" if word.startswith("flow:") else ""
+    type, colon, id = word.removeprefix(scheme).rpartition(":")
+    if not colon or (is_flow_type(word) and not scheme and not is_step_name(id)):
+        return word, None
+    return scheme + type, id
+
+
+def full_type(type: str) -> str:
+    """The type that a name in pipe syntax means: a node's, else a saved flow's as `flow:NAME`."""
+    if is_flow_type(type) or find_kind(type) is not None:
+        return type
+    return f"flow:{type}" if saved_flow(type) else type
+
+
+def free_id(type: str, taken: set[str]) -> str:
+    """The id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
+    base = id_after(type, set())
+    if not is_step_name(base):
+        base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")
+        base = base if is_step_name(base) else f"step-{base}".rstrip("-")
+    return id_after(base, taken)

@@ -26,14 +26,10 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
-OF_A_STREAM = {
-    "from": ("--from", "first"), "no_stdin": ("-n", "first"), "allow_empty": ("--allow-empty", "any"),
-    "raw": ("-r", "any"), "json": ("-j", "any"), "quiet": ("-q", "last"),
+_OF_A_STREAM = {
+    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "json": "-j", "quiet": "-q",
 }  # fmt: skip
-"""Flags that say how a stage reads and prints; in a flow, the whole of it does that once.
-
-How each is spelled, and which step may have it without changing what a flow does.
-"""
+"""Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
 
 
 class Draft:
@@ -48,6 +44,16 @@ class Draft:
         self.is_kept_apart = False
         self.stream: list[str] = []
         self.warnings: list[str] = []
+
+    def all_warnings(self) -> list[str]:
+        """Those of its flags, and one for each that says how the whole flow reads and prints."""
+        read, step = self.interface.pipe_read, self.step
+        takes_pipe = self.interface.open or (read and read.name not in {**step.inputs, **step.input_mappings})
+        flags = [_OF_A_STREAM[name] for name in self.stream if takes_pipe or name != "no_stdin"]
+        return [
+            *self.warnings,
+            *(f"{each} of '{step.id}' is not a part of the flow; pflow run {each} takes it" for each in flags),
+        ]
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
@@ -77,7 +83,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     }
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
-    draft.stream = [name for name in OF_A_STREAM if name in texts]
+    draft.stream = [name for name in _OF_A_STREAM if name in texts]
     draft.warnings = flags.warnings
     return draft
 

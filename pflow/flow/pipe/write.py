@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST
 from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual, parse_pipe
-from pflow.flow.pipe.parse import free_id
+from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.references import latest
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import words_of
