@@ -85,12 +85,6 @@ def test_a_file_with_such_a_name_is_no_node(place, name):
     assert {os.path.dirname(each[1]) for each in listed()} == {str(place / "own")}
 
 
-def test_what_a_program_is_made_of_is_not_taken_for_one(place):
-    put(place / "own" / "pflow-x.c", 0o644)
-    put(place / "own" / "pflow-x.interface", 0o644)
-    assert listed() == []
-
-
 @pytest.mark.parametrize(
     ("put_it", "why"),
     [
@@ -107,11 +101,3 @@ def test_what_cannot_be_a_node_leaves_its_name_to_the_next_and_is_told(place, pu
     assert find_node("x").file == second
     assert [each[1] for each in listed(there=True)] == [second]
     assert [why in each[2] for each in listed()] == [True, False]
-
-
-@pytest.mark.parametrize(("variable", "folder"), [("PATH", "bin"), ("PFLOW_NODES", "own")])
-def test_a_place_may_be_relative(place, monkeypatch, variable, folder):
-    file = put(place / folder / "pflow-x")
-    monkeypatch.chdir(place)
-    monkeypatch.setenv(variable, folder)
-    assert find_node("x").file == file

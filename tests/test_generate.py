@@ -48,14 +48,6 @@ def of(name: str) -> set[str]:
     }
 
 
-def test_a_launcher_imports_one_thing_and_calls_it(tree):
-    assert (tree / "bin" / "pflow-count-words").read_text() == (
-        '#!python\nfrom pflow.stage.main import main\n\nmain("count-words")\n'
-    )
-    assert (tree / "bin" / "pflow-get").read_text() == "#!python\nfrom pflow.plumbing.get import main\n\nmain()\n"
-    assert (tree / "bin" / "pflow").read_text() == "#!python\nfrom pflow.commands.main import main\n\nmain()\n"
-
-
 def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
     for folder in ("bin", "completions", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))

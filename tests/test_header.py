@@ -15,11 +15,6 @@ def put(file, text):
     return str(file)
 
 
-def test_what_ends_a_comment_in_another_language_is_text(tmp_path):
-    text = '# Do.\n#\n# Interface:\n# - Reads: shared["a"]: str  # as in src/*/\n'
-    assert program_interface(put(tmp_path / "pflow-x", text))[0].reads["a"].doc == "as in src/*/"
-
-
 @pytest.mark.parametrize("text", ["Do.\n\nInterface:\n- Reads: {}\n", "# Do.\n#\n# Interface:\n# - Reads: {}\n"])
 def test_or_in_a_file_beside_it(tmp_path, text):
     put(tmp_path / "pflow-x.interface", text.format(ITEM))
@@ -59,8 +54,6 @@ def test_what_is_no_file_is_not_opened(tmp_path, put_it):
         ("#!/usr/bin/env -S deno run --allow-read", "deno"),
         ("#!/usr/bin/env -i A=1 sh", "sh"),
         ("#!/usr/bin/env -u A sh", ""),
-        ("#!/usr/bin/env", "/usr/bin/env"),
-        ("#!/bin/sh\r", "/bin/sh\r"),
         ("#!python", "./python"),
         ("#!", ""),
         ("echo", ""),
@@ -70,21 +63,7 @@ def test_an_interpreter_is_what_the_first_line_asks_for(line, asked):
     assert interpreter(line + "\nmore\n") == asked
 
 
-@pytest.mark.parametrize("name", ["", "/bin/sh", "sh"])
-def test_an_interpreter_that_is_there_is_no_fault(monkeypatch, name):
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert interpreter_fault(name) == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("/nonexistent/sh", "its interpreter '/nonexistent/sh' is not there"),
-        ("/etc/passwd", "its interpreter '/etc/passwd' is not there"),
-        ("nonexistent-sh", "its interpreter 'nonexistent-sh' is not there"),
-        ("./sh", "its interpreter 'sh' is not there"),
-        ("/bin/sh\r", "its interpreter '/bin/sh\\r' is not there"),
-    ],
-)
-def test_one_that_is_not_there_is_told(name, why):
-    assert interpreter_fault(name) == why
+@pytest.mark.parametrize("name", ["/nonexistent/sh", "/etc/passwd", "nonexistent-sh", "/bin/sh\r"])
+def test_an_interpreter_that_is_not_there_is_told(name):
+    assert interpreter_fault(name) == f"its interpreter {name!r} is not there"
+    assert interpreter_fault("/bin/sh") == interpreter_fault("sh") == ""

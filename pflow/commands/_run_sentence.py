@@ -17,9 +17,8 @@ from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, is_readable
-from pflow.run.ask import nothing_gives
 from pflow.run.driver import Driver, refuse_errors
-from pflow.run.inputs import missing_inputs
+from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import Document
 from pflow.stage.output import Output
 from pflow.terminal.ask import Terminal, open_terminal

@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
-from pflow.terminal.columns import PLAIN, Colour, cells, clean, pad, shorten, table, value_text, wrap
+from pflow.terminal.columns import PLAIN, Colour, clean, shorten, table, value_text, wrap
 
 
 def origins_text(origins: Iterable[Origin]) -> str:
@@ -211,12 +211,12 @@ def _names(names: list[str]) -> str:
 def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
     """The account of one step: a heading, then its lines below."""
     rows = list(_step_rows(step))
-    left = min(max((cells(name) for _, name, _ in rows), default=0), _WIDEST_NAME)
+    left = min(max((len(name) for _, name, _ in rows), default=0), _WIDEST_NAME)
     lines = list(map(colour.heading, wrap(_heading(step), width)))
     for bullet, name, text in rows:
         first, *rest = wrap(text, max(width - left - 8, 20))
         painted = colour.warning(bullet) if bullet == "!" else colour.dim(bullet)
-        lines.append(f"    {painted} {pad(shorten(name, left), left)}  {first}".rstrip())
+        lines.append(f"    {painted} {shorten(name, left):{left}}  {first}".rstrip())
         lines += [" " * (left + 8) + line for line in rest]
     return lines
 

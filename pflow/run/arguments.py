@@ -14,12 +14,7 @@ TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "d
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
-    "id": "a flow has no id here; its steps have theirs",
-    "map_in": "mappings are in the flow",
-    "map_out": "mappings are in the flow",
-    "verbatim": "flags of a flow are never templates",
-    "retries": "a step has retries of its own, in the flow",
-    "wait": "a step has a wait of its own, in the flow",
+    **dict.fromkeys(("id", "map_in", "map_out", "verbatim", "retries", "wait"), "it is for a step, in the flow"),
     "describe": "pflow explain describes a flow",
     "version": "pflow --version",
 }

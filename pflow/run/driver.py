@@ -59,18 +59,17 @@ class Driver:
 
     def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None) -> int:
         if asks_for_help(words):
-            from pflow.flow.wiring import wire
             from pflow.run.help import help_of
 
-            return self._say(help_of(wire(flow), f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+            return self._say(help_of(flow, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…"))
         return self._run(flow, words, pinned)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
         if asks_for_help(words):
-            from pflow.run.help import run_help
+            from pflow.run.help import help_of
 
-            return self._say(run_help(load(flow_words) if flow_words else None, flow_words))
+            return self._say(help_of(load(flow_words) if flow_words else None, flow_words))
         return self._run(load(flow_words), flag_words, is_stdin_read=flow_words == ["-"])
 
     def _say(self, text: str) -> int:

@@ -11,9 +11,9 @@ from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.paths import write_path
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.run.ask import ask_for
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
+from pflow.run.inputs import ask_for
 from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import TYPE_CHECKING
+from pflow.catalog.flows import flow_name, saved_flow
+from pflow.catalog.kinds import no_such_kind
 from pflow.common import COMMON
+from pflow.flow.named import find_file
+from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.usage import Flag, Usage, argument, common_flag, default_note, flag_of, help_text, metavar, noted
+from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, help_text, noted
+from pflow.interface import Item
 from pflow.run.arguments import TAKEN, own_items
 from pflow.terminal.columns import clean
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.flow.flow import Flow
     from pflow.flow.wired import FlowInput, WiredFlow
 
@@ -35,83 +40,53 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
     )
     usage.description = DESCRIPTION
-    usage.flags = _flow_flags(wired) if wired else []
-    usage.flags += [_of_run(common_flag(name)) for name in COMMON if name in TAKEN or name == "help"]
-    usage.flags += [flag_of(item, kinds.COMMON) for item in own_items().values()]
+    common = [common_flag(name) for name in COMMON if name in TAKEN or name == "help"]
+    for flag in common:
+        flag.text = flag.text.replace("the node", "the run")
+    own = [flag_of(item, kinds.COMMON) for item in own_items().values()]
+    usage.flags = [*(_flow_flags(wired) if wired else []), *common, *own]
     usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES
     return usage
 
 
-def _of_run(flag: Flag) -> Flag:
-    flag.text = flag.text.replace("the node", "the run")
-    return flag
-
-
-def run_help(flow: Flow | None, words: list[str]) -> str:
-    """The help, for the flow that the words name, if they name one."""
+def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "") -> str:
+    """The help, for a flow if there is one. `words` name it: one that is saved is run by its name alone."""
     if flow is None:
         return help_text(usage_of_run())
-    from pflow.catalog.kinds import no_such_kind
-    from pflow.flow.wiring import wire
-
     wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
             raise no_such_kind(step.step.type)
-    name = _saved_name(words)
-    return help_of(wired, f"pflow {name} [FLAG]…" if name else "")
-
-
-def help_of(wired: WiredFlow, synopsis: str = "") -> str:
-    """The help for a flow that is there already."""
     usage = usage_of_run(wired)
-    usage.summary = clean(wired.flow.description) or usage.summary
+    usage.summary = clean(flow.description) or usage.summary
+    file = find_file(words[0]) if words and len(words) == 1 else None
+    name = flow_name(os.path.basename(file)) if file else ""
+    if name and saved_flow(name) == file:
+        synopsis = f"pflow {name} [FLAG]…"
     if synopsis:
         usage.synopsis, usage.examples = (synopsis,), ()
     return "\n".join(map(clean, help_text(usage).split("\n")))
 
 
-def _saved_name(words: list[str]) -> str:
-    """What the saved flow is called that the words are, by its name or its file; empty for any other flow."""
-    import os
-
-    from pflow.catalog.flows import flow_name, saved_flow
-    from pflow.flow.named import find_file
-
-    file = find_file(words[0]) if len(words) == 1 else None
-    name = flow_name(os.path.basename(file)) if file else ""
-    return name if name and saved_flow(name) == file else ""
-
-
 def _flow_flags(wired: WiredFlow) -> list[Flag]:
-    params = [
-        Flag(
-            (f"--{step.id}.{name}".replace("_", "-"),),
-            noted(item.doc, default_note(item.default)),
-            kinds.PARAMS,
-            metavar=metavar(item.type),
-        )
-        for step in wired.steps.values()
-        for name, item in step.interface.params.items()
-        if "secret" not in item.marks
-    ]
-    return [_input_flag(wired, each) for each in wired.inputs.values()] + params
+    flags = [_input_flag(wired, each) for each in wired.inputs.values()]
+    for step in wired.steps.values():
+        for item in step.interface.params.values():
+            if "secret" not in item.marks:
+                flag = flag_of(item, kinds.PARAMS)
+                flag.names = (f"--{step.id}.{item.name}".replace("_", "-"),)
+                flags.append(flag)
+    return flags
 
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
     if wanted.secret:
         return Flag((wanted.name,), noted(clean(wanted.doc), ["a secret, from the store"]), kinds.INPUTS)
-    is_required = wanted.required and not wanted.has_default
-    notes = ["required"] if is_required else default_note(_default_of(wired, wanted))
-    values = {"bool": kinds.SWITCH, "path": kinds.FILE}.get(wanted.type.name, kinds.TEXT)
-    text, choices = noted(clean(wanted.doc), notes), wanted.type.choices
-    return Flag((wanted.flag,), text, kinds.INPUTS, values, choices, metavar=metavar(wanted.type))
-
-
-def _default_of(wired: WiredFlow, wanted: FlowInput) -> Any:
-    """What an input is without its flag: its own default, else that of the read that takes it."""
-    if wanted.has_default:
-        return wanted.default
-    items = [wired.steps[step].interface.reads.get(key) for step, key in wanted.readers]
-    return next((item.default for item in items if item is not None), None)
+    item = Item("read", wanted.flag[2:], wanted.type)
+    item.doc = clean(wanted.doc)
+    if not wanted.required or wanted.has_default:
+        reads = [wired.steps[step].interface.reads.get(key) for step, key in wanted.readers]
+        default = next((read.default for read in reads if read and not read.required), None)
+        item.default = wanted.default if wanted.has_default else default
+    return flag_of(item, kinds.INPUTS)

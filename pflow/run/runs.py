@@ -76,10 +76,8 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
     """The events in the bytes of a log, in their order, and a warning for what of it was left out."""
     *lines, rest = data.split(b"\n")
     parsed = [parse_event(line) for line in lines]
-    skipped = parsed.count(None)
-    warnings = [f"lines of the log that are no events are left out: {skipped}"] if skipped else []
-    if rest:
-        warnings.append("the last line of the log is torn, and is left out")
+    skipped = parsed.count(None) + bool(rest)
+    warnings = [f"lines of the log that are torn or no events are left out: {skipped}"] if skipped else []
     return [event for event in parsed if event is not None], warnings
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import termios
-from pathlib import Path
-from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, NOT_FOUND, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
 
 
 class Terminal:
@@ -27,10 +24,6 @@ class Terminal:
         """The line that answers, stripped."""
         line = self.read_line(question)
         return line if line is None else line.strip()
-
-    def confirm(self, question: str) -> bool:
-        """Whether the answer is yes; anything else is no."""
-        return (self.ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")
 
     def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
         """The key that is typed, itself or as its word; `otherwise` without an answer, `?` for any other."""
@@ -55,8 +48,6 @@ class Terminal:
 
     def forget_typed(self) -> None:
         """Take nothing for an answer that was typed before the question could be seen."""
-        import termios
-
         try:
             termios.tcflush(self.fd, termios.TCIFLUSH)
         except (termios.error, OSError):
@@ -88,7 +79,7 @@ def confirm(question: str) -> bool | None:
     if terminal is None:
         return None
     try:
-        return terminal.confirm(question)
+        return (terminal.ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")
     finally:
         terminal.close()
 
@@ -96,55 +87,34 @@ def confirm(question: str) -> bool | None:
 def edit(text: str, name: str, terminal: Terminal) -> str:
     """The text as it is after $VISUAL, $EDITOR or vi had it, in a file called `name`.
 
-    Raises PflowError: 73 where the file cannot be written, 127 where there is no such editor, 1 where it fails, 65
-    where the file is no text any more.
+    Raises PflowError: 73 where the file cannot be written or read, 127 where there is no such editor, 1 where it
+    fails, 65 where the file is no text any more.
     """
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        folder = Path(tempfile.mkdtemp(prefix="pflow-"))
-    except OSError as error:
-        hint = "TMPDIR names a directory for files that live shortly"
-        raise _cannot("make a file to edit", error, hint=hint) from None
-    try:
-        file = folder / name
-        try:
-            file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-        except OSError as error:
-            raise _cannot("write a file to edit", error) from None
-        _run_editor(str(file), terminal.fd)
-        return _read(file)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _read(file: Path) -> str:
-    try:
-        return str(file.read_bytes(), "utf-8")
+        with tempfile.TemporaryDirectory(prefix="pflow-", ignore_cleanup_errors=True) as folder:
+            file = os.path.join(folder, name)
+            with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
+                opened.write(text)
+            code = _run(["/bin/sh", "-c", f'{editor} "$@"', editor, file], terminal.fd)
+            if code == 127:
+                raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)
+            if code:
+                how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"  # sh says 128+n
+                raise PflowError(f"cannot take what was edited: the editor ended with {how}", exit=FAILED)
+            with open(file, encoding="utf-8", newline="") as opened:
+                return opened.read()
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read what was edited: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
-        raise _cannot("read what was edited", error) from None
-
-
-def _cannot(act: str, error: OSError, hint: str = "") -> PflowError:
-    return PflowError(f"cannot {act}: {(error.strerror or str(error)).lower()}", hint=hint, exit=CANNOT_WRITE)
-
-
-def _run_editor(file: str, terminal: int) -> None:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    code = _run(["/bin/sh", "-c", f'{editor} "$@"', editor, file], terminal)
-    if code == 127:
-        raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)
-    if code == 126:
-        raise PflowError(f"cannot run the editor '{editor}'", hint="set VISUAL or EDITOR", exit=BAD_CONFIG)
-    if code:
-        how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"  # sh says 128+n
-        raise PflowError(f"cannot take what was edited: the editor ended with {how}")
+        why, hint = (error.strerror or str(error)).lower(), "TMPDIR names a directory for files that live shortly"
+        raise PflowError(f"cannot edit in a file: {why}", hint=hint, exit=CANNOT_WRITE) from None
 
 
 def _run(argv: list[str], terminal: int) -> int:
     """Run a program on the terminal, which gets its modes back. ^C and ^\\ are the program's own while it runs."""
     handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGQUIT)}
-    modes = _modes(terminal)
+    modes = termios.tcgetattr(terminal) if os.isatty(terminal) else None
     for signum in handlers:
         signal.signal(signum, lambda signum, frame: None)  # not SIG_IGN, which a program inherits
     try:
@@ -154,11 +124,3 @@ def _run(argv: list[str], terminal: int) -> int:
             signal.signal(signum, handler)
         if modes:
             termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
-
-
-def _modes(terminal: int) -> list[Any]:
-    """The modes of a terminal; none where it is gone."""
-    try:
-        return termios.tcgetattr(terminal)
-    except (termios.error, OSError):
-        return []

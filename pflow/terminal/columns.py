@@ -114,22 +114,9 @@ def duration(ms: float) -> str:
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
-def cells(text: str) -> int:
-    """How many columns a text takes."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
-
-
 def shorten(text: str, width: int) -> str:
     """A text that takes no more than `width` columns, cut with a … where it would."""
-    if cells(text) <= width:
-        return text
-    return _first_cells(text, width - 1) + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def value_text(value: object) -> str:
@@ -139,35 +126,17 @@ def value_text(value: object) -> str:
     return shorten(clean(str(encode(value, escape=False), "utf-8")), 60)
 
 
-def pad(text: str, width: int) -> str:
-    return text + " " * (width - cells(text))
-
-
 def wrap(text: str, width: int) -> list[str]:
     """The lines of a text, broken at spaces, and a word only where it is longer than a line."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if cells(joined) <= width:
+        if len(joined) <= width:
             lines[-1] = joined
             continue
-        if lines[-1]:
-            lines.append("")
-        while cells(word) > width:
-            part = _first_cells(word, width)
-            lines[-1] = part
-            lines.append("")
-            word = word[len(part) :]
-        lines[-1] = word
-    return [line.rstrip() for line in (lines if lines[-1] or len(lines) == 1 else lines[:-1])]
-
-
-def _first_cells(word: str, width: int) -> str:
-    """The letters that fit, one at least."""
-    end = 1
-    while end < len(word) and cells(word[: end + 1]) <= width:
-        end += 1
-    return word[:end]
+        parts = [word[at : at + width] for at in range(0, len(word), width)]
+        lines[-1:] = [lines[-1], *parts] if lines[-1] else parts
+    return [line.rstrip() for line in lines]
 
 
 def table(
@@ -178,13 +147,13 @@ def table(
     `first` paints the first column.
     """
     kept = [n for n in range(len(rows[0]) if rows else 0) if any(row[n] for row in rows)]
-    widths = _fitted([[cells(row[n]) for row in rows] for n in kept], width - indent)
+    widths = _fitted([[len(row[n]) for row in rows] for n in kept], width - indent)
     lines = []
     for row in rows:
         parts = [wrap(row[n], size) for n, size in zip(kept, widths, strict=True)]
         for line in range(max(map(len, parts), default=0)):
             columns = [part[line] if line < len(part) else "" for part in parts]
-            padded = [pad(column, size) for column, size in zip(columns, widths, strict=True)]
+            padded = [column.ljust(size) for column, size in zip(columns, widths, strict=True)]
             text = (" " * indent + (" " * _GAP).join(padded)).rstrip()
             lines.append(text.replace(columns[0], first(columns[0]), 1) if first and columns[0] else text)
     return lines

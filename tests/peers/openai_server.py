@@ -214,12 +214,6 @@ def refuse(call: Call) -> None:
     call.finish_stream("stop", [])
 
 
-def overloaded_midway(call: Call) -> None:
-    call.begin()
-    call.say("Oak, ")
-    call.event({"error": {"message": "overloaded", "code": 502}})
-
-
 def nonsense(call: Call) -> None:
     """Ten megabytes of what looks like JSON and is none, until the client hangs up."""
     call.begin()
@@ -293,7 +287,6 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "rate-limited": RATE_LIMITED,
     "rate-limited-once": once(RATE_LIMITED, replying(REPLY)),
     "rate-limited-minute": failing(429, "slow down", Retry_After="60"),
-    "rate-limited-date": failing(429, "slow down", Retry_After="Thu, 01 Jan 2099 00:00:00 GMT"),
     "broken": failing(500, "the server\nis broken"),
     "broken-once": once(failing(503, "starting"), replying(REPLY)),
     "bad-request": failing(400, "this prompt is too long"),
@@ -306,7 +299,6 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "cut-once": once(replying("", None), replying(REPLY)),
     "torn": torn,
     "garbled": garbled,
-    "overloaded-midway": overloaded_midway,
     "stall": stall,
     "stall-midway": stall_midway,
     "slow-stream": slow_stream,
@@ -316,9 +308,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "no-schemas": without_schemas,
     "refuse": refuse,
     "completion": replying(REPLY),
-    "completion-cut": replying("Oak, ash", None),
     "responses": replying(REPLY),
-    "responses-cut": replying("Oak, ash", None),
     "responses-long": replying(REPLY, "max_output_tokens"),
     "responses-failed": replying("", "failed"),
 }

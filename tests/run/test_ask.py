@@ -7,9 +7,8 @@ import threading
 import pytest
 
 from pflow.errors import PflowError
-from pflow.run import ask
-from pflow.run.ask import ask_for
-from pflow.run.inputs import missing_inputs
+from pflow.run import inputs
+from pflow.run.inputs import ask_for, missing_inputs, nothing_gives
 from pflow.terminal import ask as questions
 from tests.run.flows import plan_of
 
@@ -45,7 +44,7 @@ def more_nodes(nodes):
 
 
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
-    monkeypatch.setattr(ask, "_open_terminal", lambda: None)
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: None)
     plan = plan_of(FLOW)
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}))
@@ -59,7 +58,7 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
 
 @pytest.mark.parametrize(("type", "is_dry"), [("secret", False), ("github-get-issue", True)])
 def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, type, is_dry):
-    monkeypatch.setattr(ask, "_open_terminal", lambda: pytest.fail("it asks"))
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: pytest.fail("it asks"))
     plan = plan_of({"nodes": [{"id": "s", "type": type}]})
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}), is_dry=is_dry)
@@ -73,7 +72,7 @@ class Terminal:
         self.ours, self.theirs = pty.openpty()
         self.lines = list(lines)
         self.seen = b""
-        monkeypatch.setattr(ask, "_open_terminal", lambda: questions.Terminal(self.theirs))
+        monkeypatch.setattr(inputs, "_open_terminal", lambda: questions.Terminal(self.theirs))
         self.person = threading.Thread(target=self._answer)
         self.person.start()
 
@@ -120,6 +119,6 @@ def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
     ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
     plan = plan_of(ir)
-    error = ask.nothing_gives(plan, missing_inputs(plan, {}))
+    error = nothing_gives(plan, missing_inputs(plan, {}))
     assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]

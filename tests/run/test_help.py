@@ -6,7 +6,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.run.driver import load
-from pflow.run.help import run_help
+from pflow.run.help import help_of
 
 COUNT = {
     "description": "Count the words",
@@ -29,7 +29,7 @@ def count(tmp_path, monkeypatch):
 
 
 def help_for(words):
-    return run_help(load(words), words)
+    return help_of(load(words), words)
 
 
 def test_a_saved_flow_tells_what_it_is_for_and_how_it_is_typed(count):

@@ -124,7 +124,7 @@ def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     assert parse_event(line) is None
     events, warnings = read_events(event("run") + line + b"\n" + event("finish"))
     assert [each["event"] for each in events] == ["run", "finish"]
-    assert warnings == ["lines of the log that are no events are left out: 1"]
+    assert warnings == ["lines of the log that are torn or no events are left out: 1"]
 
 
 def ended(place, log: bytes) -> set[str]:

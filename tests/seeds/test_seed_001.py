@@ -8,7 +8,7 @@ import pytest
 import pflow
 from pflow.catalog.registry import load_file
 from tests.seeds.blocks import HERE, block, execute
-from tests.seeds.github_server import BODY, TITLE
+from tests.seeds.nodes.stand_ins.github_get_issue import BODY, ISSUE
 
 LLM_NODE = load_file(str(HERE / "nodes" / "printed" / "llm_node.py"), "llm-node")
 
@@ -62,18 +62,17 @@ def test_the_printed_node_runs_in_a_flow(place):
     assert (ran.code, "prompt must be in shared store or params" in ran.err) == (1, True)
 
 
-def test_the_chain_of_templates_runs_as_it_is_printed(place, github):
+def test_the_chain_of_templates_runs_as_it_is_printed(place):
     """Nothing writes `$commit_message`: it is what the step before it hands on, and that is said."""
     ran = place.use("stand_ins").pflow(block("001", 3))
     report = f"done: ...This is the issue: {BODY}"
     message = f"Write commit message for: {report}"
     found = {name: ran.store[name] for name in ("issue", "issue_title", "issue_number", "code_report", "response")}
     assert found == {
-        "issue": BODY, "issue_title": TITLE, "issue_number": 1234, "code_report": report, "response": message,
+        "issue": BODY, "issue_title": ISSUE["title"], "issue_number": 1234, "code_report": report, "response": message,
     }  # fmt: skip
     assert "nothing writes '$commit_message'" in ran.err
     assert place.read("commits") == message + "\n"
-    assert github.asked == ["/repos/owner/repo/issues/1234"]
     reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}
     assert (reads["llm"], reads["git-commit"]) == ({"prompt": ["code_report"]}, {"message": ["response"]})
 

@@ -59,11 +59,10 @@ def test_fetch_and_summarize(place):
     assert store["response"] == f"Summarize this transcript\n\n{TRANSCRIPT}"
 
 
-def test_comment_on_an_issue(place, github):
+def test_comment_on_an_issue(place):
     store = place.pflow(line("003", 25)).store
-    issue = "/repos/owner/repo/issues/123"
-    assert github.asked == [issue, f"{issue}/comments"]
-    assert github.comments == [store["response"]]
+    assert store["comment_url"] == "/repos/owner/repo/issues/123/comments/1"
+    assert place.read("comments") == store["response"]
     assert store["response"].startswith("Analyze this issue and suggest a fix\n\n")
 
 

@@ -5,9 +5,9 @@ import re
 
 import pflow
 from tests.seeds.blocks import block, execute
-from tests.seeds.github_server import BODY, LABELS, TITLE
+from tests.seeds.nodes.stand_ins.github_get_issue import ISSUE
 
-ISSUE = {"title": TITLE, "body": BODY, "labels": LABELS}
+TITLE, BODY = ISSUE["title"], ISSUE["body"]
 
 
 def test_the_proxy_maps_as_the_fragments_say():
@@ -29,12 +29,11 @@ def test_a_part_of_a_flow_is_no_flow(place):
     assert (ran.code, "line 1, column 17" in ran.err) == (65, True)
 
 
-def test_the_github_example_runs_and_shows_its_trace_and_its_store(place, github):
+def test_the_github_example_runs_and_shows_its_trace_and_its_store(place):
     place.use("stand_ins").write("flow.pflow.json", block("004", 7))
     assert place.pflow("check", "--strict", "flow.pflow.json").code == 0
     ran = place.run(block("004", 7), "--issue=1234")
-    assert github.asked == ["/repos/owner/repo/issues/1234"]
-    assert ran.store["fetch"] == {"issue_data": {"number": 1234, **ISSUE}}
+    assert ran.store["fetch"] == {"issue_data": {"number": 1234, "repo": "owner/repo", **ISSUE}}
     assert ran.store["analysis"] == BODY
     assert ran.store["code_report"] == f"done: Fix this issue:\n{TITLE}\n\nAnalysis:\n{BODY}"
     assert "response" not in ran.store
@@ -79,7 +78,7 @@ PLANNED = {
 """The flow whose trace the paper prints, as its planner would map it."""
 
 
-def test_the_execution_trace_has_the_printed_lines(place, github):
+def test_the_execution_trace_has_the_printed_lines(place):
     """Each line with what it does not print left out: times, data of flags, and writes that no mapping names."""
     place.use("stand_ins").run(PLANNED, "--issue=1234")
     text = "\n".join(place.trace_lines()).partition("\nrun ")[0]

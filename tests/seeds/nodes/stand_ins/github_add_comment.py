@@ -1,8 +1,4 @@
-"""A stand-in for github-add-comment, which seed 003 names, over HTTP."""
-
-import json
-import os
-from urllib.request import urlopen
+"""A stand-in for github-add-comment, which seed 003 names: its comments are a file."""
 
 from pflow import Node
 
@@ -18,13 +14,7 @@ class GithubAddComment(Node):
     - Effects: network
     """
 
-    def prep(self, shared):
-        place = f"{os.environ['GITHUB_API']}/repos/{shared['repo']}/issues/{shared['issue_number']}/comments"
-        return place, json.dumps({"body": shared["comment"]}).encode()
-
-    def exec(self, prepared):
-        with urlopen(*prepared) as answer:
-            return json.load(answer)["url"]
-
-    def post(self, shared, prepared, url):
-        shared["comment_url"] = url
+    def post(self, shared, prepared, result):
+        with open("comments", "a") as file:
+            file.write(shared["comment"])
+        shared["comment_url"] = f"/repos/{shared['repo']}/issues/{shared['issue_number']}/comments/1"
