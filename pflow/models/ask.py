@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from llm import Attachment, Model, Response
 from llm.utils import mimetype_from_string
+from pydantic import ValidationError
 
 from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
-from pflow.models.choose import has_key
-from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, no_key, one_line, watch
+from pflow.models.choose import check_key
+from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
 from pflow.models.schema import ask_for, load_schema, read_answer
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
@@ -51,51 +53,33 @@ def _name(model: Model, name: str) -> str:
 def _fit(model: Model, name: str, value: Any) -> Any:
     """The value as text where the option takes text, else as the JSON that it is."""
     try:
-        return _taken(model, name, value)
+        return getattr(model.Options(**{name: value}), name)
     except ValueError as error:
-        why = _why(error)
+        said = str(error.errors()[0]["msg"] if isinstance(error, ValidationError) else error)
     try:
-        return _taken(model, name, decode(value.encode()) if isinstance(value, str) else value)
+        return getattr(model.Options(**{name: decode(value.encode()) if isinstance(value, str) else value}), name)
     except ValueError:
-        shown = " ".join(str(value).split())[:80]
-        raise PflowError(f"cannot set '{name}' to '{shown}': {why}", exit=USAGE) from None
+        shown, why = " ".join(str(value).split())[:80], said.removeprefix("Value error, ")
+        raise PflowError(f"cannot set '{name}' to '{shown}': {why[:1].lower()}{why[1:]}", exit=USAGE) from None
 
 
-def _taken(model: Model, name: str, value: Any) -> Any:
-    return getattr(model.Options(**{name: value}), name)
-
-
-def _why(error: ValueError) -> str:
-    errors = getattr(error, "errors", None)
-    said = str(errors()[0]["msg"] if callable(errors) else error).removeprefix("Value error, ")
-    return said[:1].lower() + said[1:]
-
-
+@dataclass
 class Request:
     """What to ask: a prompt with what may go with it. What is None or empty is not sent."""
 
-    def __init__(
-        self,
-        prompt: str,
-        *,
-        attachment: bytes | None = None,
-        system: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        schema: Any = None,
-    ) -> None:
-        self.prompt = prompt
-        self.attachment = attachment
-        self.system = system
-        self.options = options or {}
-        self.schema = schema
+    prompt: str
+    attachment: bytes | None = None
+    system: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    schema: Any = None
 
 
+@dataclass
 class Answer:
     """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost)."""
 
-    def __init__(self, response: Any, usage: dict[str, Any]) -> None:
-        self.response = response
-        self.usage = usage
+    response: Any
+    usage: dict[str, Any]
 
 
 def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -103,9 +87,7 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
 
     An answer that reached its token limit is an answer: unless a person set that limit, stderr says so.
     """
-    schema = None
-    if request.schema is not None:
-        schema = load_schema(request.schema)
+    schema = load_schema(request.schema) if request.schema is not None else None
     model, ending = watch(model)
     response = _prepare(model, request, schema)
     parts = []
@@ -113,19 +95,23 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
         parts.append(part)
         if schema is None and part:
             emit(part)
-    ending.look_at(response.response_json)
-    check_ending(ending, model, "".join(parts))
-    answer = Answer(_read("".join(parts), schema, ending, model), _usage(response, ending, model))
-    if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
+    text = "".join(parts)
+    check_ending(ending, response, model, text)
+    is_limit_known = any(name in request.options for name in MAX_TOKENS)
+    try:
+        answer = text if schema is None else read_answer(text, schema, model.model_id)
+    except PflowError as error:
+        error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
+        raise
+    if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
-    return answer
+    return Answer(answer, _usage(response, ending, model))
 
 
 def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """The request as llm sees it; nothing is sent before its answer is read."""
     options = fit_options(model, request.options)
-    if not has_key(model):
-        raise no_key(model)
+    check_key(model)
     prompt = request.prompt
     more: dict[str, Any] = {}
     if schema and model.supports_schema:
@@ -160,8 +146,9 @@ def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
         raise explain(error, model) from error
 
 
-def check_ending(ending: Ending, model: Model, text: str) -> None:
+def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
     """Raise PflowError where an answer was cut (75), broke off (75) or was refused by the protocol (1)."""
+    ending.look_at(response.response_json)
     words = one_line(hide_keys(ending.words or ending.refusal, model))
     said = f": {words}" if words else ""
     if ending.kind == CUT:
@@ -172,17 +159,6 @@ def check_ending(ending: Ending, model: Model, text: str) -> None:
         raise PflowError(f"cannot take the answer of '{model.model_id}': the provider failed{said}", exit=TRY_AGAIN)
     if ending.kind == FILTERED or (ending.refusal and not text):
         raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", exit=FAILED)
-
-
-def _read(text: str, schema: dict[str, Any] | None, ending: Ending, model: Model) -> Any:
-    if schema is None:
-        return text
-    try:
-        return read_answer(text, schema, model.model_id)
-    except PflowError as error:
-        if ending.kind == LIMIT:
-            error.hint = "it stops at its token limit: --max-tokens raises it"
-        raise
 
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:

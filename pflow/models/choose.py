@@ -1,15 +1,12 @@
 """Which model to ask: the one that was named, llm's default where it can be used, else the small local one."""
 
 import atexit
-import json
 import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import llm
 import yaml  # type: ignore[import-untyped,unused-ignore]
@@ -17,6 +14,7 @@ from llm import Model as Model
 from llm import NeedsKeyException
 
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SUFFIX, from_file
 
@@ -114,35 +112,28 @@ def has_key(model: Model) -> bool:
         raise _broken(error, _settings()) from error
 
 
+def check_key(model: Model) -> None:
+    """Raise PflowError (77) for a model that needs a key and has none."""
+    if not has_key(model):
+        raise no_key(model)
+
+
 def _settings() -> Path:
     """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
     try:
         # Without a home click's path begins with a plain "~", and llm would make that directory right here.
-        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(_config_home()):
+        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
             raise FileNotFoundError("no home directory")
         return Path(llm.user_dir())  # type: ignore[no-untyped-call]
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
-        os.environ["LLM_USER_PATH"] = _temporary_directory()
-        return Path(llm.user_dir())  # type: ignore[no-untyped-call]
-
-
-def _config_home() -> str:
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-
-
-def _temporary_directory() -> str:
-    path = os.path.join(tempfile.gettempdir(), f"pflow-llm-{os.urandom(8).hex()}")
-    # Before it is made: a signal may come right after.
-    atexit.register(_remove_in_this_process, path, os.getpid())
-    os.mkdir(path, 0o700)
-    return path
-
-
-def _remove_in_this_process(path: str, pid: int) -> None:
-    if os.getpid() == pid:  # a forked child leaves it to its parent
-        shutil.rmtree(path, ignore_errors=True)
+    made, maker = tempfile.mkdtemp(prefix="pflow-llm-"), os.getpid()
+    # a forked child leaves it to its parent
+    atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
+    os.environ["LLM_USER_PATH"] = made
+    return Path(made)
 
 
 def _chosen_default(settings: Path) -> str | None:
@@ -180,38 +171,30 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
 
 
 def _broken(error: Exception, settings: Path) -> PflowError:
-    """What is wrong with llm's settings or plugins, with the file where it can be found."""
+    """What is wrong with llm's settings or plugins, with the file where it can be found, whose words may be keys."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    for name, check in _CHECKS.items():
-        try:
-            if (settings / name).exists():
-                check((settings / name).read_text())
-        except Exception as wrong:
-            words = f"{settings / name}: " + " ".join(str(wrong).split())
+    for name in ("keys.json", "aliases.json", "extra-openai-models.yaml"):
+        if fault := _fault(settings / name):
+            words = f"{settings / name}: {fault}"
             break
-    return PflowError(
-        f"cannot load llm's models: {words}",
-        hint="correct that file, or find the plugin with `llm plugins`",
-        exit=BAD_CONFIG,
-    )
+    hint = "correct that file, or find the plugin with `llm plugins`"
+    return PflowError(f"cannot load llm's models: {words}", hint=hint, exit=BAD_CONFIG)
 
 
-def _check_extra_models(text: str) -> None:
+def _fault(file: Path) -> str:
+    """What is wrong with a file of settings (JSON is YAML too), without a word of it."""
     try:
-        models = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:  # its own words quote the file, and there may be keys in that
+        models = yaml.safe_load(file.read_text())
+    except FileNotFoundError:
+        return ""
+    except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ValueError(f"{error.problem or 'it is not YAML'}{place}") from None
-    if not isinstance(models, list) or not all(isinstance(model, dict) for model in models):
-        raise ValueError("it is not a list of models")
-    for model in models:
-        if missing := {"model_id", "model_name"} - model.keys():
-            raise ValueError(f"a model has no {' and no '.join(sorted(missing))}")
-
-
-_CHECKS: dict[str, Callable[[str], Any]] = {
-    "keys.json": json.loads,
-    "aliases.json": json.loads,
-    "extra-openai-models.yaml": _check_extra_models,
-}
+        return f"{error.problem or 'it is not YAML'}" + (
+            f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        )
+    except Exception as error:
+        return type(error).__name__
+    if file.suffix == ".json":
+        return "" if isinstance(models, dict) else "it is not a JSON object"
+    is_right = isinstance(models, list) and all({"model_id", "model_name"} <= {*each} for each in models)
+    return "" if is_right else "it is not a list of models, each with model_id and model_name"

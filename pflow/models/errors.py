@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from copy import copy
-from email.utils import parsedate_to_datetime
 from operator import attrgetter
 from typing import Any
 
@@ -48,12 +46,10 @@ class Ending:
             return
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
         for said in (answer, first if isinstance(first, dict) else {}):
-            for key in ("finish_reason", "stop_reason", "finishReason"):
-                if isinstance(said.get(key), str):
-                    self.reason = said[key]
+            reasons = [said.get(key) for key in ("finish_reason", "stop_reason", "finishReason")]
+            self.reason = next((each for each in reasons if isinstance(each, str)), self.reason)
         self.watched = str(answer.get("object")).startswith(("chat.completion", "text_completion"))
-        if isinstance(answer.get("usage"), dict):
-            self.usage = answer["usage"]
+        self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
 
 def watch(model: Any) -> tuple[Any, Ending]:
@@ -114,44 +110,29 @@ def _note(said: Any, ending: Ending) -> None:
         ending.reason, ending.words = "error", str(getattr(said, "message", ""))
     elif kind == "response.refusal.delta":
         ending.refusal += said.delta
-    elif getattr(said, "choices", None):
-        _note_choice(said.choices[0], ending)
+    for choice in (getattr(said, "choices", None) or [])[:1]:
+        message = getattr(choice, "delta", None) or getattr(choice, "message", None)
+        ending.reason = getattr(choice, "finish_reason", None) or ending.reason
+        ending.refusal += getattr(message, "refusal", None) or ""
     response = getattr(said, "response", said)
-    _note_status(response, ending)
-    if usage := getattr(response, "usage", None):
-        ending.usage = usage.model_dump()
-
-
-def _note_choice(choice: Any, ending: Ending) -> None:
-    ending.reason = getattr(choice, "finish_reason", None) or ending.reason
-    message = getattr(choice, "delta", None) or getattr(choice, "message", None)
-    ending.refusal += getattr(message, "refusal", None) or ""
-
-
-def _note_status(response: Any, ending: Ending) -> None:
     status = getattr(response, "status", None)
     if status == "incomplete":
         ending.reason = getattr(response.incomplete_details, "reason", None) or "max_output_tokens"
     elif status in ("completed", "failed", "cancelled"):
         ending.reason = status
         ending.words = getattr(getattr(response, "error", None), "message", None) or ""
+    if usage := getattr(response, "usage", None):
+        ending.usage = usage.model_dump()
 
 
 LONGEST = 300
 """Characters of a provider's own words that are shown."""
 
 _BY_STATUS = {
-    400: BAD_DATA,
-    401: DENIED,
-    402: DENIED,
-    403: DENIED,
+    **dict.fromkeys((400, 413, 422), BAD_DATA),
+    **dict.fromkeys((401, 402, 403), DENIED),
+    **dict.fromkeys((408, 409, 425, 429), TRY_AGAIN),
     404: BAD_CONFIG,
-    408: TRY_AGAIN,
-    409: TRY_AGAIN,
-    413: BAD_DATA,
-    422: BAD_DATA,
-    425: TRY_AGAIN,
-    429: TRY_AGAIN,
 }
 
 # Every HTTP library has its own classes, under much the same names; a time out while connecting is both.
@@ -266,20 +247,10 @@ def _secrets(model: Any) -> list[str]:
 
 
 def _retry_after(error: Any) -> float | None:
-    """Seconds to wait, from a Retry-After header: a number, or a date."""
+    """Seconds to wait, from a Retry-After header that is a number."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    said = headers.get("retry-after")
-    if not said:
+    try:
+        seconds = float(headers.get("retry-after") or "nan")
+    except ValueError:
         return None
-    try:
-        seconds = float(said)
-    except ValueError:
-        seconds = _seconds_until(said)
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
-        return float("nan")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from jsonschema import (
@@ -22,54 +24,35 @@ from pflow.models.errors import one_line
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
     """The schema that is given inline or as a file's path. Raises PflowError where there is none, or a bad one (65)."""
-    if isinstance(given, dict):
-        return _checked(given, "the schema")
-    if given.lstrip().startswith("{"):
-        return _checked(_parsed(given, "the schema"), "the schema")
-    name = f"the schema '{given}'"
+    is_inline = isinstance(given, dict) or given.lstrip().startswith("{")
+    name = "the schema" if is_inline else f"the schema '{given}'"
     try:
-        with open(given, encoding="utf-8-sig") as file:
-            return _checked(_parsed(file.read(), name), name)
+        if isinstance(given, dict):
+            return _checked(given, name)
+        return _checked(json.loads(given if is_inline else Path(given).read_text(encoding="utf-8-sig")), name)
     except OSError as error:
         hint = "an inline schema begins with {" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {error.strerror}", hint=hint, exit=exit_code(error)) from error
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
-
-
-def _parsed(text: str, name: str) -> Any:
-    try:
-        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise PflowError(
-            f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}", exit=BAD_DATA
-        ) from error
+        what = f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}"
+        raise PflowError(what, exit=BAD_DATA) from error
     except RecursionError as error:
         raise _endless(name) from error
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:
+    """The schema, if it is one. Refused before an answer is paid for: one whose path to any value is endless."""
     if not isinstance(schema, dict):
         raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
     try:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
         raise PflowError(f"cannot use {name}: {_misfit(error)}", exit=BAD_DATA) from error
-    except RecursionError as error:
-        raise _endless(name) from error
-    _check_ends(schema, name)
+    with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer comes by
+        list(_misfits(schema, None))
     return schema
-
-
-def _check_ends(schema: dict[str, Any], name: str) -> None:
-    """Refuse, before an answer is paid for, a schema whose way to any value is endless."""
-    try:
-        for _ in _misfits(schema, None):
-            pass
-    except RecursionError as error:
-        raise _endless(name) from error
-    except PflowError:
-        return  # a $ref that leads nowhere may stand where no answer comes by
 
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
 from pflow.models.talk import Said
-from pflow.terminal.columns import clean
+from pflow.terminal.columns import clean, shorten
 
 PL00 = "PL00"
 PLACE = ("the answer",)
@@ -22,84 +21,55 @@ _MOST_FAULTS = 20
 _SCAN = json.JSONDecoder(strict=False).raw_decode
 
 
-@dataclass
-class Objects:
-    """The JSON objects in an answer with their texts, and what is wrong with the first that is not whole."""
-
-    values: list[dict[str, Any]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    fault: str = ""
-
-
-def find_objects(said: Said) -> Objects:
-    """Every JSON object behind the model's thoughts; empty for an answer that is too long to be read."""
-    text = "" if said.is_too_long else said.text.rpartition("</think>")[2]
-    found, faults, at = Objects(), 0, text.find("{")
-    while at >= 0 and faults < _MOST_FAULTS:
+def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
+    """The JSON objects behind a model's thoughts, each by its text; and what is wrong with one that is not whole."""
+    text, found, faults = _spoken(said), dict[str, dict[str, Any]](), list[str]()
+    at = text.find("{")
+    while at >= 0 and len(faults) < _MOST_FAULTS:
         end = at + 1
         if text[at + 1 : at + 100].lstrip()[:1] in ('"', "}"):
             try:
                 value, end = _SCAN(text, at)
-                found.values.append(value)
-                found.texts.append(text[at:end])
-            except (ValueError, RecursionError) as error:
-                faults += 1
-                found.fault = found.fault or _in_words(text, at, error)
+                found[text[at:end]] = value
+            except json.JSONDecodeError as error:
+                is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+                faults.append("it ends in the middle" if is_cut else error.msg.lower())
+            except (ValueError, RecursionError):
+                faults.append("it is nested too deeply")
         at = text.find("{", end)
-    return found
+    return found, faults[0] if faults else ""
 
 
 def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
     """The flow's document, or a finding that says why there is none. Two different flows are a fault."""
-    if said.is_too_long:
-        return None, [_finding("it is longer than a flow can be")]
-    if "<think>" in said.text.rpartition("</think>")[2]:
-        return None, [_finding("it stops while it still thinks")]
-    found = find_objects(said)
-    if reason := _reason(found):
+    found, fault = find_objects(said)
+    if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    flows = {text: None for text, value in zip(found.texts, found.values, strict=True) if "nodes" in value}
+    flows = [text for text, value in found.items() if "nodes" in value]
     if len(flows) > 1:
         return None, [_finding(f"it holds {len(flows)} flows", "decide for one")]
-    if flows and not (said.is_limited and found.fault):  # a whole one before the one that was cut is an example
-        return _parsed(next(iter(flows)))
-    return None, [_why_none(said, found)]
+    if flows and not (said.is_limited and fault):  # a whole one before the one that was cut is an example
+        try:
+            return parse_json(flows[0], "the plan"), []
+        except (PflowError, RecursionError) as error:
+            fault = error.message.partition(": ")[2] if isinstance(error, PflowError) else "it is nested too deeply"
+    if fault:
+        remedy = "it stopped at its token limit: answer with less" if said.is_limited else _REMEDY
+        return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", remedy)]
+    text = _spoken(said).strip()
+    none = f"it holds no JSON: '{_shown(text)}'" if text else "it is empty"
+    return None, [_finding('its JSON has no "nodes"' if found else none)]
 
 
 def refusal(said: Said) -> str:
     """Why a model says that the task cannot be done; empty where it does not."""
-    return _reason(find_objects(said))
+    reasons = [value.get("cannot") for value in find_objects(said)[0].values() if not value.get("nodes")]
+    return next((_shown(each, 300) for each in reasons if isinstance(each, str) and each.strip()), "")
 
 
-def _reason(found: Objects) -> str:
-    reasons = [value.get("cannot") for value in found.values if not value.get("nodes")]
-    return next((_shown(each.strip(), 300) for each in reasons if isinstance(each, str) and each.strip()), "")
-
-
-def _in_words(text: str, at: int, error: Exception) -> str:
-    if not isinstance(error, json.JSONDecodeError):
-        return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
-        return "it ends in the middle"
-    return f"{error.msg.lower()} at '{_shown(text[max(at, error.pos - 20) : error.pos + 20])}'"
-
-
-def _parsed(text: str) -> tuple[dict[str, Any] | None, list[Finding]]:
-    try:
-        return parse_json(text, "the plan"), []
-    except (PflowError, RecursionError) as error:
-        why = error.message.partition(": ")[2] if isinstance(error, PflowError) else "it is nested too deeply"
-        return None, [_finding(f"its JSON cannot be read: {_shown(why, 200)}")]
-
-
-def _why_none(said: Said, found: Objects) -> Finding:
-    if found.fault:
-        remedy = "it stopped at its token limit: answer with less" if said.is_limited else _REMEDY
-        return _finding(f"its JSON cannot be read: {found.fault}", remedy)
-    if found.values:
-        return _finding('its JSON has no "nodes"')
-    text = said.text.rpartition("</think>")[2].strip()
-    return _finding(f"it holds no JSON: '{_shown(text)}'" if text else "it is empty")
+def _spoken(said: Said) -> str:
+    """What comes after the model's thoughts; nothing where it stopped while it still thought."""
+    return said.text.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _finding(message: str, remedy: str = _REMEDY) -> Finding:
@@ -107,5 +77,4 @@ def _finding(message: str, remedy: str = _REMEDY) -> Finding:
 
 
 def _shown(text: str, longest: int = 80) -> str:
-    text = " ".join(clean(text[: longest + 1]).split())
-    return text if len(text) <= longest else text[:longest] + "…"
+    return shorten(" ".join(clean(text[: longest + 1]).split()), longest)

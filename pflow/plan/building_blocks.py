@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import lines
@@ -17,23 +17,17 @@ from pflow.interface import UNDECLARED, Interface, Item
 from pflow.jsontext import text_of
 from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved
-from pflow.models.choose import is_small
+from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
 from pflow.plan.secrets import MASK, hide_secrets, is_secret_name
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
-
-if TYPE_CHECKING:
-    from pflow.models.choose import Model
 
 ROOM = 24_000
 """Characters for all of them; past that, those that matter."""
 
 _ROOM_SMALL = 3_000
 """For a small model: the nodes that come with pflow, and little more."""
-
-_MOST_FLOWS = 40
-"""Saved flows that are described: each has to be loaded for that."""
 
 _LONGEST_DOC = 200
 _NEAREST_FLOWS, _NEAREST_NODES = 3, 5
@@ -61,14 +55,13 @@ class _Block:
 
 def building_blocks(sentence: str, room: int = ROOM) -> Blocks:
     """Every node and saved flow; where that takes too much room, the bundled nodes and what the sentence is about."""
-    nodes, saved = list(_nodes()), saved_flows()
-    about = _about(sentence, saved)
-    blocks = nodes + list(_flows(about))
+    saved = saved_flows()
+    blocks = list(_blocks(saved))
     chosen = _chosen(blocks, sentence, room)
-    left = len(saved) - len(about) + len(blocks) - len(chosen)
+    left = len(blocks) - len(chosen)
     more = f"\n\n({left} more, which have less to do with the task, are left out.)" if left > 0 else ""
     types = [] if left > 0 else [each.name for each in chosen]
-    return Blocks("\n\n".join(each.text for each in chosen) + more, _digest(nodes, saved), types)
+    return Blocks("\n\n".join(each.text for each in chosen) + more, _digest(blocks, saved), types)
 
 
 def room_for(model: Model) -> int:
@@ -97,32 +90,14 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
     return error
 
 
-def _nodes() -> Iterable[_Block]:
-    for kind in list_kinds():
-        try:
-            text = interface_text(kind.name, kind.interface)
-        except (PflowError, OSError, ValueError, RecursionError):
-            continue  # `pflow nodes` says what is wrong with it
-        yield _Block(kind.name, text, is_bundled=kind.origin == BUNDLED)
-
-
-def _about(sentence: str, saved: list[Saved]) -> list[Saved]:
-    """The saved flows that are worth being loaded."""
-    if len(saved) <= _MOST_FLOWS:
-        return saved
-    by_name = {each.name: each for each in saved}
-    return [by_name[name] for name in _near(sentence, [(each.name, each.description) for each in saved])[:_MOST_FLOWS]]
-
-
-def _flows(saved: Iterable[Saved]) -> Iterable[_Block]:
+def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
+    """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong."""
     catalog = FlowCatalog()
-    for each in saved:
-        try:
-            kind = catalog.find(f"flow:{each.name}")
+    flows = [f"flow:{each.name}" for each in saved]
+    for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
+        with suppress(PflowError, OSError, ValueError, RecursionError):
             if kind is not None:
-                yield _Block(f"flow:{each.name}", interface_text(f"flow:{each.name}", kind.interface))
-        except (PflowError, OSError, ValueError, RecursionError):
-            continue
+                yield _Block(name, interface_text(name, kind.interface), is_bundled=kind.origin == BUNDLED)
 
 
 def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
@@ -143,20 +118,19 @@ def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
     return [match.about.name for match in nearest(sentence, [About(name, text) for name, text in abouts])]
 
 
-def _digest(nodes: list[_Block], saved: list[Saved]) -> str:
+def _digest(blocks: list[_Block], saved: list[Saved]) -> str:
     digest = hashlib.sha256()
-    contents = [(node.name, node.text.encode("utf-8", "replace")) for node in nodes]
-    contents += [(f"flow:{each.name}", _content(each.file)) for each in saved]
-    for name, data in contents:
-        digest.update(f"{len(data)} {name}\n".encode("utf-8", "replace") + data)
+    contents = [(each.name, each.text) for each in blocks] + [(each.file, _content(each.file)) for each in saved]
+    for name, text in contents:
+        digest.update(f"{len(text)} {name}\n{text}".encode("utf-8", "replace"))
     return digest.hexdigest()
 
 
-def _content(file: str) -> bytes:
+def _content(file: str) -> str:
     try:
-        return Path(file).read_bytes()
+        return Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return b""
+        return ""
 
 
 def interface_text(name: str, interface: Interface) -> str:

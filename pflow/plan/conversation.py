@@ -57,36 +57,31 @@ class Outcome:
         return self.result is not None and not self.findings
 
 
-def converse(model: Model, request: Request, judge: Judge, report: Report, timeout: float | None = None) -> Outcome:
-    """Ask until an answer passes. `timeout` (seconds) is for all tries.
+def converse(
+    model: Model, request: Request, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
+) -> Outcome:
+    """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
     Raises PflowError: 2 for a secret in the task, 124 where the time runs out, and what asking a model raises.
     """
-    seconds = TIMEOUT if timeout is None else timeout
-    with Diverted(), time_limit(seconds, f"ask '{model.model_id}'"):  # stdout is for the result, not for libraries
-        return converse_until(time.monotonic() + seconds, model, request, judge, report)
-
-
-def converse_until(
-    ends_at: float, model: Model, request: Request, judge: Judge, report: Report, tries: int = TRIES
-) -> Outcome:
-    """The same until a time of the monotonic clock. Raises OutOfTime."""
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
-    talk = Talk(model, request.system, ends_at=ends_at)
-    talk.has_schemas = talk.has_schemas and not is_small(model)
+    seconds = TIMEOUT if timeout is None else timeout
     best, text = Outcome(), request.task
-    while best.tries < tries and not best.is_right:
-        best.tries += 1
-        report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
-        said = _say(talk, text, request.schema)
-        result, findings = judge(said)
-        if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
-            best.result, best.findings = result, findings
-        if findings:
-            report(count_findings(findings))
-            if refusal(said):
-                break
-        text = request.findings_text(findings)
+    with Diverted(), _time_limit(seconds, f"ask '{model.model_id}'"):  # stdout is for the result, not for libraries
+        talk = Talk(model, request.system, ends_at=time.monotonic() + seconds)
+        talk.has_schemas = talk.has_schemas and not is_small(model)
+        while best.tries < tries and not best.is_right:
+            best.tries += 1
+            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
+            said = _say(talk, text, request.schema)
+            result, findings = judge(said)
+            if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
+                best.result, best.findings = result, findings
+            if findings:
+                report(count_findings(findings))
+                if refusal(said):
+                    break
+            text = request.findings_text(findings)
     return best
 
 
@@ -110,7 +105,7 @@ def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:
 
 
 @contextmanager
-def time_limit(seconds: float, act: str) -> Iterator[None]:
+def _time_limit(seconds: float, act: str) -> Iterator[None]:
     """Raise PflowError (124), that it took too long to `act`, once so many seconds have passed.
 
     Only the main thread is interrupted; in any other what is asked for looks at the time itself (OutOfTime).

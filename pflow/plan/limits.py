@@ -11,11 +11,11 @@ from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
-from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface import Item
+from pflow.flow.wired import WiredFlow
+from pflow.library.portable import secrets_of
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
-from pflow.terminal.columns import clean
+from pflow.terminal.columns import clean, shorten
 
 Place = tuple[str | int, ...]
 
@@ -26,7 +26,6 @@ LIMITS = {
     "PL03": "the flow's inputs, outputs and actions are plain words, and no input is a secret",
     "PL04": "no secret stands in a flow, and no step asks the environment for one",
     "PL05": "a flow stays small: its steps, its commands, and how often they run",
-    "PL06": "a schema stands in the flow: no file is read for it",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "a command stands in its step: no step writes it, and no input gives it",
 }
@@ -57,15 +56,10 @@ def drop_choices(flow: Flow, sentence: str) -> None:
 
 def is_choice(step: Step, key: str) -> bool:
     """Whether a param says which model is asked and how: of the llm node, or of one in a saved flow."""
-    return _param_of_llm(step, key) in PERSONS
-
-
-def _param_of_llm(step: Step, key: str) -> str:
-    """The name of an llm node's param; empty for any other's."""
     if step.type.startswith("flow:"):
-        return key.rpartition(".")[2] if "." in key else ""
+        return "." in key and key.rpartition(".")[2] in PERSONS
     kind = find_kind(step.type)
-    return key if kind is not None and kind.name == "llm" else ""
+    return kind is not None and kind.name == "llm" and key in PERSONS
 
 
 def _is_said(value: Any, sentence: str) -> bool:
@@ -88,10 +82,7 @@ def check_document(flow: Flow) -> list[Finding]:
 
 def check_limits(wired: WiredFlow) -> list[Finding]:
     """What is found in a wired flow."""
-    checks = (
-        _check_sources, _check_inputs, _check_names, _check_counts, _check_secrets, _check_schemas, _check_commands,
-        _check_overwriting,
-    )  # fmt: skip
+    checks = (_check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting)
     return [finding for check in checks for finding in check(wired)]
 
 
@@ -123,10 +114,9 @@ def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
 
 def _check_names(wired: WiredFlow) -> Iterator[Finding]:
     for part, names in (("inputs", wired.flow.inputs), ("outputs", wired.flow.outputs)):
-        for name in names:
-            if not _NAME.fullmatch(name):
-                message = f"'{_shown(name)}' is no name for an {part[:-1]}"
-                yield Finding("PL03", (part, _shown(name)), message, "small letters, digits and _")
+        for name in [name for name in names if not _NAME.fullmatch(name)]:
+            message = f"'{_shown(name)}' is no name for an {part[:-1]}"
+            yield Finding("PL03", (part, _shown(name)), message, "small letters, digits and _")
     for edge in wired.flow.edges:
         if not _ACTION.fullmatch(edge.action):
             message = f"'{_shown(edge.action)}' is no action"
@@ -134,94 +124,62 @@ def _check_names(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
-    counts: list[tuple[Place, int, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
+    counts: list[tuple[Place, int | None, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
     for step in wired.flow.steps:
-        counts += [((*step.place, "retries"), step.retries or 0, MOST_RETRIES)]
-        counts += [((*step.place, "max_visits"), step.max_visits or 0, MOST_VISITS)]
-        counts += [((*step.place, "batch", "jobs"), (step.batch and step.batch.jobs) or 0, MOST_JOBS)]
+        counts += [((*step.place, "retries"), step.retries, MOST_RETRIES)]
+        counts += [((*step.place, "max_visits"), step.max_visits, MOST_VISITS)]
+        counts += [((*step.place, "batch", "jobs"), step.batch.jobs if step.batch else 0, MOST_JOBS)]
     for place, count, most in counts:
-        if count > most:
+        if (count or 0) > most:
             yield Finding("PL05", place, f"{count} is more than {most}", "take less, or leave it out")
 
 
-def _check_secrets(wired: WiredFlow) -> Iterator[Finding]:
-    for each in wired.steps.values():
-        step = each.step
-        for place, text in _texts_of_step(step):
-            if is_secret_value(text):
-                yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
-            for name in secret_variables(text):
-                yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
-        for key in step.input_mappings:  # a template without a reference; PF13 finds the others
-            source, item = each.sources.get(key), each.interface.reads.get(key)
-            if source is not None and item is not None and "secret" in item.marks and not source.paths:
-                yield Finding("PL04", _mapping(step, key), f"'{key}' is secret and stands in the flow", _LEAVE_OUT)
-
-
-def _texts_of_step(step: Step) -> Iterator[tuple[Place, str]]:
-    """Every text in a step, with its place."""
-    parts: list[tuple[Place, Any]] = [((*step.place, "inputs", key), value) for key, value in step.inputs.items()]
-    parts += [((*step.place, "params", key), value) for key, value in step.params.items()]
-    parts += [(_mapping(step, key), value) for key, value in step.input_mappings.items()]
-    return ((place, text) for place, value in parts for text in _texts(value))
-
-
-def _check_schemas(wired: WiredFlow) -> Iterator[Finding]:
-    for step in wired.flow.steps:
-        for name, values in (("inputs", step.inputs), ("params", step.params)):
-            for key, schema in values.items():
-                is_file = isinstance(schema, str) and not schema.lstrip().startswith("{")
-                if is_file and _param_of_llm(step, key) == "schema":
-                    message = "a schema that is no JSON object would be read from a file"
-                    yield Finding("PL06", (*step.place, name, key), message, "write the schema here, as an object")
-
-
-def _check_commands(wired: WiredFlow) -> Iterator[Finding]:
-    """A person sees a plan before it runs: each command stands in the flow, short enough to be shown whole."""
+def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
+    """No secret stands in a step; each command does, short enough to be shown whole to who decides."""
+    for place, _, _ in secrets_of(wired):
+        if place[0] == "mappings" and not wired.steps[place[1]].sources[place[3]].paths:  # PF13 finds the others
+            yield Finding("PL04", place, f"'{place[3]}' is secret and stands in the flow", _LEAVE_OUT)
     for each in wired.steps.values():
         step, reads = each.step, each.interface.reads
-        for key, value in step.inputs.items():
-            length = len(clean(value)) if isinstance(value, str) else 0
-            if length > LONGEST_COMMAND and _is_command(reads.get(key)):
-                message = f"the '{key}' has {length} letters, more than {LONGEST_COMMAND}"
-                yield Finding("PL05", (*step.place, "inputs", key), message, "a shorter one, or several steps")
-        for key in step.input_mappings:
-            if _is_command(reads.get(key)) and key not in step.inputs:
-                remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
-                yield Finding("PL08", _mapping(step, key), f"the '{key}' of '{step.id}' is not in its step", remedy)
+        commands = {key for key, item in reads.items() if item.marks >= {"explicit", "verbatim"}}
+        for member, part, values in (
+            (step.place, "inputs", step.inputs),
+            (step.place, "params", step.params),
+            (("mappings", step.id), "input_mappings", step.input_mappings),
+        ):
+            for key, value in values.items():
+                yield from _check_texts((*member, part, key), value)
+                if part == "inputs" and key in commands and len(clean(str(value))) > LONGEST_COMMAND:
+                    message = f"the '{key}' has more than {LONGEST_COMMAND} letters"
+                    yield Finding("PL05", (*member, part, key), message, "a shorter one, or several steps")
+                if part == "input_mappings" and key in commands - step.inputs.keys():
+                    remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
+                    message = f"the '{key}' of '{step.id}' is not in its step"
+                    yield Finding("PL08", (*member, part, key), message, remedy)
 
 
-def _is_command(item: Item | None) -> bool:
-    return item is not None and item.marks >= {"explicit", "verbatim"}
+def _check_texts(place: Place, value: Any) -> Iterator[Finding]:
+    for text in _texts(value):
+        if is_secret_value(text):
+            yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
+        for name in secret_variables(text):
+            yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
 
 
 def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
     """A warning where one path is read and written: it may be what the sentence wants."""
     read: dict[str, str] = {}
     for id, step in wired.steps.items():
-        for key, path in _paths(wired, step):
-            normal = posixpath.normpath(path)
-            if "reads files" in step.interface.effects:
+        for key in [key for key, item in step.interface.reads.items() if item.type.name == "path"]:
+            given = wired.flow.inputs.get(str(step.step.input_mappings.get(key)))
+            path = step.step.inputs.get(key, given.default if given is not None else None)
+            normal = posixpath.normpath(path) if isinstance(path, str) else ""
+            if normal and "reads files" in step.interface.effects:
                 read.setdefault(normal, id)
-            elif "writes files" in step.interface.effects and normal in read:
-                message = f"'{id}' overwrites '{_shown(path)}', which '{read[normal]}' reads"
+            elif normal in read and "writes files" in step.interface.effects:
+                message = f"'{id}' overwrites '{_shown(str(path))}', which '{read[normal]}' reads"
                 place = (*step.step.place, "inputs", key)
                 yield Finding("PL07", place, message, "another path, unless the task says so", is_warning=True)
-
-
-def _paths(wired: WiredFlow, step: WiredStep) -> Iterator[tuple[str, str]]:
-    """The reads of a step that are paths and known: written in the step, or an input's default."""
-    for key, item in step.interface.reads.items():
-        value = step.step.inputs.get(key)
-        mapped = step.step.input_mappings.get(key)
-        if value is None and isinstance(mapped, str) and mapped in wired.flow.inputs:
-            value = wired.flow.inputs[mapped].default
-        if item.type.name == "path" and isinstance(value, str):
-            yield key, value
-
-
-def _mapping(step: Step, key: str) -> tuple[str, ...]:
-    return "mappings", step.id, "input_mappings", key
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -235,5 +193,4 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _shown(text: str) -> str:
-    text = clean(text)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return shorten(clean(text), 60)

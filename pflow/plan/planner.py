@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import time
+import hashlib
+import re
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pflow.atomic import replace
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
-from pflow.flow.load import load_document
+from pflow.flow.load import load_document, write_json
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
+from pflow.jsontext import decode, encode
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
-from pflow.plan.building_blocks import Blocks, add_nearest, building_blocks, room_for
-from pflow.plan.conversation import TIMEOUT, TRIES, Report, Request, converse_until, count_findings, time_limit
+from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
+from pflow.plan.conversation import TRIES, Report, Request, converse, count_findings
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import check_document, check_limits, drop_choices
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
+from pflow.xdg import cache_directory, read_cached
 
 if TYPE_CHECKING:
     from pflow.models.choose import Model
-
-
-import hashlib
-from pathlib import Path
-
-from pflow.atomic import replace
-from pflow.flow.load import write_json
-from pflow.jsontext import decode, encode
-from pflow.xdg import cache_directory, read_cached
 
 LONGEST = 20_000
 """Characters of a sentence."""
@@ -53,34 +50,24 @@ class CachedPlan:
 
     def __init__(self, sentence: str, blocks: str, model: str, prompt: int) -> None:
         self._made_of = {"pflow": _FORM, "sentence": sentence, "nodes": blocks, "model": model, "prompt": prompt}
-        folder = cache_directory()
         name = hashlib.sha256(encode(self._made_of)).hexdigest() + ".json"
-        self.file = Path(folder, "plans", name) if folder else None
-        """None where the environment names no cache."""
+        self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache nothing can be there
 
     def read(self) -> dict[str, Any] | None:
         """The plan's IR; None where the file is missing, damaged or somebody else's."""
-        data = read_cached(str(self.file)) if self.file else None
         try:
-            value = decode(data) if data else None
+            value = decode(read_cached(str(self.file)) or b"null")
         except (ValueError, RecursionError):
             return None
-        if not isinstance(value, dict) or {key: value.get(key) for key in self._made_of} != self._made_of:
-            return None
-        ir = value.get("ir")
-        return ir if isinstance(ir, dict) else None
+        is_ours = isinstance(value, dict) and {key: value.get(key) for key in self._made_of} == self._made_of
+        return value["ir"] if is_ours and isinstance(value.get("ir"), dict) else None
 
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan. A cache that cannot be written is left alone."""
-        if self.file is None:
-            return
-        try:
-            data = write_json({**self._made_of, "ir": ir}).encode()
+        with suppress(OSError, UnicodeEncodeError, PflowError):
             self.file.parent.mkdir(0o700, parents=True, exist_ok=True)
-            replace(str(self.file), data, mode=0o600)
+            replace(str(self.file), write_json({**self._made_of, "ir": ir}).encode(), mode=0o600)
             _prune(self.file.parent)
-        except (OSError, UnicodeEncodeError, PflowError):
-            return
 
 
 def _prune(folder: Path) -> None:
@@ -135,26 +122,35 @@ def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     report: Report = lambda line: None, tries: int = TRIES,
 ) -> Planned:  # fmt: skip
-    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all but choosing the model.
+    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all tries.
 
     Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
     runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
     raised. Whatever else comes back is a try.
     """
     sentence = checked_sentence(sentence)
-    seconds = TIMEOUT if timeout is None else timeout
-    chosen = _choose_model(model, sentence)  # not on the clock: llm never loads its plugins again when interrupted
-    ends_at = time.monotonic() + seconds
-    with time_limit(seconds, "plan"):
-        forget_kinds()
-        blocks = building_blocks(sentence, room_for(chosen))
-        cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION)
-        if not fresh and (remembered := _remembered(cached, sentence, chosen.model_id)):
-            report("planned before: no model is asked")
-            return remembered
-        planned = _ask(sentence, chosen, blocks, ends_at, report, tries)
-        cached.write(flow_to_ir(planned.flow))
-        return planned
+    chosen = _choose_model(model, sentence)
+    forget_kinds()
+    blocks = building_blocks(sentence, room_for(chosen))
+    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION)
+    ir = None if fresh else cached.read()
+    flow, findings = judge(ir, sentence) if ir is not None else (None, [])
+    if flow is not None:
+        report("planned before: no model is asked")
+        return Planned(flow, findings, chosen.model_id, is_remembered=True)
+    request = Request(
+        SYSTEM + blocks.text,
+        task_text(sentence),
+        lambda findings: findings_text(sentence, findings),
+        lambda: plan_schema(blocks.types),
+    )
+    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence), report, timeout, tries)
+    best: _Try | None = outcome.result
+    if best is None or best.flow is None:
+        ir, findings = (best.ir, best.findings) if best else (None, outcome.findings)
+        raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
+    cached.write(flow_to_ir(best.flow))
+    return Planned(best.flow, best.findings, chosen.model_id, tries=outcome.tries)
 
 
 def checked_sentence(sentence: str, act: str = "plan") -> str:
@@ -180,36 +176,12 @@ def _choose_model(name: str | None, sentence: str) -> Model:
         raise add_nearest(error, sentence) from error.__cause__
 
 
-def _remembered(cached: CachedPlan, sentence: str, model: str) -> Planned | None:
-    """The plan in the cache, if it still passes."""
-    ir = cached.read()
-    flow, findings = judge(ir, sentence) if ir is not None else (None, [])
-    return Planned(flow, findings, model, is_remembered=True) if flow is not None else None
-
-
-def _ask(sentence: str, model: Model, blocks: Blocks, ends_at: float, report: Report, tries: int) -> Planned:
-    """Ask, and hand the findings back, until a flow passes. Raises Unplannable."""
-
-    def judge_answer(said: Said) -> tuple[_Try | None, list[Finding]]:
-        ir, findings = read_flow(said)
-        if ir is None:
-            return None, findings
-        flow, findings = judge(ir, sentence)
-        return _Try(ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
-
-    request = Request(
-        SYSTEM + blocks.text,
-        task_text(sentence),
-        lambda findings: findings_text(sentence, findings),
-        lambda: plan_schema(blocks.types),
-    )
-    outcome = converse_until(ends_at, model, request, judge_answer, report, tries)
-    best: _Try | None = outcome.result
-    if best is None or best.flow is None:
-        raise Unplannable(
-            model.model_id, outcome.tries, best.ir if best else None, best.findings if best else outcome.findings
-        )
-    return Planned(best.flow, best.findings, model.model_id, tries=outcome.tries)
+def _judge_answer(said: Said, sentence: str) -> tuple[_Try | None, list[Finding]]:
+    ir, findings = read_flow(said)
+    if ir is None:
+        return None, findings
+    flow, findings = judge(ir, sentence)
+    return _Try(ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
 
 
 def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
@@ -242,10 +214,8 @@ def _judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[F
 
 def short_name(text: str) -> str:
     """A text as the name of a flow: small ASCII words with - between them."""
-    words = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()
-    name = ""
-    for word in words:
-        if len(name) + len(word) >= _LONGEST_NAME:
-            break
-        name = f"{name}-{word}" if name else word
-    return name or (words[0][:_LONGEST_NAME] if words else "")
+    words = re.findall("[a-z0-9]+", text.lower())
+    name = "-".join(words)
+    while len(words) > 1 and len(name) > _LONGEST_NAME:
+        name = "-".join(words := words[:-1])
+    return name[:_LONGEST_NAME]

@@ -214,7 +214,7 @@ class Wiring:
 
     def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
         """The gaps that an answer fills, and why it will not do. Whatever else it says counts for nothing."""
-        answer = {key: value for each in find_objects(said).values for key, value in each.items()}
+        answer = {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
         filled, findings = [], []
         for gap in self.left:
             source = answer.get(str(gap))

@@ -63,7 +63,7 @@ def test_the_flow_is_found(text):
         ('{"nodes": ' + "[" * 200 + "]" * 200 + "}", "its JSON cannot be read: it is nested"),
         ('{"nodes": ' * 100_000, "its JSON cannot be read: it is nested too deeply"),
         (f"{FLOW} or {OTHER}", "it holds 2 flows"),
-        (f"<think>so {FLOW}", "it stops while it still thinks"),
+        (f"<think>so {FLOW}", "it is empty"),
         ("\0\x01\x02" * 100, "it holds no JSON: "),
     ],
 )
@@ -76,11 +76,6 @@ def test_what_holds_no_flow_is_a_finding(text, message):
     assert str(finding).isprintable()
     assert finding.remedy
     assert len(str(finding)) < 500
-
-
-def test_an_answer_that_is_too_long_is_not_looked_into():
-    flow, (finding,) = read(FLOW, is_too_long=True)
-    assert (flow, finding.message) == (None, "it is longer than a flow can be")
 
 
 @pytest.mark.parametrize("text", [FLOW[:-3], f"For example {OTHER}, so {FLOW[:-3]}"])

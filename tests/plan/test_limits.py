@@ -70,7 +70,6 @@ def ask(id="ask", **more):
          "PL05", "nodes[0].inputs.command"),
         ({"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "true " + "\x1b" * 1000 + "; touch unseen"}}]},
          "PL05", "nodes[0].inputs.command"),
-        ({"nodes": [ask(params={"schema": "schema.json"})]}, "PL06", "nodes[0].params.schema"),
         ({"nodes": [ask(), {"id": "s", "type": "shell"}],
           "mappings": {"s": {"input_mappings": {"command": "ask.response"}}}}, "PL08",
          "mappings.s.input_mappings.command"),
@@ -237,8 +236,3 @@ def test_whom_a_saved_flow_asks_is_not_the_models_to_say_either(saved):
     flow, _ = judge({"nodes": [step]}, "summarize a.x or x.txt")
     assert flow is not None
     assert flow.steps[0].params == {"ask.max_tokens": 9}
-
-
-def test_a_saved_flow_reads_no_schema_from_a_file_either(saved):
-    step = {"id": "s", "type": "flow:sum", "params": {"ask.schema": "/etc/passwd"}}
-    assert errors({"nodes": [step]}) == [("PL06", 'nodes[0].params["ask.schema"]')]

@@ -108,7 +108,6 @@ def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tr
         ("plan-smuggle-variable", "PL04", "nodes[1].inputs.command"),
         ("plan-smuggle-input", "PL03", "inputs.openai_api_key"),
         ("plan-smuggle-flow-file", "PL01", "nodes[0].type"),
-        ("plan-smuggle-schema", "PL06", "nodes[1].params.schema"),
         ("plan-smuggle-key", "PL04", "nodes[1].inputs.prompt"),
         ("plan-smuggle-loop", "PL05", "max_visits"),
         ("plan-smuggle-answer-as-command", "PL08", "mappings.also.input_mappings.command"),
