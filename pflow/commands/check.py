@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from pflow.commands._click import FlowCommand, color_option, print_json
-from pflow.errors import BAD_DATA, PflowError
-from pflow.explain.account import verdict
-from pflow.flow.findings import SHAPE, Finding
+from pflow.errors import BAD_DATA, PflowError, names_meant
+from pflow.explain.account import outside
+from pflow.explain.origins import Origins
+from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import Flow
 from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
@@ -127,4 +129,35 @@ def _count(number: int, what: str) -> str:
 
 
 def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding], code: int) -> None:
-    print_json({"file": _one_line(name), **verdict(wired, findings, code)})
+    """Print the document of a check that ends with this exit code. `wired` is None where it could not be read."""
+    document = {
+        "file": _one_line(name),
+        "ok": code == 0,
+        "exit": code,
+        "dialect": wired.flow.dialect if wired else None,
+        "steps": len(wired.flow.steps) if wired else None,
+        "findings": [_entry(each) for each in findings],
+    }
+    if wired is not None:
+        names = {"name": wired.flow.name, "description": wired.flow.description}
+        document |= {**names, **outside(wired, Origins(wired))}
+    print_json(document)
+
+
+def _entry(finding: Finding) -> dict[str, Any]:
+    """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
+    (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
+    found = {"near": names_meant(finding.remedy), "merge": _merge(finding.remedy)}
+    return {
+        **finding.as_json(),
+        "pointer": pointer(finding.place),
+        **{key: each for key, each in found.items() if each},
+    }
+
+
+def _merge(remedy: str) -> Any:
+    """The members of a flow that a remedy writes out: `"mappings": {…}`."""
+    try:
+        return json.loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
+    except ValueError:  # a part of it is for a person to fill in
+        return None

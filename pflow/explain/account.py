@@ -1,28 +1,33 @@
-"""The account of a flow before it runs, as JSON documents: what it does, and what a check says of it."""
+"""The account of a flow before it runs, as JSON: its steps, its store, what it needs, gives and touches."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pflow.errors import PflowError, names_meant
-from pflow.explain.effects import effects_of_flow
+from pflow.catalog.kinds import FLOW
+from pflow.errors import PflowError
+from pflow.explain.effects import effects_of_flow, effects_of_step
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.steps import step_accounts, store_layout
-from pflow.flow.findings import Finding, pointer
-from pflow.flow.wired import FlowInput, WiredFlow
-from pflow.jsontext import decode
-from pflow.paths import write_path
+from pflow.flow.findings import Finding
+from pflow.flow.graph import ERROR
+from pflow.flow.reaching import data_of, is_stored, writes_of
+from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.paths import Path, write_path
 
 Account = dict[str, Any]
 
 _REFUSED = "cannot write the flow in pipe syntax: "
+_ERROR, _ERRORS = "dict{exit: int, message: str}", "list[dict{index: int, item: any, exit: int, message: str}]"
 
 
 def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
     """The account of a flow: its `pipe` (or `pipe_fault`: why it has none), `steps`, what it `touches`, `needs` and
     `gives`, the layout of its `store`, and every finding of it."""
     origins = Origins(flow)
-    pipe, fault = _pipe(flow)
+    try:
+        pipe, fault = pipe_of(flow).rstrip("\n"), ""
+    except PflowError as error:
+        pipe, fault = None, error.message.removeprefix(_REFUSED)
     found = list(findings)
     warnings = [*flow.flow.warnings, *(str(finding) for finding in found if finding.is_warning)]
     return {
@@ -31,29 +36,25 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
         "dialect": flow.flow.dialect,
         "pipe": pipe,
         "pipe_fault": fault,
-        "steps": step_accounts(flow, origins),
-        **_outside(flow, origins),
-        "store": store_layout(flow, origins),
+        "steps": _steps(flow, origins),
+        **outside(flow, origins),
+        "store": _store(flow, origins),
         "warnings": list(dict.fromkeys(warnings)),
         "findings": [finding.as_json() for finding in found],
     }
 
 
-def _outside(flow: WiredFlow, origins: Origins) -> Account:
+def outside(flow: WiredFlow, origins: Origins) -> Account:
+    """What a flow is from outside: the effects that it has, its inputs, what takes the pipe, its outputs."""
+    outputs = {
+        name: {"type": str(flow.output_type(name)), "from": origins.of_output(name)} for name in flow.flow.outputs
+    }
     return {
         "touches": [effect.as_json() for effect in effects_of_flow(flow, origins)],
         "needs": needs(flow),
-        "piped": piped(flow),
-        "gives": gives(flow, origins),
+        "piped": _piped(flow),
+        "gives": {"outputs": outputs, "carries": write_path(flow.carried) if flow.carried else None},
     }
-
-
-def _pipe(flow: WiredFlow) -> tuple[str | None, str]:
-    """The flow in pipe syntax; without one, why there is none."""
-    try:
-        return pipe_of(flow).rstrip("\n"), ""
-    except PflowError as error:
-        return None, error.message.removeprefix(_REFUSED)
 
 
 def needs(flow: WiredFlow) -> list[Account]:
@@ -62,7 +63,7 @@ def needs(flow: WiredFlow) -> list[Account]:
 
 
 def _need(flow: WiredFlow, input: FlowInput) -> Account:
-    need = {
+    need: Account = {
         "name": input.name,
         "flag": input.flag,
         "type": str(input.type),
@@ -71,69 +72,145 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
         "pipe": input.pipe,
         "read_by": list(dict.fromkeys(step for step, _ in input.readers)),
     }
-    readers = [(step, key) for step, key in input.readers if key in (input.name, *input.flags)]
-    items = [item for step, key in readers if (item := flow.steps[step].interface.reads.get(key))]
-    if input.secret:
-        return need
+    items = [flow.steps[step].interface.reads.get(key) for step, key in input.readers]
+    defaults = [item.default if item and not item.required else None for item in items]
     if input.has_default:
-        return {**need, "default": input.default}
-    defaults = [item.default for item in items if not item.required]
-    is_shared = bool(defaults) and defaults == [defaults[0]] * len(input.readers)
-    return {**need, "default": defaults[0]} if is_shared and not input.required else need
+        defaults = [input.default]
+    is_known = not input.secret and not input.required and bool(defaults)
+    return {**need, "default": defaults[0]} if is_known and defaults == defaults[:1] * len(defaults) else need
 
 
-def piped(flow: WiredFlow) -> dict[str, str] | None:
+def _piped(flow: WiredFlow) -> dict[str, str] | None:
     """What takes what comes through the pipe: a `step` and its `key`, or the `input` of the flow that does."""
     for input in flow.inputs.values():
         if input.pipe:
             return {"input": input.name}
-    if flow.first_read is not None:
-        return {"step": flow.first_read[0], "key": flow.first_read[1]}
-    reader = next((each for each in flow.references if each.input == "stdin"), None)
-    return {"step": reader.step, "key": reader.key} if reader else None
+    readers = [(each.step, each.key) for each in flow.references if each.input == "stdin"]
+    reader = flow.first_read or next(iter(readers), None)
+    return {"step": reader[0], "key": reader[1]} if reader else None
 
 
-def gives(flow: WiredFlow, origins: Origins) -> Account:
-    """The flow's declared `outputs`, each with its type and where it comes from, and what the pipe `carries` on."""
-    outputs = {
-        name: {"type": str(flow.output_type(name)), "from": origins.of_output(name)} for name in flow.flow.outputs
+def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
+    """An account of each step, in the order of the file."""
+    order = {id: at for at, id in enumerate(flow.graph.order())}
+    meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
+    return [
+        {
+            **_identity(step),
+            "reached": step.id in order,
+            "reads": _reads(step, origins),
+            "writes": _writes(flow, step, origins),
+            "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
+            "effects": list(effects_of_step(step)),
+            **_manner(step, origins),
+            "next": list(_edges(flow, step.id, order, meets)),
+        }
+        for step in flow.steps.values()
+    ]
+
+
+def _identity(step: WiredStep) -> Account:
+    """What the step is: its node, and what is not known of it."""
+    kind, interface = step.kind, step.interface
+    return {
+        "number": step.number,
+        "id": step.id,
+        "type": step.step.type,
+        "version": kind.version if kind is not None and kind.origin != FLOW else None,
+        "origin": kind.origin if kind is not None else None,
+        "file": kind.file if kind is not None else None,
+        "summary": interface.summary,
+        "open": interface.open,
+        "fault": step.fault or interface.fault or ("" if kind is not None else "there is no such node"),
     }
-    return {"outputs": outputs, "carries": write_path(flow.carried) if flow.carried else None}
 
 
-def verdict(flow: WiredFlow | None, findings: Iterable[Finding], code: int) -> Account:
-    """The document of a check that ends with this exit code. `flow` is None where it could not be read."""
-    written = flow.flow if flow else None
-    document: Account = {
-        "ok": code == 0,
-        "exit": code,
-        "dialect": written.dialect if written else None,
-        "steps": len(written.steps) if written else None,
-        "findings": [finding_entry(each) for each in findings],
-    }
-    if flow is None:
-        return document
-    names = {"name": flow.flow.name, "description": flow.flow.description}
-    return {**document, **names, **_outside(flow, Origins(flow))}
+def _reads(step: WiredStep, origins: Origins) -> list[Account]:
+    reads = []
+    for key in dict.fromkeys([*step.interface.reads, *step.step.inputs, *step.step.input_mappings]):
+        item = step.interface.reads.get(key)
+        account: Account = {"key": key, "type": str(item.type) if item else "any", "doc": item.doc if item else ""}
+        reads.append({**account, "required": bool(item and item.required), "from": origins.of_read(step, key)})
+    return reads
 
 
-def finding_entry(finding: Finding) -> Account:
-    """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
-    (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
-    entry = {**finding.as_json(), "pointer": pointer(finding.place)}
-    if near := names_meant(finding.remedy):
-        entry["near"] = near
-    if merge := _merge(finding.remedy):
-        entry["merge"] = merge
-    return entry
+def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]:
+    return [
+        {
+            "key": write.key,
+            "type": str(flow.write_type(write)),
+            "doc": write.item.doc if write.item else "",
+            "to": write_path(write.target),
+            "read_by": origins.readers_of(write.target, {step.id}),
+        }
+        for write in writes_of(step)
+    ]
 
 
-def _merge(remedy: str) -> Account | None:
-    """The members of a flow that a remedy writes out: `"mappings": {…}`."""
-    if not remedy.startswith(('"mappings": {', '"inputs": {')):
-        return None
-    try:
-        merge = decode(f"{{{remedy}}}".encode())
-    except ValueError:  # a part of it is for a person to fill in
-        return None
-    return merge if isinstance(merge, dict) else None
+def _manner(wired: WiredStep, origins: Origins) -> Account:
+    """How the step runs, as far as the flow says it."""
+    step, batch = wired.step, wired.step.batch
+    values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits")}
+    manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
+    if batch is not None:
+        over = origins.of_batch(wired)
+        manner["batch"] = {"over": over, "as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error}
+    if wired.subflow is not None:
+        manner["steps"] = len(wired.subflow.steps)
+    return {name: value for name, value in manner.items() if value is not None}
+
+
+def _edges(
+    flow: WiredFlow, id: str, order: dict[str, int], meets: dict[tuple[str, str], str | None]
+) -> Iterator[Account]:  # fmt: skip
+    """The actions that have an edge, then those that the node may return and have none."""
+    edges = flow.graph.next[id]
+    at = order.get(id, 0)
+    for action in dict.fromkeys([*edges, *flow.steps[id].interface.actions]) if edges else ():
+        targets = edges.get(action, [])
+        back = any(order.get(each, at + 1) <= at for each in targets)
+        meet = {"meet": meets[id, action]} if (id, action) in meets else {}
+        yield {"action": action, "to": targets, "back": back, **meet}
+
+
+def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
+    """A row a place: its `path`, `type`, who it is `written_by`, and the steps (or outputs) that it is `read_by`.
+
+    A flag writes too; an optional one is in brackets.
+    """
+    places: dict[Path, list[tuple[str, str]]] = {}
+    for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:
+        places.setdefault(path, []).append((type, writer))
+    return [
+        {
+            "path": write_path(path),
+            "type": " or ".join(dict.fromkeys(type for type, _ in there)),
+            "written_by": list(dict.fromkeys(writer for _, writer in there)),
+            "read_by": origins.readers_of(path, {writer for _, writer in there} & flow.steps.keys()),
+        }
+        for path, there in places.items()
+    ]
+
+
+def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
+    """What is in the store before the first step: the flow's inputs, and what comes through the pipe."""
+    for input in flow.inputs.values():
+        if input.step is not None and not is_stored(flow.steps[input.step], input.readers[0][1]):
+            continue
+        yield input.path, str(input.type), input.flag if input.required else f"[{input.flag}]"
+        if input.pipe:
+            yield input.path, str(input.type), "the pipe"
+    takes_stdin = flow.first_read is not None and not any(input.pipe for input in flow.inputs.values())
+    if takes_stdin or any(reference.input == "stdin" for reference in flow.references):
+        yield ("stdin",), "any", "the pipe"
+
+
+def _while_it_runs(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
+    for id in dict.fromkeys([*flow.graph.order(), *flow.steps]):
+        step = flow.steps[id]
+        for write in [*data_of(step), *writes_of(step)]:
+            yield write.target, str(flow.write_type(write)), id
+        if ERROR in flow.graph.next[id]:
+            yield (id, ERROR), _ERROR, id
+        if step.step.batch is not None and step.step.batch.on_error == "keep":
+            yield (id, "errors"), _ERRORS, id

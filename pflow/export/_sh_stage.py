@@ -50,17 +50,13 @@ class State:
 
 
 class Stage:
-    """What one step becomes, and in `state` what it leaves. Raises PflowError (65) where no stage does the same.
-
-    `dropped` are places to remove after it: a stage keeps its flags' values in the store, a flow not all of them.
-    """
+    """What one step becomes, and in `state` what it leaves. Raises PflowError (65) where no stage does the same."""
 
     def __init__(self, wired: WiredStep, state: State, variables: Mapping[str, str], *, takes_pipe: bool) -> None:
         """`variables` hold, by read, what the script itself was given for it."""
         self.wired = wired
         self.state = state
         self.flags: list[str] = []
-        self.dropped: list[Path] = []
         self._kept: list[Path] = []
         self._used: list[Path] = []
         self._done: set[str] = set()
@@ -147,10 +143,8 @@ class Stage:
             return
         if is_kept:
             self._kept.append(place)
-        elif not self.state.may_have(place):
-            self.dropped.append(place)
         elif not self.state.surely_has(place):
-            raise self._refused(key, "whether a stage would keep it cannot be told before")
+            raise self._refused(key, "a stage would keep it in the store")
 
     def _is_whole(self, key: str, source: TemplateSource) -> bool:
         """Whether a template is one whole reference, where a mapping gives the same value."""
@@ -205,7 +199,6 @@ class Stage:
         state, wired, interface = self.state, self.wired, self.wired.interface
         written = {wired.place_of(key): key in interface.writes for key in [*wired.targets, *interface.writes]}
         state.places.update(dict.fromkeys(self._kept, True) | written)
-        self.dropped = [place for place in self.dropped if place not in written]
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 
 from pflow import __version__
-from pflow.binding.sources import Constant, PathSource
+from pflow.binding.sources import Constant
 from pflow.export._sh_stage import Stage, State, refused
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.naming import variable
-from pflow.paths import Path, write_path
+from pflow.paths import write_path
 
 IS_PROGRAM = True
 
@@ -19,21 +19,11 @@ _HEAD = """\
 #!/bin/sh
 # {about}
 #
-# Made with `pflow export --to=sh` (pflow-shell {version}).{jq}
+# Made with `pflow export --to=sh` (pflow-shell {version}).
 # Usage: {name}{usage}
 
 # shellcheck disable=SC2016  # what stands in single quotes is for the stages
 """
-_JQ = """ It needs jq, where the store must lose what a stage would
-# keep in it."""
-_OUTPUTS = """
-        def at($path): reduce $path[] as $step (.;
-            (if type == "string" then fromjson else . end)
-            | (if type == "array" then $step | tonumber else $step | tostring end) as $key
-            | if has(if type == "array" and $key < 0 then $key + length else $key end) then .[$key] else error end);
-        if .["$pflow"].error then . else {{"$pflow"}} + ([
-            {}] | add // {{}}) end"""
-
 _TEXTS = ("str", "path", "any", "choice")
 """Types whose flag is the text itself; that of any other is JSON."""
 _NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '$1': it has no flags" >&2; exit 2; }"""
@@ -68,17 +58,11 @@ class _Script:
         taken = {"word", "escaped"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
-        self.removed: list[Path] = []
-        """What jq is to take away before the next command."""
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
         self.state = State()
         self._begin()
         for step in self.order:
             self._add(step)
-        if wired.outputs:
-            self._run(f"jq -c {quote(self._outputs())}")
-        if self.removed or wired.outputs:
-            self._run("pflow-set")  # it ends with the code of a stage that failed
 
     def text(self) -> str:
         flow = self.wired.flow
@@ -87,7 +71,6 @@ class _Script:
         head = _HEAD.format(
             about=" ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow.",
             version=__version__,
-            jq=_JQ if any(command.startswith("jq ") for command in self.commands) else "",
             name=f"{flow.name or 'flow'}.sh",
             usage=usage,
         )
@@ -107,18 +90,11 @@ class _Script:
         members = [f"{write_path(each.path)}:={json.dumps(each.default)}" for each in in_store if each.has_default]
         if in_store or _names_stdin(self.wired):
             words = [*(["--"] if in_store else []), *map(quote, members), *(['"$@"'] if in_store else [])]
-            self._run(" ".join([f"pflow-set{self._no_stdin()}", *words]))
+            self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
 
     def _no_stdin(self) -> str:
         """What a first command says when nothing comes through the pipe."""
         return "" if self.commands or self.takes_pipe else " -n"
-
-    def _run(self, command: str) -> None:
-        if self.removed:
-            paths = "".join(f", .[{']['.join(map(json.dumps, place))}]" for place in self.removed)
-            self.commands.append("jq -c " + quote(f"del({paths[2:]})"))
-            self.removed = []
-        self.commands.append(command)
 
     def _add(self, step: WiredStep) -> None:
         takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id
@@ -126,19 +102,7 @@ class _Script:
         variables = {each.readers[0][1]: self.names[each.name] for each in own}
         stage = Stage(step, self.state, variables, takes_pipe=takes_pipe)
         program, dashes, flags = stage.command.partition(" --")
-        self._run(program + self._no_stdin() + dashes + flags)
-        self.removed += stage.dropped
-
-    def _outputs(self) -> str:
-        """The jq program that leaves the declared outputs alone."""
-        members = []
-        for name, source in self.wired.outputs.items():
-            if not isinstance(source, Constant | PathSource):
-                raise refused(f"its output '{name}' is no plain path")
-            value = f"at({json.dumps(source.path)})" if isinstance(source, PathSource) else json.dumps(source.value)
-            members.append(f"({{{json.dumps(name)}: {value}}})?")
-        kept = ", ({stdin} | select(.stdin))" if self.takes_pipe else ""
-        return _OUTPUTS.format(",\n            ".join(members) + kept)
+        self.commands.append(program + self._no_stdin() + dashes + flags)
 
     def _flags(self) -> Iterator[str]:
         """Code that reads the flags: what goes into the store becomes the script's arguments, as members for
@@ -189,6 +153,8 @@ def _one_line(wired: WiredFlow) -> list[WiredStep]:
     order = [wired.steps[id] for id in wired.graph.order()]
     if not order:
         raise refused("it has no steps")
+    if wired.outputs:
+        raise refused("it declares outputs, and a pipe ends with the whole store")
     for step, following in zip(order, [*order[1:], None], strict=True):
         _check_edges(wired, step, following)
         if step.step.batch is not None:

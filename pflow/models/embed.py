@@ -84,8 +84,8 @@ def _database() -> Any:
         os.makedirs(folder, 0o700, exist_ok=True)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         database = Database(file)
-        database.execute("PRAGMA schema_version")
-    except OSError:
+        database.execute("PRAGMA user_version = 1")  # whether it can be written
+    except (OSError, sqlite3.OperationalError):
         return Database(memory=True)
     except sqlite3.DatabaseError:
         os.unlink(file)

@@ -120,8 +120,7 @@ cron() {
     expect 0 ''
     [ ! -e done ]
     echo go >go
-    until_true quiet slow sh -c 'grep -q went done && echo third >>done'
-    until_true grep -q third done
+    until_true eval 'quiet slow sh -c "grep -q went done && echo third >>done"; grep -q third done'
     [ "$(cat done)" = $'went\nthird' ]
 }
 

@@ -112,6 +112,7 @@ CASES = {
             mappings=reads(say={"value": "template:$$${content.n} ${content.list} ${content.list[2]}."}),
         ),
         {**WAS_JSON, **said('$7 [1,"two",null,true] .')},
+        sh="would keep it in the store",
     ),
     "a whole reference keeps its type": Case(
         chain(JSON, node("say"), mappings=reads(say={"value": "template:${content.list}"})),
@@ -129,6 +130,7 @@ CASES = {
     "a param in place of a read": Case(
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
+        sh="would keep it in the store",
     ),
     "a param with a template that the store goes before": Case(
         chain(READ, node("first", "say", inputs={"value": 7}), node("say", params={"value": "from ${path}"})),
@@ -176,7 +178,7 @@ CASES = {
                 "f": {"type": "bool", "default": False},
                 "g": {"type": "bool", "default": True},
             },
-            **chain(node("say", inputs={"tone": "$s"}), mappings=reads(say={"value": "template:${n} ${l} ${f} ${g}"})),
+            **chain(node("say", inputs={"tone": "$s", "value": "${n} ${l} ${f} ${g}"})),
         },
         {
             "n": 7,
@@ -184,6 +186,7 @@ CASES = {
             "l": [1, "$y"],
             "f": True,
             "g": False,
+            "value": '7 [1,"$y"] true false',
             **said('7 [1,"$y"] true false', "007 $x '\n"),
         },
         flags=("--n=7", "--s=007 $x '\n", '--l=[1,"$y"]', "--f", "--no-g"),
@@ -215,6 +218,7 @@ CASES = {
             "outputs": {"n": "say.said.value", "first": "json.content.list[0]"},
         },
         {"n": 7, "first": 1},
+        sh="declares outputs",
     ),
     "a user's own nodes in prose": Case(
         chain(
