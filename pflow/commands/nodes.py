@@ -5,18 +5,34 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.entries import is_known
+from pflow.catalog.entries import entry, find, is_known, line_entry
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
+from pflow.catalog.lines import about, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.help import usage as kinds
-from pflow.help.usage import HELP, Flag, Usage, argument
-from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, clean, table, value_text, wrap
+from pflow.flow.subflow import FlowCatalog
+from pflow.help.usage import HELP, NODE, Flag, Usage, argument, help_text, split_flags
+from pflow.process.streams import write_pieces
+from pflow.terminal.columns import (
+    AUTO,
+    PLAIN,
+    WHEN,
+    Colour,
+    clean,
+    colour_of,
+    in_ascii,
+    is_utf8,
+    table,
+    terminal_width,
+    value_text,
+    wrap,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from pflow.catalog.kinds import Kind
     from pflow.catalog.lines import Line
 
     Entry = dict[str, Any]
@@ -52,7 +68,7 @@ USAGE.flags = [
     ),
     HELP,
 ]
-USAGE.arguments = [argument("NAME", kinds.NODE, repeats=True)]
+USAGE.arguments = [argument("NAME", NODE, repeats=True)]
 USAGE.examples = (
     "pflow nodes",
     "pflow nodes llm write-file",
@@ -63,101 +79,40 @@ USAGE.examples = (
 
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
-    flags, names = _split(words) if words else ({}, [])
+    flags, names = split_flags(words, USAGE.flags)
     if "--help" in flags:
-        from pflow.help.usage import help_text
-
         return _print(help_text(USAGE))
-    when = flags.get("--color", [AUTO])[-1]
+    when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
     if when not in WHEN:
         raise PflowError(f"cannot take '--color={when}': it is auto, always or never", exit=WRONG_FLAGS)
-    as_json = "--json" in flags
+    catalog, colour = FlowCatalog(), colour_of(1, when)
     if "--search" in flags:
-        return _search(" ".join([*flags["--search"], *names]).split(), when, as_json=as_json)
-    if names:
-        return _print_interfaces(names) if as_json else _print(_details(names, when))
-    from pflow.catalog.lines import lines
-    from pflow.flow.subflow import FlowCatalog
-
-    return _list(lines(FlowCatalog()), when, as_json=as_json)
-
-
-def _split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    from pflow.help.usage import split_flags
-
-    try:
-        return split_flags(words, USAGE.flags)
-    except PflowError as error:
-        raise PflowError(error.message, hint="pflow nodes --help", exit=error.exit) from None
-
-
-def _search(words: list[str], when: str, *, as_json: bool) -> int:
-    from pflow.catalog.lines import about, lines
-    from pflow.flow.subflow import FlowCatalog
-
-    listed = about(lines(FlowCatalog()), words)
-    if listed or as_json:
-        _list(listed, when, as_json=as_json, is_ranked=True)
-    if not listed:
-        raise PflowError(f"cannot find a node about '{' '.join(words)}'", hint="pflow nodes lists all", exit=FAILED)
-    return 0
-
-
-def _list(listed: list[Line], when: str, *, as_json: bool, is_ranked: bool = False) -> int:
+        wanted = " ".join([*flags["--search"], *names]).split()
+        listed = about(lines(catalog), wanted)
+        if not listed:
+            raise PflowError(
+                f"cannot find a node about '{' '.join(wanted)}'", hint="pflow nodes lists all", exit=FAILED
+            )
+    elif names:
+        kinds = [find(name, catalog) for name in names]
+        if as_json:
+            return _print_json(map(entry, kinds))
+        return _print("\n".join(detail_text(kind, terminal_width(), colour) for kind in kinds))
+    else:
+        listed = lines(catalog)
     if as_json:
-        from pflow.catalog.entries import line_entry
-        from pflow.flow.subflow import FlowCatalog
-
-        catalog = FlowCatalog()
-        return _print_json([line_entry(line, catalog) for line in listed])
-    from pflow.terminal.columns import terminal_width
-
-    return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), _colour(when), is_ranked=is_ranked))
+        return _print_json(line_entry(line, catalog) for line in listed)
+    return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked="--search" in flags))
 
 
-def _print_interfaces(names: list[str]) -> int:
-    from pflow.catalog.entries import entry, find
-    from pflow.flow.subflow import FlowCatalog
-
-    catalog = FlowCatalog()
-    return _print_json([entry(find(name, catalog)) for name in names])
-
-
-def _print_json(entries: list[dict[str, object]]) -> int:
+def _print_json(entries: Iterable[Entry]) -> int:
     from pflow.commands._click import print_json
 
-    print_json(entries)
+    print_json(list(entries))
     return 0
-
-
-def _details(names: list[str], when: str) -> str:
-    from pflow.catalog.entries import entry, find, is_known
-    from pflow.flow.subflow import FlowCatalog
-    from pflow.terminal.columns import terminal_width
-
-    texts = []
-    catalog = FlowCatalog()
-    for kind in [find(name, catalog) for name in names]:
-        about = entry(kind)
-        is_read = is_known(about)
-        description = kind.interface.description if is_read else ""
-        examples = kind.interface.examples if is_read else ()
-        texts.append(detail_text(about, description, examples, terminal_width(), _colour(when)))
-    return "\n".join(texts)
-
-
-def _colour(when: str) -> Colour:
-    from pflow.terminal.columns import colour_of
-
-    return colour_of(1, when)
 
 
 def _print(text: str) -> int:
-    import os
-
-    from pflow.process.streams import write_pieces
-    from pflow.terminal.columns import in_ascii, is_utf8
-
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
     return 0
 
@@ -207,17 +162,18 @@ def _reasons(title: str, rows: list[tuple[Line, str]], paint: Callable[[str], st
     return "\n".join([colour.heading(title), *lines]) + "\n"
 
 
-def detail_text(entry: Entry, description: str, examples: tuple[str, ...], width: int, colour: Colour = PLAIN) -> str:
+def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
     """What one node declares: its reads, writes and params, its actions and effects, where it comes from."""
-    if not is_known(entry):
-        return "\n".join(wrap(f"{clean(entry['name'])}: {clean(entry['fault'])}", width)) + "\n"
-    summary = f": {clean(entry['summary'])}" if entry["summary"] else ""
-    parts = [wrap(f"{clean(entry['name'])} {clean(entry['version'])}{summary}", width)]
-    parts += [wrap(clean(paragraph), width) for paragraph in description.split("\n\n") if paragraph]
-    where = f"From     {clean(entry['file'])} ({entry['origin']})"
-    parts.append([where, *table(list(_facts(entry)), width, indent=0)])
+    about = entry(kind)
+    if not is_known(about):
+        return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
+    summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", kind.interface.examples
+    parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]
+    parts += [wrap(clean(paragraph), width) for paragraph in about["description"].split("\n\n") if paragraph]
+    where = f"From     {clean(about['file'])} ({about['origin']})"
+    parts.append([where, *table(list(_facts(about)), width, indent=0)])
     for title in ("reads", "writes", "params"):
-        rows = [_item(name, item) for name, item in entry[title].items()]
+        rows = [_item(name, item) for name, item in about[title].items()]
         parts.append([colour.heading(title.title()), *table(rows, width, first=colour.name)] if rows else [])
     parts.append([colour.heading("Examples"), *(f"  {clean(line)}" for line in examples)] if examples else [])
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)

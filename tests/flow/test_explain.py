@@ -189,14 +189,12 @@ def step(plan, id):
     return next(each for each in explain(plan)["steps"] if each["id"] == id)
 
 
-def test_a_write_that_is_overwritten_before_it_is_read_goes_to_nobody():
-    found = chain(
-        Step("a", "ask", inputs={"prompt": "p"}),
-        Step("b", "ask", inputs={"prompt": "p"}),
-        Step("c", "split", input_mappings={"text": "response"}),
-    )
-    assert step(found, "a")["writes"][0]["read_by"] == []
-    assert step(found, "b")["writes"][0]["read_by"] == ["c"]
+def test_an_output_reads_too():
+    found = chain(Step("a", "ask", inputs={"prompt": "p"}), outputs={"answer": "a.response"})
+    account = explain(found)
+    assert account["steps"][0]["writes"][0]["read_by"] == ["output answer"]
+    assert account["gives"]["outputs"]["answer"]["type"] == "str"
+    assert "  answer    str  a.response" in account_text(account, 80)
 
 
 def test_edges_say_what_comes_next_by_action():
@@ -337,13 +335,6 @@ def test_the_layout_has_each_place_with_its_type_writers_and_readers():
         "prompt": ("str", ["[--prompt]"], ["d"]),
         "tone": ("str", ["[--tone]"], ["b", "d"]),
     }
-
-
-def test_what_comes_through_the_pipe_has_a_place_where_somebody_takes_it():
-    assert store(chain(Step("a", "ask"), Step("b", "split", input_mappings={"text": "stdin"})))["stdin"] == (
-        "any", ["the pipe"], ["b"],
-    )  # fmt: skip
-    assert "stdin" not in store(chain(Step("a", "ask", inputs={"prompt": "x"})))
 
 
 def test_no_secret_is_ever_shown(monkeypatch):

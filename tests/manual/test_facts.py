@@ -7,7 +7,7 @@ from pflow.commands._usages import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
-from pflow.grammar import _LINES, _NAMED_MARKS, _PLAIN_MARKS, EFFECTS
+from pflow.grammar import _LINES, _MARKS, EFFECTS
 from pflow.help.man import ENVIRONMENT, files
 from pflow.types import _PYTHON
 from tests.manual.rendering import rendered, sections, tagged
@@ -57,7 +57,7 @@ def test_every_exit_code_is_told():
 
 def test_every_mark_type_effect_and_line_of_an_interface_is_told():
     text = rendered(page("pflow-node.7"), width=500)
-    marks = {mark for kind in (_PLAIN_MARKS, _NAMED_MARKS) for some in kind.values() for mark in some}
+    marks = {mark.partition(" ")[0] for some in _MARKS.values() for mark in some}
     assert [mark for mark in marks if f"[{mark}" not in text] == []
     assert [each for each in [*_PYTHON, "any", *EFFECTS] if each not in text] == []
     assert [head for head in _LINES if f"- {head}:" not in text] == []
