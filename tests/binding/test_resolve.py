@@ -80,13 +80,6 @@ def test_a_mapped_path_that_is_missing_is_never_fallen_through():
     assert caught.value.message.startswith("cannot find 'mappd': no 'mappd' in the store; it has text,")
 
 
-def test_a_carried_path_that_is_missing_is_66():
-    with pytest.raises(PflowError) as caught:
-        find(node('- Reads: shared["text"]: str [pipe]'), [], {"a": 1}, "gone")
-    assert caught.value.exit == 66
-    assert "'gone'" in caught.value.message
-
-
 def test_only_the_pipe_read_takes_what_the_pipe_carries():
     interface = node('- Reads: shared["prompt"]: str = null', '- Reads: shared["text"]: str [pipe]')
     assert find(interface, [], {"a": {"b": "x"}}, "a.b").values == {"text": "x"}
@@ -110,10 +103,6 @@ def test_an_explicit_read_is_never_taken_from_the_store_by_its_name(words, last,
         with pytest.raises(PflowError, match=r"cannot find 'path'.*nothing gives it") as caught:
             find(interface, words, {"path": "x"}, last)
         assert caught.value.exit == 66
-
-
-def test_an_explicit_read_has_its_default():
-    assert find(node('- Reads: shared["path"]: str = "." [explicit]'), [], {"path": "x"}).values == {"path": "."}
 
 
 def test_a_read_whose_default_is_null_is_left_out_when_nothing_gives_it():
@@ -176,12 +165,6 @@ def test_a_template_that_uses_what_the_pipe_carries_leaves_the_pipe_read_at_its_
     assert find(LLM, words, CARRYING, "a.b").values.get("text") == text
 
 
-def test_a_template_in_a_param_uses_what_the_pipe_carries_too():
-    interface = node('- Reads: shared["text"]: str = "default" [pipe]', "- Params: model: str = null")
-    inputs = find(interface, ["--model=$x"], {"x": "m"}, "x")
-    assert (inputs.values, inputs.params) == ({"text": "default"}, {"model": "m"})
-
-
 def test_a_required_pipe_read_whose_carried_value_a_template_uses_is_missing():
     interface = node('- Reads: shared["text"]: str [pipe]', "- Params: model: str = null")
     with pytest.raises(PflowError, match="cannot find 'text'"):
@@ -214,12 +197,6 @@ def test_a_data_flag_goes_into_the_store_but_a_default_a_param_and_an_own_read_d
     assert inputs.stored == {"a": "from x"}
     assert inputs.values == {"a": "from x", "b": "default", "c": "c"}
     assert inputs.params == {"d": "d"}
-
-
-def test_what_is_stored_fits_the_read():
-    interface = node('- Reads: shared["a"]: int', '- Reads: shared["b"]: list[str]')
-    inputs = find(interface, ["--a=007", "--b=x"], {})
-    assert inputs.stored == {"a": 7, "b": ["x"]}
 
 
 # Params.
@@ -315,21 +292,6 @@ def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int =
 )
 def test_raw_input_that_nothing_takes_is_64_and_an_empty_pipe_that_is_wanted_is_66(interface, words, kind, code):
     assert stdin_outcome(interface, words, kind, size=10 if kind == RAW else 0) == code
-
-
-def test_no_bytes_at_all_are_nobodys_input():
-    assert stdin_outcome(UNPIPED, ["--allow-empty"], RAW, size=0) == 0
-
-
-def test_a_flag_that_nobody_declared_may_wait_for_a_dry_stage_too():
-    inputs = find(Interface(), ["--a=$x", "--b=1"], {}, dry=["x"])
-    assert inputs.values == inputs.params == {"b": "1"}
-    assert inputs.origins == {"a": "--a (x)", "b": "--b"}
-
-
-def test_map_in_reaches_a_node_without_an_interface():
-    inputs = find(Interface(), ["--map-in=video_url=a.b"], {"a": {"b": 1}})
-    assert (inputs.values["video_url"], inputs.origins["video_url"]) == (1, "a.b")
 
 
 @pytest.mark.parametrize("other", [1, True, "1", "two", [], [1], [2], {"a": 1}, {"a": 2}, {"b": 1}, {"a": 1, "b": 1}])

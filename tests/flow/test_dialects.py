@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from pflow.flow.build import convert
-from pflow.flow.load import load_document, load_file
+from pflow.flow.load import load_document
 
 SEEDS = Path(__file__).parent / "seeds"
 OBJECTS = {"input_bindings": {"url": "video_url"}, "output_bindings": {"t": "raw"}, "config": {"language": "en"}}
@@ -35,26 +33,6 @@ def test_what_mappings_say_counts_before_what_the_node_says():
     assert mapping == {"input_mappings": {"url": "other"}, "output_mappings": {"t": "raw", "more": "x"}}
     _, mapping, _ = convert({"id": "a", "params": {"input_key": "url"}}, written)
     assert mapping["input_mappings"] == {"url": "other"}
-
-
-@pytest.mark.parametrize("name", ["002-fragment", "002-flow"])
-def test_seed_002_has_what_its_nodes_look_for(name):
-    fetch, summarise = load_file(str(SEEDS / f"{name}.pflow.json")).flow.steps
-    assert fetch.params["input_bindings"]["url"] == "video_url"
-    assert fetch.params["config"].get("language") == fetch.params["language"] == "en"
-    assert fetch.params["output_bindings"]["transcript"] == "raw_transcript"
-    assert fetch.input_mappings == {"url": "video_url"}
-    assert summarise.input_mappings == {"text": "raw_transcript"}
-    assert summarise.output_mappings == {"summary": "article_summary"}
-    assert summarise.params["temperature"] == 0.7
-
-
-def test_seed_000_has_what_its_nodes_look_for():
-    summarize, store = load_file(str(SEEDS / "000-keys.pflow.json")).flow.steps
-    assert summarize.params == {"input_key": "raw_texts/doc1.txt", "output_key": "summaries/doc1.txt"}
-    assert summarize.input_mappings == {"raw_texts/doc1.txt": "raw_texts/doc1.txt"}
-    assert summarize.output_mappings == {"summaries/doc1.txt": "summaries/doc1.txt"}
-    assert (store.params, store.input_mappings) == ({}, {})
 
 
 def test_a_mixed_file_is_converted_node_by_node():

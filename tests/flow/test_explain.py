@@ -187,17 +187,6 @@ def test_each_read_says_where_its_value_comes_from(step, words):
     assert read(chain(Step("a", "split", inputs={"text": "x"}), step), "b", "prompt") == words
 
 
-def test_a_read_by_name_says_where_a_moved_write_went():
-    found = chain(
-        Step("a", "ask", output_mappings={"response": "text"}),
-        Step("b", "split"),
-        Step("c", "ask", output_mappings={"response": "text"}, input_mappings={"prompt": "b.parts"}),
-        Step("d", "split"),
-    )
-    assert read(found, "d", "text") == "text (c)"
-    assert read(found, "c", "prompt") == "b.parts"
-
-
 def test_what_may_have_been_written_on_either_way_names_both():
     found = plan(
         Step("s", "run", inputs={"command": "x"}),
@@ -209,23 +198,8 @@ def test_what_may_have_been_written_on_either_way_names_both():
     assert read(found, "c", "text") == "response (a, b)"
 
 
-def test_the_first_steps_pipe_read_takes_the_pipe():
-    found = chain(Step("a", "split"), Step("b", "ask", input_mappings={"prompt": "a.parts"}))
-    assert read(found, "a", "text") == "what comes through the pipe, or --text"
-
-
 def step(plan, id):
     return next(each for each in explain(plan)["steps"] if each["id"] == id)
-
-
-def test_a_write_that_is_overwritten_before_it_is_read_goes_to_nobody():
-    found = chain(
-        Step("a", "ask", inputs={"prompt": "p"}),
-        Step("b", "ask", inputs={"prompt": "p"}),
-        Step("c", "split", input_mappings={"text": "response"}),
-    )
-    assert step(found, "a")["writes"][0]["read_by"] == []
-    assert step(found, "b")["writes"][0]["read_by"] == ["c"]
 
 
 def test_an_output_reads_too():
@@ -288,12 +262,6 @@ def test_a_step_whose_interface_is_not_known_is_marked(tmp_path, type, words):
     text = "\n".join(lines_of(chain(Step("x", type))))
     assert words in text
     assert "\nanything x\n" in text
-
-
-def test_a_step_that_no_edge_leads_to_never_runs():
-    found = plan(Step("a", "ask"), Step("b", "ask"))
-    assert [each["reached"] for each in explain(found)["steps"]] == [True, False]
-    assert "! never runs" in account_text(explain(found), 80)
 
 
 def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
@@ -380,19 +348,6 @@ def test_the_layout_has_each_place_with_its_type_writers_and_readers():
         "prompt": ("str", ["[--prompt]"], ["d"]),
         "tone": ("str", ["[--tone]"], ["b", "d"]),
     }
-
-
-def test_a_data_flag_that_is_made_of_an_item_has_no_place():
-    over = Batch("topics", "topic")
-    found = chain(Step("a", "ask", inputs={"prompt": "On $topic", "tone": "wry"}, batch=over))
-    assert store(found).keys() == {"topics", "tone", "response"}
-
-
-def test_what_comes_through_the_pipe_has_a_place_where_somebody_takes_it():
-    assert store(chain(Step("a", "ask"), Step("b", "split", input_mappings={"text": "stdin"})))["stdin"] == (
-        "any", ["the pipe"], ["b"],
-    )  # fmt: skip
-    assert "stdin" not in store(chain(Step("a", "ask", inputs={"prompt": "x"})))
 
 
 def test_no_secret_is_ever_shown(monkeypatch):

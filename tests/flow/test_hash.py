@@ -1,7 +1,6 @@
 """The flow hash: what makes a flow another one, and what does not."""
 
 import json
-import os
 
 import pytest
 
@@ -87,25 +86,19 @@ READS, WRITES = ("mappings", "b", "input_mappings"), ("mappings", "b", "output_m
     ("path", "to"),
     [
         ((*A, "type"), "two"),
-        ((*A, "type"), "nowhere"),
         (("nodes",), ir()["nodes"][::-1]),
         (("edges",), []),
         (("edges", 0, "action"), "retry"),
         (("edges", 0), {"from": "b", "to": "a"}),
-        (("edges",), [{"from": "a", "to": "b"}, {"from": "b", "to": "a", "action": "again"}]),
         ((*READS, "text"), "part"),
         ((*READS, "text"), "template:the ${part} of ${subject}"),
         ((*READS, "text"), "template:the ${part}"),
-        ((*READS, "text"), "template:nothing"),
         ((*READS, "text"), ["part", "topic"]),
         ((*READS, "plain"), "topic"),
         ((*WRITES, "out"), "end/out2"),
         ((*WRITES,), {}),
         (("outputs", "all"), "end"),
-        (("outputs", "every"), "end.out"),
         ((*A, "inputs", "text"), "use ${topic.title} well"),
-        ((*A, "inputs", "text"), "use it well"),
-        ((*A, "inputs"), {}),
         ((*A, "params", "level"), "$height"),
         ((*A, "params", "level"), 3),
         ((*A, "params", "other"), {"deep": ["$depth"]}),
@@ -133,8 +126,6 @@ def test_the_order_in_which_paths_are_alternatives_counts():
         (("description",), "what it is for"),
         (("inputs",), {"topic": {"type": "dict", "default": {"name": "x"}}, "depth": {"type": "int"}}),
         ((*A, "retries"), 3),
-        ((*A, "wait"), 1.5),
-        ((*A, "timeout"), 60),
         ((*A, "params", "level"), "${depth}"),
         ((*A, "params", "other"), 5),
         ((*A, "params", "other"), "costs $$5 and $ 5"),
@@ -142,11 +133,9 @@ def test_the_order_in_which_paths_are_alternatives_counts():
         ((*A, "inputs", "plain"), "$not a template"),
         ((*B, "inputs"), {"plain": "x"}),
         ((*B, "batch", "jobs"), 4),
-        ((*B, "batch", "on_error"), "keep"),
         ((*READS, "text"), "template:of ${topic} the ${part}, and again ${part}"),
         ((*WRITES, "out"), "end.out"),
         (("outputs", "all"), "end/out"),
-        (("edges", 0, "action"), "default"),
         (("mappings", "b"), dict(reversed(ir()["mappings"]["b"].items()))),
         (("mappings",), dict(reversed(ir()["mappings"].items()))),
     ],
@@ -186,23 +175,6 @@ def test_a_flow_in_it_counts_with_all_that_counts_of_that_flow(folder):
     inner["nodes"][0]["type"] = "two"
     write_flow(folder, "inner.pflow.json", inner)
     assert hash_of(outer, folder) != before
-
-
-def test_flows_may_lie_in_one_another_a_hundred_deep(folder):
-    depth = 100
-    for level in range(depth):
-        type = f"./level{level + 1}.pflow.json" if level + 1 < depth else "one"
-        write_flow(folder, f"level{level}.pflow.json", {"nodes": [{"id": "a", "type": type}]})
-    assert len(hash_of({"nodes": [{"id": "a", "type": "./level0.pflow.json"}]}, folder)) == 64
-
-
-def test_a_hash_is_the_same_wherever_the_flow_lies(folder):
-    there = folder / "elsewhere"
-    os.mkdir(there)
-    for place in (folder, there):
-        write_flow(place, "inner.pflow.json", {"nodes": [{"id": "x", "type": "one"}]})
-    outer = {"nodes": [{"id": "out", "type": "./inner.pflow.json"}]}
-    assert hash_of(outer, folder) == hash_of(outer, there)
 
 
 def test_a_hash_stays_what_it_is():

@@ -2,10 +2,8 @@
 
 import pytest
 
-from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind, forget_kinds, no_such_kind
 from pflow.errors import PflowError
-from pflow.flow.subflow import FlowCatalog
 
 NODE = '''
 import pocketflow
@@ -113,26 +111,6 @@ def test_a_program_on_path_is_a_node_and_is_never_run(own, monkeypatch):
     assert (kind.origin, kind.file) == ("program", str(own / "bin" / "pflow-touch"))
     assert kind.interface.open
     assert not (own / "ran").exists()
-
-
-def test_a_new_node_is_found_once_kinds_are_forgotten(own):
-    assert find_kind("late") is None
-    put_node(own / "late.py", "Late")
-    assert find_kind("late") is None
-    forget_kinds()
-    assert find_kind("late") is not None
-
-
-@pytest.mark.parametrize(
-    ("type", "is_flow"), [("flow:fix", True), ("sub/fix.pflow.json", True), ("fix.pflow.json", True), ("llm", False)]
-)
-def test_a_flow_is_named_by_a_prefix_or_a_path(type, is_flow):
-    assert is_flow_type(type) == is_flow
-
-
-def test_a_flow_that_is_not_there_is_none(own):
-    assert FlowCatalog().find("flow:nope") is None
-    assert FlowCatalog(str(own)).find("./nope.pflow.json") is None
 
 
 def test_a_misspelt_node_is_told_what_it_is_near_to():

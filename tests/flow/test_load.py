@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Flow, Step
-from pflow.flow.load import load_document, load_file, load_text, parse_json
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.load import load_file, load_text, parse_json
 
 SEEDS = Path(__file__).parent / "seeds"
 
@@ -80,15 +79,6 @@ def test_the_seeds_that_are_not_json_say_where(name, where):
 def test_every_seed_is_in_the_tables_above():
     tested = {name for name, _, _ in LOADED} | {"003-complex", "004-input-mappings", "004-output-mappings"}
     assert {file.name.removesuffix(".pflow.json") for file in SEEDS.iterdir()} == tested
-
-
-def test_a_seeds_mappings_come_to_its_steps():
-    flow = load_file(str(SEEDS / "004-issue.pflow.json")).flow
-    assert flow.step("fetch").input_mappings == {}
-    assert flow.step("analyze").input_mappings == {"prompt": "fetch.issue_data.body"}
-    assert flow.step("analyze").output_mappings == {"response": "analysis"}
-    template = "template:Fix this issue:\n${fetch.issue_data.title}\n\nAnalysis:\n${analysis}"
-    assert flow.step("fix").input_mappings == {"prompt": template}
 
 
 def test_every_member_comes_to_its_place():
@@ -160,11 +150,6 @@ def test_absent_edges_make_a_chain_and_an_empty_list_makes_none(edges, wanted):
     assert edges_of(flow_of('{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}]' + edges + "}")) == wanted
 
 
-def test_mappings_of_unknown_steps_are_kept_for_the_rules():
-    flow = flow_of('{"nodes": [{"id": "a"}], "mappings": {"b": {}, "a": {}, "c": {"input_mappings": {"x": "y"}}}}')
-    assert flow.stray_mappings == {"b": {}, "c": {"input_mappings": {"x": "y"}}}
-
-
 def test_a_flow_with_findings_says_the_first():
     with pytest.raises(PflowError) as raised:
         load('{"nodes": [{"id": "a", "retries": -1, "wait": -1}]}').usable()
@@ -216,20 +201,6 @@ def test_what_parses_is_what_json_says(text):
     assert why.startswith("cannot read the flow 'x': ") if why else value == json.loads(text)
 
 
-def test_what_json_allows_is_taken():
-    texts = {
-        "pair": '"\\ud83d\\ude00 \\u00e9 \\/"', "ints": "[-9223372036854775808, 18446744073709551615]",
-        "floats": "[1.0, -0.5e-3]", "deep": "[" * 96 + "]" * 96, "space": " [ ] ", "bytes": '{"$bytes": "/w=="}',
-    }  # fmt: skip
-    params = ", ".join(f'"{key}": {text}' for key, text in texts.items())
-    found = flow_of('\r\n\t {"nodes": [{"id": "a", "params": {' + params + "}}]}\n").step("a").params
-    assert found["pair"] == "😀 é /"
-    assert found["ints"] == [-(1 << 63), (1 << 64) - 1]
-    assert found["floats"] == [1.0, -0.0005]
-    assert found["space"] == []
-    assert found["bytes"] == b"\xff"
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [("[]", "a list"), ('"x"', "a str"), ("null", "null"), ("12", "an int"), ("true", "a bool"), (" [1]\n", "a list")],
@@ -253,14 +224,6 @@ def test_a_file_gives_its_directory(tmp_path, monkeypatch):
     assert (flow.steps[0].id, flow.directory) == ("é", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert load_file("a.pflow.json").flow.directory == "."
-
-
-def test_a_file_that_is_not_there_is_66(tmp_path):
-    file = str(tmp_path / "a.pflow.json")
-    with pytest.raises(PflowError) as raised:
-        load_file(file)
-    assert str(raised.value) == f"cannot read the flow '{file}': no such file or directory"
-    assert raised.value.exit == 66
 
 
 def test_a_file_that_may_not_be_read_is_77(monkeypatch):
@@ -309,11 +272,3 @@ def test_a_file_that_is_no_json_is_pipe_syntax(tmp_path, pipes, text):
 def test_what_looks_like_json_is_not_taken_for_pipe_syntax(pipes, text, name):
     assert "cannot read the flow" in str(error_of(text, name))
     assert pipes == []
-
-
-def test_a_document_loads_without_its_text_and_stays_as_it_is():
-    document = {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}
-    loaded = load_document(document, "the plan", FlowCatalog("flows"))
-    assert [step.id for step in loaded.flow.steps] == ["llm"]
-    assert loaded.flow.directory == "flows"
-    assert document == {"nodes": [{"id": 5, "paramz": {}}, {"type": "llm", "retries": 2.0}]}

@@ -7,7 +7,7 @@ import pytest
 from pflow.catalog.flows import saved_flow
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.flow import Batch, Flow, Step
+from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wiring import wire
 from pflow.interface import UNDECLARED
@@ -72,14 +72,6 @@ def test_what_is_no_saved_flow_is_none(flows, name):
     assert FlowCatalog().find(f"flow:{name}") is None
 
 
-def test_without_a_data_directory_nothing_is_saved(monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", "relative")
-    assert saved_flow("fix") is None
-    monkeypatch.setenv("XDG_DATA_HOME", "")
-    monkeypatch.setenv("HOME", "")
-    assert saved_flow("fix") is None
-
-
 def test_without_declared_inputs_what_no_step_writes_is_read(flows):
     reads = interface(flows, DRAFT).reads
     assert list(reads) == ["prompt", "tone"]
@@ -124,15 +116,6 @@ def test_without_declared_outputs_every_root_of_its_store_is_written(flows):
     assert found.pipe_write.name == "response"
 
 
-def test_what_a_batch_in_it_writes_is_a_list_of_what_its_node_writes(flows):
-    step = {**DRAFT, "batch": {"over": "topics", "as": "prompt"}}
-    found = interface(flows, step, inputs={"topics": {"type": "list[str]"}})
-    assert {item.name: str(item.type) for item in found.writes.values()} == {
-        "response": "list[str]",
-        "usage": "list[dict{input: int}]",
-    }
-
-
 def test_the_params_of_its_steps_are_its_params_by_step(flows):
     params = interface(flows, DRAFT, SAVE).params
     assert list(params) == ["draft.model", "draft.schema", "draft.key"]
@@ -162,15 +145,6 @@ def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
     assert [reference.trouble for reference in plan.references] == ["'one' does not run before 'two'"]
 
 
-def test_a_batch_may_run_a_flow(flows):
-    file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
-    flow = Flow([Step("each", file, batch=Batch("topics", "prompt"))], [])
-    flow.catalog = FlowCatalog()
-    plan = wire(flow)
-    assert list(plan.steps["each"].sources["prompt"].paths) == [("prompt",)]
-    assert "topics" in plan.inputs
-
-
 def test_a_path_begins_where_its_flow_is(flows):
     (flows / "sub" / "deep").mkdir(parents=True)
     put(flows / "sub" / "deep" / "inner.pflow.json", DRAFT)
@@ -198,22 +172,6 @@ def test_flows_may_be_nested_a_hundred_deep(flows):
     found = FlowCatalog(str(flows)).find("./f100.pflow.json").interface
     assert "prompt" in found.reads
     assert found.pipe_write is not None
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "", '{"nodes": [{"id": 5}]}'])
-def test_a_file_that_holds_no_flow_is_an_error(flows, text):
-    (flows / "bad.pflow.json").write_text(text)
-    with pytest.raises(PflowError):
-        _ = FlowCatalog(str(flows)).find("./bad.pflow.json").interface
-
-
-def test_a_step_whose_flow_does_not_load_says_why(flows):
-    (flows / "bad.pflow.json").write_text("{")
-    flow = Flow([Step("x", str(flows / "bad.pflow.json"))], [])
-    flow.catalog = FlowCatalog()
-    wired = wire(flow).steps["x"]
-    assert wired.kind is None
-    assert "bad.pflow.json" in wired.fault
 
 
 def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):

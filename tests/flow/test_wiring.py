@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from pflow.binding.sources import AlternativeSource, Constant, TemplateSource
+from pflow.binding.sources import Constant, TemplateSource
 from pflow.catalog.kinds import forget_kinds
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.wiring import wire
@@ -70,11 +70,6 @@ def test_a_bare_required_read_of_the_first_step_is_an_input():
     needed = plan(Step("fetch", "fetch")).inputs["issue_number"]
     assert (needed.required, needed.flag, str(needed.type), needed.doc) == (True, "--issue", "int", "the issue")
     assert (needed.declared, needed.readers, needed.step) == (False, [("fetch", "issue_number")], None)
-
-
-def test_a_read_with_a_default_is_an_input_that_nobody_must_give():
-    found = plan(Step("ask", "ask"))
-    assert (found.inputs["prompt"].required, found.inputs["tone"].required) == (True, False)
 
 
 def test_a_param_of_its_name_stands_in_for_a_read():
@@ -163,62 +158,6 @@ def test_declared_inputs_are_all_there_are():
     assert troubles(found)[0][0] == "nothing writes 'nope'"
 
 
-@pytest.mark.parametrize(
-    ("path", "trouble", "remedy"),
-    [
-        ("later.response", "'later' does not run before 'a'", "an edge that leads from 'later' to 'a'"),
-        ("f.nope", "no 'nope' in f; it has issue_data, raw", ""),
-        ("f.issue_dat", "no 'issue_dat' in f; it has issue_data, raw (did you mean issue_data?)", ""),
-        ("ff.raw", "", ""),
-        ("fetchh.raw", "nothing writes 'fetchh.raw'", "did you mean fetch?"),
-        ("f", "'f' is a step", "it writes f.issue_data, f.raw"),
-        ("response", "'later' writes 'response', and does not run before", ""),
-        ("late", "'early' writes 'late', and does not run before", ""),
-    ],
-)
-def test_a_path_that_leads_nowhere_says_so(path, trouble, remedy):
-    found = plan(
-        Step("f", "fetch"),
-        Step("fetch", "fetch"),
-        Step("a", "ask", input_mappings={"prompt": path}),
-        Step("later", "ask"),
-        Step("early", "early"),
-    )
-    assert troubles(found) == ([(trouble, remedy)] if trouble else [])
-
-
-@pytest.mark.parametrize(("mark", "value"), [("[own]", "x"), ("[secret]", "x"), ("", "$part")])
-def test_a_data_flag_that_is_not_stored_leads_nowhere(tmp_path, mark, value):
-    items = f"""
-    - Reads: shared["key"]: str {mark}  # a key
-    - Writes: shared["sealed"]: str  # what came of it"""
-    put_node(tmp_path, "seal", items)
-    found = plan(
-        Step("a", "seal", inputs={"key": value}, output_mappings={"sealed": "a.sealed"}, batch=Batch("all", "part")),
-        Step("b", "split", input_mappings={"text": "a.key"}),
-    )
-    assert troubles(found) == [("no 'key' in a; it has sealed", "")]
-
-
-def test_alternatives_take_the_place_of_each():
-    found = plan(
-        Step("a", "ask"), Step("b", "ask"), Step("c", "split", input_mappings={"text": ["a.response", "b.response"]}),
-        edges=["a-c", "a-b:bad", "b-c"],
-    )  # fmt: skip
-    source = found.steps["c"].sources["text"]
-    assert isinstance(source, AlternativeSource)
-    assert source.paths == (("a", "response"), ("b", "response"))
-
-
-def test_in_a_loop_a_step_may_read_what_a_later_one_wrote():
-    found = plan(
-        Step("a", "ask", input_mappings={"prompt": "template:${b.parts}"}), Step("b", "split"),
-        edges=["a-b", "b-a:again"],
-    )  # fmt: skip
-    assert troubles(found) == []
-    assert places(found, "a", "prompt") == [("b", "parts")]
-
-
 def test_the_first_steps_unfilled_pipe_read_takes_the_pipe():
     found = plan(Step("a", "ask"), Step("b", "split"))
     assert found.first_read == ("a", "prompt")
@@ -249,12 +188,6 @@ def test_a_batch_has_the_type_of_what_it_runs_over():
     assert "prompt" not in found.inputs
 
 
-def test_an_input_that_a_batch_runs_over_has_the_flag_of_a_list():
-    found = plan(Step("each", "ask", batch=Batch("things", "prompt")))
-    assert str(found.inputs["things"].type) == "list"
-    assert str(found.steps["each"].over_type) == "any"
-
-
 def test_a_batchs_item_is_there_for_mappings_and_templates():
     found = plan(
         Step("s", "split"),
@@ -266,16 +199,6 @@ def test_a_batchs_item_is_there_for_mappings_and_templates():
     assert [reference.path for reference in items] == [("part",), ("part", "x")]
     assert str(found.type_of(items[0])) == "str"
     assert "part" not in found.inputs
-
-
-def test_what_a_batch_writes_is_a_list_of_what_the_node_writes():
-    found = plan(
-        Step("s", "split"),
-        Step("each", "ask", batch=Batch("s.parts", "prompt")),
-        Step("save", "save", inputs={"path": "f"}, input_mappings={"content": "each.response"}),
-    )
-    (reference,) = [each for each in found.references if each.step == "save"]
-    assert str(found.type_of(reference)) == "list[str]"
 
 
 @pytest.mark.parametrize("path", ["each.errors", "each.error.message"])
@@ -294,12 +217,6 @@ def test_outputs_are_read_at_the_end():
     assert found.outputs["answer"].find({"a": {"response": "x"}}) == "x"
     assert found.outputs["said"].find({"a": {"response": "x"}}) == "<x>"
     assert str(found.output_type("answer")) == "str"
-
-
-def test_an_output_that_is_a_text_around_references_is_a_str():
-    outputs = {"whole": "template:${s.parts}", "some": "template:all: ${s.parts}", "none": "template:nothing"}
-    found = plan(Step("s", "split"), outputs=outputs)
-    assert [str(found.output_type(name)) for name in outputs] == ["list[str]", "str", "str"]
 
 
 def test_the_pipe_carries_the_only_output_else_the_last_steps_pipe_write():

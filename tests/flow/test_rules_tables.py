@@ -1,0 +1,506 @@
+"""What each rule finds: flows, and the findings that each has, a warning with a `?`."""
+
+import os
+
+import pytest
+
+from tests.flow.checked import edges, errors, findings, flow, found, only, told
+
+NUMBER = {"issue_number": {"type": "int"}}
+COUNT = {"id": "count", "type": "count", "params": {"least": 1}}
+LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
+SAVE = {"id": "save", "type": "save", "inputs": {"path": "q"}}
+
+
+def ask(**members):
+    return flow("fetch", {"id": "ask", "type": "ask", **members})
+
+
+def step(type, **members):
+    return flow({"id": "a", "type": type, **members})
+
+
+def mapped(source, *nodes, key="prompt", **members):
+    return flow("fetch", "ask", *nodes, mappings={"ask": {"input_mappings": {key: source}}}, **members)
+
+
+def written(target, **members):
+    return flow("ask", mappings={"ask": {"output_mappings": {"answer": target}}}, **members)
+
+
+def to(**targets):
+    """Mappings of each step's answer."""
+    return {id: {"output_mappings": {"answer": path}} for id, path in targets.items()}
+
+
+def batch(over, item="text", **inputs):
+    return flow("fetch", {"id": "ask", "type": "ask", "batch": {"over": over, "as": item}, "inputs": inputs})
+
+
+def counted(source, node="fetch"):
+    return flow(node, COUNT, mappings={"count": {"input_mappings": {"items": source}}})
+
+
+def node(name, *lines):
+    """A file with a node of this name and interface."""
+    items = "".join(f"    - {line}\n" for line in lines)
+    text = f"import pocketflow\nclass {name}(pocketflow.Node):\n    '''It.\n\n    Interface:\n{items}    '''\n"
+    return {f"{name.lower()}.py": text}
+
+
+GRAPH = [
+    (flow("a:ask", "b:judge"), []),
+    (flow("a:ask", "b:save", "a:ask", "a:ask"), ["PF12 nodes[2].id", "PF12 nodes[3].id"]),
+    *((flow(f"{id}:ask"), ["PF12 nodes[0].id"]) for id in ("1st", "läs", "a b", "a.b")),
+    (flow("as-k_2:ask"), []),
+    (flow("ask", "judge", edges=edges("ask judg")), ["PF12 edges[0].to"]),
+    (flow("ask", "judge", edges=edges("ask judge", "nowhere judge")), ["PF12 edges[1].from"]),
+    (flow("ask", "judge", edges=[]), ["PF12 nodes[1]"]),
+    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("b c", "c d")), ["PF12 nodes[1]"]),
+    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("a b", "c d", "d c")), ["PF12 nodes[2]"]),
+    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("a d")), ["PF12 nodes[1]", "PF12 nodes[2]"]),
+    (flow("a:ask", "b:save", edges=edges("a b", "b a")), ["PF12 nodes[0]"]),
+    (flow("a:ask", edges=edges("a a")), ["PF12 nodes[0]"]),
+    (flow("a:ask", "b:save", "c:fetch", edges=edges("a b", "b a", "b error c")), []),
+    (flow("a:ask", "b:judge", edges=edges("a b", "b failed a")), ["PF12? nodes[1]"]),
+    (flow("a:ask", "b:judge", "c:save", edges=edges("a b", "b failed a", "b c")), []),
+    (flow("a:ask", "b:anything", edges=edges("a b", "b a")), ["PF11? nodes[1].type"]),
+    (flow("ask", "judge", edges=edges("ask judge", "judge default ask", "judge failed ask")), ["PF12 nodes[0]"]),
+    (flow("ask", "judge", edges=edges("ask judge", "ask maybe judge")), ["PF12? edges[1].action"]),
+    ({"nodes": []}, ["PF00 nodes"]),
+]
+
+KEYS = [
+    (mapped("stdin", key="text"), []),
+    (written("stdin.text"), ["PF05 mappings.ask.output_mappings.answer"]),
+    (written("$pflow"), ["PF05 mappings.ask.output_mappings.answer"]),
+    (flow("stdin:ask"), ["PF05 nodes[0].id"]),
+    (flow("ask", inputs={"stdin": {}, "prompt": {}}), ["PF05 inputs.stdin"]),
+    (flow("ask", outputs={"stdin": "ask.answer"}), ["PF05 outputs.stdin"]),
+    (step("ask", batch={"over": "list", "as": "stdin"}), ["PF05 nodes[0].batch.as"]),
+    (flow("ask", inputs={"prompt": {"pipe": True}, "text": {"pipe": True}}), ["PF05 inputs.text.pipe"]),
+    *((written(target), []) for target in ("summary", "out.summary_2", "_x", "ask.answer")),
+    *(
+        (written(target), ["PF10? mappings.ask.output_mappings.answer"])
+        for target in ("mySummary", "out.Summary", "summary-2", "texts/doc1.txt", "out.1st", "out.ÄÖ")
+    ),
+    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF10? inputs.Prompt"]),
+    (batch("allTexts", prompt="$thePrompt"), ["PF10? nodes[1].batch.over", "PF10? nodes[1].inputs.prompt"]),
+    (flow(LOAD, SAVE, inputs={"content": {}}), ["PF07 inputs.content"]),
+    (flow(SAVE, LOAD, inputs={"content": {}}), []),
+    (written("prompt.answer", inputs={"prompt": {"type": "str"}}), ["PF07 inputs.prompt"]),
+    (written("prompt.answer", inputs={"prompt": {}}), []),
+]
+
+KINDS = [
+    *((step(type), []) for type in ("ask", "Ask", "AskNode", "list_files", "ListFiles")),
+    *((step("ask", version=version), []) for version in ("1.4.2", "1", "1.3.9")),
+    *((step("ask", version=version), ["PF11 nodes[0].version"]) for version in ("1.4.3", "1.5", "2.0.0", "0.9")),
+    (flow("anything", "b:anything", {"id": "c", "type": "anything", "params": {"x": 1}}), ["PF11? nodes[0].type"]),
+    (
+        flow(
+            "fetch",
+            {"id": "a", "type": "nope", "params": {"x": 1}, "inputs": {"y": 2}},
+            "save",
+            inputs={**NUMBER, "path": {}},
+            mappings={
+                "a": {"input_mappings": {"text": "fetch.issue_data"}, "output_mappings": {"out": "a.out"}},
+                "save": {"input_mappings": {"content": "a.more", "path": "path"}},
+            },
+        ),
+        ["PF11 nodes[1].type"],
+    ),
+]
+
+PARAMS = [
+    (ask(params={"model": "m", "temperature": 1, "prompt": "a read"}), []),
+    (ask(params={"modle": "m"}), ["PF13 nodes[1].params.modle"]),
+    (ask(inputs={"prompt": "p", "text": [1]}), []),
+    (ask(inputs={"promt": "p"}), ["PF13 nodes[1].inputs.promt"]),
+    (ask(inputs={"model": "m"}), ["PF13 nodes[1].inputs.model"]),
+    ({**ask(inputs={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].inputs.promt"]),
+    ({**ask(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
+    (ask(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
+    (ask(params={"input_key": "x", "output_key": "y"}), []),
+    (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.ask.input_mappings.promt"]),
+    (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.ask.input_mappings.model"]),
+    (
+        flow("ask", mappings={"ask": {"output_mappings": {"anser": "x.y"}}}),
+        ["PF13 mappings.ask.output_mappings.anser"],
+    ),
+    *(
+        (ask(params=params), [])
+        for params in (
+            {"temperature": 1},
+            {"model": None},
+            {"model": ["a"]},
+            {"style": "plain"},
+            {"text": None},
+            {"temperature": "${fetch.issue_data.votes}"},
+            {"temperature": "${fetch.issue_data.title}"},
+            {"temperature": "${unknown}"},
+            {"model": "a ${fetch.issue_data}"},
+        )
+    ),
+    *(
+        (ask(params=params), [f"PF13 nodes[1].params.{name}" for name in params])
+        for params in (
+            {"temperature": True},
+            {"temperature": None},
+            {"style": "PLAIN"},
+            {"temperature": "${fetch.issue_data.labels}"},
+            {"temperature": ["${fetch.issue_data.votes}"]},
+        )
+    ),
+    *((flow({**COUNT, "inputs": {"items": value}}), []) for value in (["a"], [], [1], ["${x}", "y"])),
+    *((flow({**COUNT, "inputs": {"items": value}}), ["PF13 nodes[0].inputs.items"]) for value in ("a", [None], {})),
+    (step("fetch", params={"token": "$token"}), []),
+    (step("fetch", params={"token": None}), []),
+    (step("count", inputs={"items": []}), ["PF13? nodes[0].params"]),
+    (step("count", inputs={"items": []}, params={"laest": 1}), ["PF13 nodes[0].params.laest"]),
+    (flow("fetch", inputs={"issue_number": {"type": "int", "default": None}}), []),
+    (flow("fetch", inputs={"issue_number": {"type": "int", "default": "3"}}), ["PF13 inputs.issue_number.default"]),
+]
+
+PATHS = [
+    *(
+        (mapped(source), [])
+        for source in (
+            "fetch.issue_data",
+            "fetch.issue_data.title.inside.json[0]",
+            "fetch.issue_data.labels.0",
+            "issue_data.body",
+            "video_url",
+            "stdin",
+            "template:${fetch.issue_data.title}: $issue_data and $other",
+            "template:$$5 and 5$ and $1",
+            ["fetch.issue_data.title", "fetch.issue_data.body"],
+        )
+    ),
+    (batch("fetch.list", prompt="${fetch.title}"), ["PF14 nodes[1].batch.over", "PF14 nodes[1].inputs.prompt"]),
+    (flow("fetch", "ask", outputs={"it": "ask.anser"}), ["PF14 outputs.it"]),
+    (ask(params={"model": ["${fetch.model}"]}), ["PF14 nodes[1].params.model"]),
+    (batch("fetch.issue_data.labels", "label", prompt="${label.name}"), []),
+    (mapped("who.name", inputs={**NUMBER, "who": {"type": "dict{name: str}"}}), []),
+    *(
+        (step("ask", inputs={"prompt": text}), ["PF14? nodes[0].inputs.prompt"])
+        for text in ("${a", "${}", "x ${a b} y")
+    ),
+    (step("ask", inputs={"prompt": "p", "text": [{"deep": "${1x}"}]}), ["PF14? nodes[0].inputs.text"]),
+    (mapped("template:${a"), ["PF14? mappings.ask.input_mappings.prompt"]),
+    (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
+    (
+        flow("a:shell", mappings={"a": {"input_mappings": {"command": "template:echo ${x}"}}}),
+        ["PF14 mappings.a.input_mappings.command"],
+    ),
+    (step("ask", inputs={"prompt": "p", "text": {"$a": 1}}), ["PF14 nodes[0].inputs.text"]),
+    *((written(target), ["PF14 mappings.ask.output_mappings.answer"]) for target in ("out..summary", "out[0]", "")),
+    (
+        flow("anything", SAVE, inputs={"x": {}}, mappings={"save": {"input_mappings": {"content": "summary"}}}),
+        ["PF11? nodes[0].type", "PF14? mappings.save.input_mappings.content"],
+    ),
+    (mapped("fetch.issue_data.body", "judge", edges=edges("fetch judge")), ["PF12 nodes[1]"]),
+    (mapped("fetch.issue_data.body", edges=edges("fetsh ask")), ["PF12 edges[0].from"]),
+]
+
+READS = [
+    (flow("fetch", "ask"), []),
+    (flow("fetch", "save"), []),
+    (flow("fetch", "ask", inputs={**NUMBER, "prompt": {"type": "str"}}), []),
+    ({**ask(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
+    ({**ask(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
+    (flow("ask", "judge", inputs={"prompt": {}}), []),
+    (flow(SAVE, inputs={"other": {}}), []),
+    ({**batch("issue_data.labels", "prompt"), "inputs": NUMBER}, []),
+    (flow("fetch", "ask", inputs=NUMBER), ["PF03 nodes[1]"]),
+    (flow("fetch", "j:judge", inputs={**NUMBER, "prompt": {}}), ["PF03 nodes[1]"]),
+    (flow("ask", "save", inputs={"prompt": {}}), ["PF03 nodes[1]", "PF08 nodes[1]"]),
+    (flow("load", inputs={"path": {"type": "path"}}), ["PF08 nodes[0]"]),
+    (flow("anything", "judge", inputs={"x": {}}), ["PF11? nodes[0].type", "PF03? nodes[1]"]),
+    (flow("fetch", "ask", inputs=NUMBER, edges=edges("ask fetch")), ["PF12 nodes[1]"]),
+    (flow("fetch", "ask", inputs=NUMBER, mappings={"aks": {}}), ["PF12 mappings.aks"]),
+]
+
+TYPES = [
+    *(
+        (counted(source), [])
+        for source in (
+            "fetch.issue_data.labels",
+            "template:${fetch.issue_data.labels}",
+            "template:${fetch.issue_data.title}",
+            "template:${fetch.issue_data}",
+            "somewhere",
+        )
+    ),
+    *(
+        (counted(source), ["PF15 mappings.count.input_mappings.items"])
+        for source in (
+            "fetch.issue_data.title",
+            "fetch.issue_data",
+            ["fetch.issue_data.labels", "fetch.issue_data.votes"],
+        )
+    ),
+    (counted("load.content", LOAD), ["PF15? mappings.count.input_mappings.items"]),
+    (counted("anything.content", "anything"), ["PF11? nodes[0].type"]),
+    *((flow("fetch", inputs={"issue_number": {"type": type}}), []) for type in ("int", "any", "float")),
+    (flow("fetch", inputs={"issue_number": {"type": "str"}}), ["PF15 inputs.issue_number.type"]),
+    *((batch(over, prompt="p"), []) for over in ("fetch.issue_data.labels", "fetch.issue_data", "unknown")),
+    (batch("fetch.issue_data.votes", prompt="p"), ["PF15 nodes[1].batch.over"]),
+]
+
+CHOICE = ["j:judge", "a:ask", "b:ask", "c:save"]
+
+WRITES = [
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), []),
+    *(
+        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF06 mappings.b.output_mappings.answer"])
+        for a, b in (("x", "x"), ("x", "x.y"), ("x.y", "x"), ("x/y", "x.y.z"))
+    ),
+    (
+        flow("a:ask", mappings={"a": {"output_mappings": {"answer": "x", "used": "x.used"}}}),
+        ["PF06 mappings.a.output_mappings.used"],
+    ),
+    (
+        flow(
+            "a:ask", "b:ask", "c:judge", mappings={"c": {"input_mappings": {"answer": "a.answer"}}, **to(b="a.answer")}
+        ),
+        ["PF06 mappings.b.output_mappings.answer"],
+    ),
+    *(
+        (flow(*CHOICE, edges=edges(*ways), mappings=mappings), [])
+        for ways in (["j a", "j failed b", "a c", "b c"],)
+        for mappings in (to(a="draft", b="draft"), {})
+    ),
+    (
+        flow("a:ask", "b:ask", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
+        ["PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
+    ),
+    (flow("a:ask", "b:ask", "c:ask"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
+    (flow("a:ask", "b:judge"), []),
+    (flow("a:ask", "b:ask", mappings=to(a="x")), []),
+    (flow("a:ask", "b:ask", mappings=to(b="answer")), []),
+    (flow("a:ask", "b:ask", mappings=to(a="answer")), ["PF16? nodes[1]"]),
+    (flow(LOAD, "b:ask", SAVE, mappings=to(b="content.x")), ["PF16? nodes[1]"]),
+    (flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}), []),
+    (
+        flow("a:ask", "b:ask", {**SAVE, "inputs": {"content": "$used", "path": "p"}}, mappings=to(a="x.a", b="x.b")),
+        ["PF16? nodes[1]"],
+    ),
+]
+
+
+FORKED = ["j:judge", "fetch", "a:judge", "b:anything", "c:anything", "end:anything"]
+BRANCHES = ["j fetch", "fetch a", "fetch b", "a end", "b c", "c end"]
+FORK = edges("fetch a", "fetch b", "a save", "b save")
+
+
+def fork(*nodes, **members):
+    save = {"id": "save", "type": "save", "inputs": {"path": "p", "content": "c"}}
+    return flow("fetch", *nodes, save, edges=FORK, **members)
+
+
+FORKS = [
+    *(
+        (flow(*FORKED, edges=edges(*BRANCHES, *more)), expected)
+        for more, expected in (
+            ([], []),
+            (["a failed end"], []),
+            (["c error end"], []),
+            (["a failed c"], ["PF12 edges[5]"]),
+            (["j failed c"], ["PF12 edges[6]"]),
+            (["a failed j"], ["PF12 edges[0]"]),
+        )
+    ),
+    (fork("a:judge", "b:ask", mappings={"a": {"input_mappings": {"answer": "x"}}}), []),
+    (fork("a:ask", "b:ask"), ["PF06 nodes[2]"]),
+    (fork("a:ask", "b:ask", mappings=to(b="b.answer")), ["PF06 nodes[2]"]),
+    (fork("a:ask", "b:ask", mappings={"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}), []),
+    (fork("a:ask", "b:ask", mappings={"b": {"output_mappings": {"answer": "used", "used": "u"}}}), ["PF06 nodes[2]"]),
+    (fork("a:judge", "b:ask"), ["PF06 nodes[1]"]),
+    (fork("a:judge", "b:ask", mappings=to(b="x")), []),
+    (
+        fork(
+            *({"id": id, "type": "load", "inputs": {"path": id}} for id in "ab"),
+            mappings={id: {"output_mappings": {"content": f"{id}_content"}} for id in "ab"},
+        ),
+        [],
+    ),
+]
+
+
+def rows(*tables):
+    return [pytest.param(*row, id=f"{at}-{n}") for at, table in enumerate(tables) for n, row in enumerate(table)]
+
+
+@pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, TYPES, WRITES))
+def test_a_flow_has_just_these_findings(document, expected):
+    assert found(document) == expected
+
+
+@pytest.mark.parametrize(("document", "expected"), rows(FORKS))
+def test_a_flow_with_a_fork_has_just_these_errors(document, expected):
+    assert errors(document) == expected
+
+
+WORDS = [
+    (
+        flow("ask", "judge", edges=edges("ask jugde")),
+        "edges[0].to: PF12: no step is called 'jugde'; did you mean judge?",
+    ),
+    (flow("ask", mappings={"aks": {}}), "mappings.aks: PF12: no step is called 'aks'; did you mean ask?"),
+    (flow("a:ask", "b:save", edges=edges("a b", "b a")), "the loop a → b → a has no way out"),
+    (
+        flow("ask", inputs={"json": {}}, mappings={"ask": {"input_mappings": {"prompt": "json"}}}),
+        "inputs.json: PF02: warning: --json is a flag of pflow run",
+    ),
+    (step("aks"), "nodes[0].type: PF11: there is no node 'aks'; did you mean ask?"),
+    (step("read-fil"), "did you mean read-file?"),
+    (step("flow:none"), "there is no saved flow 'none'; there is list-files, llm, "),
+    (step("sub/none.pflow.json"), "its path begins where this file is"),
+    (step("ask", version="2.0.0"), "'a' asks for ask 2.0.0, and there is 1.4.2"),
+    (ask(params={"zzz": "m"}), "ask has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
+    (ask(inputs={"promt": "p"}), "ask does not read 'promt'; did you mean prompt?"),
+    (ask(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
+    (ask(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
+    (ask(params={"temperature": "0.5"}), "it is a str, not float; write 0.5, without quotes"),
+    (ask(params={"temperature": "hot"}), "'temperature' does not fit: it is a str, not float; write a float"),
+    (mapped("fetch.issue_dta.title"), "no 'issue_dta' in fetch; it has issue_data (did you mean issue_data?)"),
+    (mapped("fetsh.issue_data"), "nothing writes 'fetsh.issue_data'; did you mean fetch?"),
+    (mapped("fetch"), "'fetch' is a step; it writes fetch.issue_data"),
+    (mapped("fetch.issue_data.titel"), "no 'titel' in fetch.issue_data; it has title, body, labels, votes"),
+    (mapped("fetch.issue_data.labels.first"), "no 'first' in fetch.issue_data.labels; it is a list"),
+    (mapped("fetch.issue_data.votes.up"), "no 'up' in fetch.issue_data.votes; it is an int"),
+    (mapped("fetch..issue_data"), "'fetch..issue_data' has an empty step"),
+    (mapped("judge.verdict", "judge"), "'judge' does not run before 'ask'; an edge that leads from 'judge' to 'ask'"),
+    (step("ask", inputs={"prompt": "${x"}), "PF14: warning: '${x' is no reference"),
+    (
+        flow("fetch", "ask", inputs=NUMBER),
+        "nodes[1]: PF03: nothing gives 'ask' its 'prompt' (what to ask); "
+        '"mappings": {"ask": {"input_mappings": {"prompt": "fetch.issue_data.title"}}}',
+    ),
+    (flow("j:judge", inputs={"anser": {}}), '"mappings": {"j": {"input_mappings": {"answer": "anser"}}}'),
+    (flow("j:judge", inputs={"zzz": {}}), '"inputs": {"answer": {"type": "str"}}'),
+    (flow("fetch", COUNT, inputs=NUMBER), '{"count": {"input_mappings": {"items": "fetch.issue_data.labels"}}}'),
+    (flow("load", inputs={"path": {}}), '"mappings": {"load": {"input_mappings": {"path": "path"}}}'),
+    (flow("ask", "load", inputs={"prompt": {}}), '"inputs": {"path": …} of nodes[1]'),
+    (
+        counted("fetch.issue_data.votes"),
+        "'items' wants a list[str], and 'fetch.issue_data.votes' is an int; map it from",
+    ),
+    (
+        flow("a:ask", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}),
+        "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; b.verdict is a place of its own",
+    ),
+    (
+        flow("a:ask", "b:ask"),
+        "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
+        '"mappings": {"b": {"output_mappings": {"answer": "b.answer"}}}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "words"), WORDS)
+def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
+    assert words in only(document)
+
+
+def test_a_secret_does_not_stand_in_a_flow():
+    finding = only(step("fetch", params={"token": "hush"}))
+    assert finding.startswith("nodes[0].params.token: PF13: 'token' is secret")
+    assert "FETCH_TOKEN" in finding
+    assert "hush" not in finding
+
+
+def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
+    assert "PF02? inputs.a_b" in found(flow("ask", inputs={"a-b": {"type": "str"}, "a_b": {"type": "str"}}))
+
+
+def test_an_action_that_never_comes_is_named_with_the_nearest():
+    document = flow("ask", "judge", "save", edges=edges("ask judge", "judge fialed ask", "judge save"))
+    assert "edges[1].action: PF12: warning: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
+
+
+def test_edges_between_branches_are_one_finding():
+    (finding,) = found(flow("fetch", "a:ask", "b:ask", "save", edges=[*FORK, *edges("a b")]))
+    assert finding.startswith("PF12 edges[")
+
+
+def test_one_of_two_writes_with_the_field_is_enough():
+    other = node("Other", 'Writes: shared["issue_data"]: dict{name: str}  # other')
+    ways = edges("judge fetch", "judge failed other", "fetch ask", "other ask")
+
+    def of(path):
+        mappings = {"ask": {"input_mappings": {"prompt": path}}}
+        return [
+            each
+            for each in found(flow("judge", "fetch", "other", "ask", edges=ways, mappings=mappings), other)
+            if "PF14" in each
+        ]
+
+    assert of("issue_data.name") == of("issue_data.title") == []
+    assert of("issue_data.nothing") == ["PF14 mappings.ask.input_mappings.prompt"]
+
+
+def test_a_read_by_name_is_of_the_type_that_was_written():
+    files = node("Items", 'Writes: shared["items"]: int  # how many')
+    assert "'count' reads 'items' as a list[str], and 'items' writes it as an int" in only(flow("items", COUNT), files)
+    mappings = {"items": {"output_mappings": {"items": "other"}}}
+    assert found(flow("items", COUNT, mappings=mappings), files) == []
+
+
+@pytest.mark.parametrize(
+    "giver",
+    [
+        {"id": "a", "type": "seal", "inputs": {"answer": "$x"}},
+        {"id": "a", "type": "judge", "inputs": {"answer": "On $topic"}, "batch": {"over": "x", "as": "topic"}},
+    ],
+)
+def test_a_data_flag_that_is_not_stored_gives_nobody_else_anything(giver):
+    files = node("Seal", 'Reads: shared["answer"]: str = null [secret]  # what seals it')
+    assert "PF03 nodes[1]" in found(flow(giver, "j:judge", inputs={"x": {"type": "list[str]"}}), files)
+
+
+def test_an_interface_that_does_not_parse_is_told_where_it_stands():
+    finding = only(flow("odd"), node("Odd", "Reads: a"))
+    assert "cannot parse the interface at " in finding
+    assert "odd.py:6" in finding
+
+
+@pytest.mark.parametrize("text", ["class Bad(:\n", "\0", "-" * 200_000 + "1", "a" + ".a" * 200_000])
+def test_a_file_that_is_no_python_is_told(text):
+    assert "cannot read the node" in only(flow("bad"), {"bad.py": text})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class Own: pass", ["PF09"]),
+        ("class Own(object): pass", ["PF09"]),
+        ("class Base: pass\nclass Own(Base): pass", ["PF09"]),
+        ("own = 1", ["PF09"]),
+        ("import pocketflow\nclass Own(pocketflow.Node): pass", ["PF11"]),
+        ("from mine import Base\nclass Middle(Base): pass\nclass Own(Middle): pass", ["PF11"]),
+        ("import pocketflow\nclass Helper: pass\nclass Other(pocketflow.Node): pass", ["PF11"]),
+        ("import pocketflow\nif True:\n    class Own(pocketflow.Node): pass", ["PF11"]),
+    ],
+)
+def test_a_class_that_is_no_node_is_found_without_importing_it(text, expected):
+    nodes = findings(flow("own"), {"own.py": text + "\nraise SystemExit('imported')\n"})
+    assert [each.rule for each in nodes] == expected
+
+
+LOUD = '#!{}\n# Be loud.\n#\n# Interface:\n# - Writes: shared["out"]: str [pipe]  # a text\n'
+
+
+def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkeypatch):
+    program = tmp_path / "pflow-loud"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for interpreter, is_there in (("/bin/sh", True), ("/nowhere/found", False)):
+        program.write_text(LOUD.format(interpreter))
+        program.chmod(0o755)
+        messages = " ".join(told(flow("loud")))
+        assert ("cannot run: its interpreter '/nowhere/found' is not there" in messages) != is_there
+    program.chmod(0o644)
+    finding = only(flow("loud"), {"pflow-loud": LOUD.format("/bin/sh")})
+    assert "'loud' is no node: '" in finding
+    assert "pflow-loud': it may not be executed (chmod +x)" in finding
