@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
-from pflow.flow.named import load_named
+from pflow.flow.subflow import load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire

@@ -11,8 +11,8 @@ from pflow.errors import PflowError
 from pflow.explain.origins import Origins
 from pflow.flow.findings import Finding
 from pflow.flow.fits import NO, YES, fits
-from pflow.flow.named import load_named
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
+from pflow.flow.subflow import load_named
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.flow.wiring import wire
