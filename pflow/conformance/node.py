@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 
 from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, find_kind, launcher, no_such_kind
+from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, launcher, no_such_kind
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.interface import Interface
 from pflow.source import read_interface, source_version
@@ -65,28 +65,25 @@ def _of_name(name: str) -> TestedNode:
         raise PflowError(f"cannot test '{name}': it is a flow", hint=f"pflow check {name}", exit=USAGE)
     if kind.origin == BUNDLED:
         return TestedNode(kind.name, os.path.realpath(kind.file), [_executable(f"pflow-{kind.name}")])
-    return _of_file(kind.file, name if kind.origin == PROGRAM else kind.name)
+    return _of_file(kind.file)
 
 
-def _of_file(path: str, shown: str = "") -> TestedNode:
-    shown = shown or path
-    try:
-        file = os.path.abspath(path)
-    except FileNotFoundError:
-        raise PflowError(f"cannot test '{shown}': the working directory is gone", exit=MISSING) from None
+def _of_file(path: str) -> TestedNode:
+    file = os.path.abspath(path)
     if not os.path.isfile(file):
         what = "it is not a regular file" if os.path.lexists(file) else "there is no such file"
-        raise PflowError(f"cannot test '{shown}': {what}", exit=MISSING)
-    base = os.path.basename(file)
+        raise PflowError(f"cannot test '{path}': {what}", exit=MISSING)
+    folder, base = os.path.split(path)
     if base.endswith(".py"):
         return TestedNode(base[:-3].replace("_", "-"), file, [_executable("pflow"), file])
     if not base.startswith("pflow-") or base == "pflow-":
-        renamed = os.path.join(os.path.dirname(shown), "pflow-" + base)
-        what = f"cannot test '{shown}': a program that is a node is called pflow-NAME"
-        raise PflowError(what, hint=shlex.join(["mv", shown, renamed]), exit=BAD_DATA)
+        hint = shlex.join(["mv", path, os.path.join(folder, "pflow-" + base)])
+        raise PflowError(
+            f"cannot test '{path}': a program that is a node is called pflow-NAME", hint=hint, exit=BAD_DATA
+        )
     if not os.access(file, os.X_OK):
-        hint = shlex.join(["chmod", "+x", shown])
-        raise PflowError(f"cannot run '{shown}': it is not executable", hint=hint, exit=DENIED)
+        hint = shlex.join(["chmod", "+x", path])
+        raise PflowError(f"cannot run '{path}': it is not executable", hint=hint, exit=DENIED)
     return TestedNode(base.removeprefix("pflow-"), file, [file])
 
 

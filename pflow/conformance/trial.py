@@ -95,10 +95,6 @@ class Trial:
         """A run with all that the node needs, and more words."""
         return self.run([*self.samples.words_without(), *words], stdin or self.document(), **more)
 
-    def run_with(self, *words: str, **members: Any) -> Run:
-        """A run with all that the node needs, but with these values in the store."""
-        return self.run_good(*words, stdin=document({**ALIENS, **self.samples.members, **members}, self.samples.pipe))
-
     def run_without(self, item: Item, *words: str) -> Run:
         """A run with all that the node needs but one read or param; more words may give it."""
         return self.run([*self.samples.words_without(item.name), *words], self.document(without=item.name))

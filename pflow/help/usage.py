@@ -135,8 +135,8 @@ def common_flag(name: str) -> Flag:
     flag = COMMON_FLAGS[name]
     names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
-    choices = flag.type.choices if flag.type else ()
-    return Flag(names, text, COMMON, choices=choices, repeats=flag.repeats, metavar=flag.metavar)
+    repeats = flag.type.name == "list"
+    return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar)
 
 
 def flag_of(item: Item, group: str) -> Flag:

@@ -112,7 +112,7 @@ class RunFlags:
         show_store: bool
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        types = {name: COMMON[name].type or Type("bool") for name in TAKEN}
+        types = {name: COMMON[name].type for name in TAKEN}
         types |= {name: type for name, (type, _) in _OWN.items()}
         self.__dict__ = {name: COMMON[name].default for name in TAKEN}
         self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False}

@@ -49,11 +49,6 @@ class Flags:
         flags = [*self.data.values(), *self.params.values()]
         return [*(path for flag in flags for path in flag.references), *self.map_in.values()]
 
-    def is_stored(self, key: str) -> bool:
-        """Whether a flag's value also goes into the store."""
-        read = self.interface.reads.get(key)
-        return key in self.data and read is not None and read.is_stored
-
     def own_place(self, key: str) -> Path:
         """Where this step keeps a key: under its name where it has one."""
         return (self.id, key) if self.id else (key,)
@@ -88,8 +83,13 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
 def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     """Convert one flag to what its declaration says, and put it where it belongs."""
     flag = "--" + name.replace("_", "-")
+    if name in ("map_in", "map_out"):
+        for text in texts:
+            add_mapping(getattr(flags, name), flag, str(text))
+        return
     if name in COMMON:
-        _set_common(flags, name, flag, texts)
+        text = texts[-1]
+        flags._common[name] = text if isinstance(text, bool) else flag_value(flag, COMMON[name].type, text)
         return
     item = flags.items.get(name.replace("-", "_"))
     type = item.type if item else Type("str")
@@ -102,17 +102,6 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags.data[name] = value
     if item is None or item.kind == "param":
         flags.params[name] = value
-
-
-def _set_common(flags: Flags, name: str, flag: str, texts: list[str | bool]) -> None:
-    if COMMON[name].repeats:
-        mapping = flags.map_in if name == "map_in" else flags.map_out
-        for text in texts:
-            add_mapping(mapping, flag, str(text))
-        return
-    type = COMMON[name].type or Type("bool")
-    text = texts[-1]
-    flags._common[name] = text if isinstance(text, bool) else flag_value(flag, type, text)
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
@@ -157,17 +146,10 @@ def _check(flags: Flags) -> None:
         if path[0] == "stdin" or str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
             hint = "a path of names; stdin and what begins with $ are reserved"
             raise PflowError(f"cannot take --map-out={key}=PATH: no such place to write", hint=hint, exit=USAGE)
-        for other in _keys_at(flags, path):
-            if other != key:
+        for other, place in flags.map_out.items():
+            if other != key and meet(path, place):
                 why = f"'{other}' goes to that place"
                 raise PflowError(f"cannot take --map-out={key}=PATH: {why}", hint="choose another", exit=USAGE)
-
-
-def _keys_at(flags: Flags, path: Path) -> list[str]:
-    """The writes and the stored data flags whose places meet a path; a data flag may be written over whole."""
-    writes = [key for key in {**flags.interface.writes, **flags.map_out} if meet(path, flags.place_of(key))]
-    stored = [key for key in flags.data if flags.is_stored(key) and path != flags.own_place(key)]
-    return writes + [key for key in stored if meet(path, flags.own_place(key))]
 
 
 def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
@@ -201,28 +183,24 @@ def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
 def _take_long(texts: Texts, items: Items, word: str, rest: list[str], *, is_open: bool) -> None:
     flag, equals, text = word.partition("=")
     name = flag[2:].replace("-", "_")
-    item = items.get(name)
-    switch = COMMON[name].type is None if name in COMMON else item is not None and item.type.name == "bool"
-    off = items.get(name.removeprefix("no_")) if name not in COMMON and item is None else None
-    if off is not None and off.type.name == "bool" and not equals:
-        _add(texts, off.name, flag, False, repeats=False)
+    item = COMMON.get(name) or items.get(name)
+    type = item.type.name if item else ""
+    off = items.get(name.removeprefix("no_")) if item is None and not equals else None
+    if off is not None and off.type.name == "bool":
+        _add(texts, off.name, flag, False)
         return
-    if name not in COMMON and item is None and not is_open:
+    if item is None and not is_open:
         raise _unknown(flag, items)
     if item is not None and "secret" in item.marks:
-        raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=_secret_hint(item), exit=USAGE)
-    if not equals and not switch and not rest:
+        hint = f"set {item.env}" if item.env else "it comes from the store"
+        raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
+    if not equals and type != "bool" and not rest:
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
-    value = text if equals else True if switch else rest.pop()
-    repeats = COMMON[name].repeats if name in COMMON else item is not None and item.type.name == "list"
-    _add(texts, item.name if item else name, flag, value, repeats=repeats)
+    value = text if equals else True if type == "bool" else rest.pop()
+    _add(texts, item.name if item else name, flag, value, repeats=type == "list")
 
 
-def _secret_hint(item: Item) -> str:
-    return f"set {item.env}" if item.env else "it comes from the store"
-
-
-def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool) -> None:
+def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool = False) -> None:
     if name in texts and not repeats:
         raise PflowError(f"cannot take {flag} twice", exit=USAGE)
     texts.setdefault(name, []).append(value)

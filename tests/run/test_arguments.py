@@ -33,16 +33,11 @@ def test_a_text_with_separators_in_it_is_one_word():
     assert split(["-n", "text => echo", "-r"]) == (["text => echo"], ["-n", "-r"])
 
 
-def test_what_is_not_given_is_as_its_table_says():
-    flags = RunFlags({})
-    assert (flags.no_stdin, flags.raw, flags.timeout, flags.jobs, flags.isolate) == (None, None, None, None, False)
-    assert getattr(flags, "from") == "auto"
-
-
-def test_flags_are_taken_out_of_the_texts():
-    texts = {"jobs": ["3"], "raw": [True], "isolate": [False], "timeout": ["1.5"], "topic": ["x"]}
+def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
+    texts = {"jobs": ["3"], "raw": [True], "timeout": ["1.5"], "topic": ["x"]}
     flags = RunFlags(texts)
-    assert (flags.jobs, flags.raw, flags.isolate, flags.timeout, texts) == (3, True, False, 1.5, {"topic": ["x"]})
+    assert (flags.jobs, flags.raw, flags.timeout, texts) == (3, True, 1.5, {"topic": ["x"]})
+    assert (flags.no_stdin, flags.isolate, getattr(flags, "from")) == (None, False, "auto")
 
 
 @pytest.mark.parametrize(

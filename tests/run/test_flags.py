@@ -108,34 +108,21 @@ def test_what_does_not_fit_is_refused_in_words(word, why):
     assert why in refused(ONE, word)
 
 
-def test_a_read_that_an_input_fills_by_a_template_goes_by_its_flag_and_that_of_the_input():
-    ir = {
-        "inputs": {"words": {"type": "str"}},
-        "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "${words}"}}],
-    }
-    for flag in ("--words", "--text", "--one.text"):
-        assert given_by(ir, f"{flag}=x").values == {"words": "x"}
-
-
-def test_a_param_that_is_an_input_as_it_is_goes_by_the_flag_of_that():
-    ir = {
-        "inputs": {"level": {"type": "int"}},
-        "nodes": [{"id": "one", "type": "typed", "inputs": {"text": "a"}, "params": {"level": "$level"}}],
-    }
-    for flag in ("--level=3", "--one.level=3"):
-        assert given_by(ir, flag).values == {"level": 3}
+def test_what_is_an_input_as_it_is_goes_by_the_flag_of_the_input_and_by_its_own():
+    step = {"id": "one", "type": "typed", "inputs": {"text": "${words}"}, "params": {"level": "$level"}}
+    ir = {"inputs": {"words": {"type": "str"}, "level": {"type": "int"}}, "nodes": [step]}
+    for flag, values in (
+        *((f"{flag}=x", {"words": "x"}) for flag in ("--words", "--text", "--one.text")),
+        *((f"{flag}=3", {"level": 3}) for flag in ("--level", "--one.level")),
+    ):
+        assert given_by(ir, flag).values == values
 
 
 def test_a_param_that_holds_more_than_an_input_has_a_flag_of_its_own():
-    ir = {
-        "inputs": {"word": {"type": "str"}},
-        "nodes": [{"id": "one", "type": "says", "params": {"word": "Be $word"}}],
-    }
-    given = given_by(ir, "--word=kind", "--one.word=whole")
-    assert (given.values, given.params) == ({"word": "kind"}, {"one": {"word": "whole"}})
-    ir["nodes"].append({"id": "two", "type": "says"})
-    given = given_by(ir, "--word=kind", "--two.word=other")
-    assert (given.values, given.params) == ({"word": "kind"}, {"two": {"word": "other"}})
+    ir = {"inputs": {"word": {"type": "str"}}}
+    ir["nodes"] = [{"id": "one", "type": "says", "params": {"word": "Be $word"}}, {"id": "two", "type": "says"}]
+    given = given_by(ir, "--word=kind", "--one.word=whole", "--two.word=other")
+    assert (given.values, given.params) == ({"word": "kind"}, {"one": {"word": "whole"}, "two": {"word": "other"}})
 
 
 def test_two_names_of_one_flag_are_that_flag_twice():

@@ -28,21 +28,15 @@ def node(**params):
     return made
 
 
-def test_nodes_keep_their_params():
-    a, b = node(x=1), node(x=2)
+def test_nodes_keep_their_params_and_the_flows_own_go_over_them():
+    a, b = node(x=1, y=1), node(x=2)
     a >> b
     shared = {}
-    Flow(start=a).run(shared)
-    assert shared["seen"] == [{"x": 1}, {"x": 2}]
-
-
-def test_the_flows_params_go_over_the_nodes_own():
-    a = node(x=1, y=1)
     flow = Flow(start=a)
-    flow.set_params({"x": 5})
-    shared = {}
     flow.run(shared)
-    assert shared["seen"] == [{"x": 5, "y": 1}]
+    flow.set_params({"x": 5})
+    flow.run(shared)
+    assert shared["seen"] == [{"x": 1, "y": 1}, {"x": 2}, {"x": 5, "y": 1}, {"x": 5}]
 
 
 def test_actions_choose_the_edge_and_each_visit_has_a_copy():

@@ -1,13 +1,16 @@
-"""Finding runs and reading their logs, whole or torn, and pruning them."""
+"""The logs of runs: what is written of one, that nothing about it can fail the run; finding, reading, pruning them."""
 
+import errno
 import json
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.run.log import RunLog
+from pflow.run.log import PRUNED, RunLog, describe
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.run.trace import trace_of_run
 from pflow.stage.document import new_run_id
@@ -23,6 +26,87 @@ def place(tmp_path, monkeypatch):
     return place
 
 
+def open_log(id: str = NEW, **about: object) -> RunLog:
+    log = RunLog.open(id, lambda: b'{"pflow": 1}', about)
+    assert log is not None
+    return log
+
+
+def test_a_run_begins_with_what_is_known_of_it(place):
+    open_log(name="fix-issue", steps=3)
+    (line,) = (place / NEW / "trace.jsonl").read_text().splitlines()
+    first = json.loads(line)
+    assert first.pop("time") > 1e9
+    assert first.pop("by").startswith("pflow-shell ")
+    assert first == {"v": 1, "event": "run", "run": NEW, "pid": os.getpid(), "name": "fix-issue", "steps": 3}
+    assert (place / NEW / "flow.pflow.json").read_text() == '{"pflow": 1}'
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [("é", {"type": "str", "size": 1}), ([1, 2], {"type": "list", "size": 2}), (1, {"type": "int"})],
+)
+def test_a_value_is_described_without_telling_it(value, shape):
+    assert describe(value) == shape
+
+
+def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkeypatch, capfd):
+    log = open_log()
+
+    def write(fd: int, data: bytes) -> int:
+        if fd != 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return really_write(fd, data)
+
+    really_write = os.write
+    monkeypatch.setattr(os, "write", write)
+    for _ in range(3):
+        log.line(b"{}\n")
+    log.finish(0, None, {})
+    monkeypatch.undo()
+    told = capfd.readouterr().err
+    assert "cannot go on with the log" in told
+    assert told.count("\n") == 1
+
+
+def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place):
+    log = open_log()
+    assert (find_run().status, find_run().ms) == ("running", None)
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
+    os.close(log.lock)
+    assert find_run(NEW).status == "running"
+    child.communicate()
+    assert find_run(NEW).status == "killed"
+
+
+KILLED = f"""
+import os, signal
+from pflow.run.log import RunLog
+from pflow.stage.trace import event_line
+log = RunLog.open({NEW!r}, lambda: b"{{}}", {{}})
+for visit in range(3):
+    log.line(event_line("end", {{"step": "a", "visit": visit}}))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_written_before_kill_9_is_there(place):
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -9
+    assert [event.get("visit") for event in Run(str(place / NEW)).events()[0]] == [None, 0, 1, 2]
+
+
+def test_once_a_day_and_after_a_large_run_pruning_is_due(place):
+    assert open_log().finish(0, None, {})
+    prune(str(place))
+    assert not open_log(new_run_id()).finish(0, None, {})
+    os.utime(place / PRUNED, (1, 1))
+    assert open_log(new_run_id()).finish(0, None, {})
+    prune(str(place))
+    log = open_log(new_run_id())
+    log.write_snapshot({"cli_injections": {"text": "x" * (1 << 20)}})
+    assert log.finish(0, None, {})
+
+
 def event(kind: str, time: float = 100.0, **more: object) -> bytes:
     return json.dumps({"v": 1, "event": kind, "time": time, **more}).encode() + b"\n"
 
@@ -35,22 +119,13 @@ LOG = (
     + event("end", 104.0, step="b", node="llm", visit=1, reads={}, writes={}, ms=1000.0, exit=66, message="no")
     + event("finish", 105.0, exit=66, ms=5000.0, error={"step": "b", "exit": 66}, store={})
 )
+UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
 
 
-def keep(place, id: str, log: bytes) -> None:
+def keep(place, id: str, log: bytes = LOG) -> None:
     (place / id).mkdir()
     (place / id / "trace.jsonl").write_bytes(log)
     (place / id / "lock").write_bytes(b"")
-
-
-def test_runs_are_listed_newest_first(place):
-    for id in (NEW, OLD):
-        keep(place, id, LOG)
-    assert [run.id for run in list_runs()] == [NEW, OLD]
-    assert [run.id for run in list_runs(1)] == [NEW]
-
-
-UNFINISHED = LOG[: LOG.rindex(b'{"v": 1, "event": "finish"')]
 
 
 @pytest.mark.parametrize(
@@ -70,43 +145,27 @@ def test_a_run_ended_as_its_last_event_says(place, log, status, exit, ms):
     assert (run.status, run.exit, run.ms) == (status, exit, ms)
 
 
-def test_a_run_goes_on_while_its_lock_is_held(place):
-    log = RunLog.open(NEW, lambda: b"{}", {"name": "long"})
-    assert log is not None
-    assert (find_run().status, find_run().ms) == ("running", None)
-    log.finish(0, None, {})
-    assert find_run().status == "done"
-
-
 @pytest.mark.parametrize(
     ("word", "id"),
     [
         ("last", NEW),
-        ("@1", NEW),
+        ("@2", OLD),
         (OLD, OLD),
-        ("01A", OLD),
+        ("01a", OLD),
+        ("01", f"cannot tell which run '01' is: 2 begin so; {NEW}, {OLD}"),
+        ("@3", "cannot find the run '@3'; pflow runs lists them"),
+        ("lats", "cannot find the run 'lats'; pflow runs lists them"),
     ],
 )
 def test_a_run_is_found_by_its_id_by_how_that_begins_and_by_its_place(place, word, id):
     for each in (NEW, OLD):
-        keep(place, each, LOG)
-    assert find_run(word).id == id
-
-
-@pytest.mark.parametrize(
-    ("word", "message", "hint"),
-    [
-        ("01", "cannot tell which run '01' is: 2 begin so", f"{NEW}, {OLD}"),
-        ("@3", "cannot find the run '@3'", "pflow runs lists them"),
-        ("lats", "cannot find the run 'lats'", "pflow runs lists them"),
-    ],
-)
-def test_a_run_that_is_not_there_is_66(place, word, message, hint):
-    for each in (NEW, OLD):
-        keep(place, each, LOG)
+        keep(place, each)
+    if len(id) == len(OLD):
+        assert find_run(word).id == id
+        return
     with pytest.raises(PflowError) as raised:
         find_run(word)
-    assert (raised.value.message, raised.value.hint, raised.value.exit) == (message, hint, MISSING)
+    assert (raised.value.exit, f"{raised.value.message}; {raised.value.hint}") == (MISSING, id)
 
 
 @pytest.mark.parametrize(
@@ -127,78 +186,47 @@ def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     assert warnings == ["lines of the log that are torn or no events are left out: 1"]
 
 
-def ended(place, log: bytes) -> set[str]:
-    """The steps that a log says have ended."""
-    (place / OLD / "trace.jsonl").write_bytes(log)
-    run = Run(str(place / OLD))
-    trace = trace_of_run(run, run.events()[0])
-    return {visit["step"] for visit in trace["execution_trace"] if visit["state"] in ("done", "failed")}
-
-
-def steps_ended_in(lines: bytes) -> set[str]:
-    events = [json.loads(line) for line in lines.split(b"\n")[:-1]]
-    return {each["step"] for each in events if each["event"] == "end"}
-
-
 def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_say(place):
-    keep(place, OLD, b"")
+    keep(place, OLD)
     for length in range(len(LOG) + 1):
-        assert ended(place, LOG[:length]) == steps_ended_in(LOG[:length])
-        assert (find_run(OLD).status == "failed") is (length == len(LOG))
+        (place / OLD / "trace.jsonl").write_bytes(LOG[:length])
+        run = Run(str(place / OLD))
+        visits = trace_of_run(run, run.events()[0])["execution_trace"]
+        whole = [json.loads(line) for line in LOG[:length].split(b"\n")[:-1]]
+        ended = {visit["step"] for visit in visits if visit["state"] in ("done", "failed")}
+        assert ended == {each["step"] for each in whole if each["event"] == "end"}
+        assert (run.status == "failed") is (length == len(LOG))
 
 
-DAY = 86_400
-
-
-def id_of(age: float) -> str:
+def id_of(days: float) -> str:
     """The id of a run that began so many days ago."""
     digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-    number = int((time.time() - age * DAY) * 1000)
+    number = int((time.time() - days * 86_400) * 1000)
     return "".join(digits[number >> shift & 31] for shift in range(45, -1, -5)) + "0" * 16
 
 
-def test_runs_are_pruned_after_so_many_days(place):
-    ages = {age: id_of(age) for age in (0, 29, 31, 400)}
-    for id in ages.values():
-        keep(place, id, LOG)
-    prune(str(place))
-    assert [run.id for run in list_runs()] == [ages[0], ages[29]]
-
-
-def test_the_oldest_are_pruned_until_the_rest_has_room(place):
-    ids = [id_of(age) for age in (1, 2, 3, 4)]
+@pytest.mark.parametrize(("size", "left"), [(200 << 20, 2), (150_000, 1), (0, 1)])
+def test_runs_are_pruned_by_age_and_then_by_size_and_the_newest_stays(place, size, left):
+    ids = [id_of(days) for days in (1, 29, 31, 400)]
     for id in ids:
         keep(place, id, b"x" * 100_000)
-    prune(str(place), size=250_000)
-    assert [run.id for run in list_runs()] == ids[:2]
+    prune(str(place), size=size)
+    assert [run.id for run in list_runs()] == ids[:left]
 
 
-def test_the_newest_run_stays_however_old_and_large(place):
-    keep(place, OLD, LOG)
-    prune(str(place), size=0)
-    assert [run.id for run in list_runs()] == [OLD]
-
-
-def test_a_run_that_goes_on_is_never_pruned(place):
-    log = RunLog.open(OLD, lambda: b"{}", {})
-    assert log is not None
-    keep(place, NEW, LOG)
-    keep(place, new_run_id(), LOG)
+def test_pruning_takes_whole_runs_that_have_ended_and_nothing_else(place):
+    log = open_log(OLD)
+    for id in (NEW, new_run_id()):
+        keep(place, id)
+    (place / NEW / "store").mkdir()
+    (place / NEW / "store" / "key").write_text("x")
+    (place / "notes").mkdir()
+    (place / "notes" / "note").write_text("mine")
+    os.symlink(place / "notes", place / NEW / "link")
     prune(str(place))
     assert [run.id for run in list_runs()][1:] == [OLD]
+    assert not (place / NEW).exists()
+    assert (place / "notes" / "note").read_text() == "mine"
     log.finish(0, None, {})
     prune(str(place))
     assert len(list_runs()) == 1
-
-
-def test_pruning_takes_whole_runs_and_nothing_else(place):
-    keep(place, new_run_id(), LOG)
-    keep(place, OLD, LOG)
-    (place / OLD / "store").mkdir()
-    (place / OLD / "store" / "key").write_text("x")
-    os.symlink(place / "notes", place / OLD / "link")
-    (place / "notes").mkdir()
-    (place / "notes" / "note").write_text("mine")
-    prune(str(place))
-    assert not (place / OLD).exists()
-    assert (place / "notes" / "note").read_text() == "mine"

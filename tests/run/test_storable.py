@@ -17,26 +17,17 @@ class Colour(enum.IntEnum):
 
 
 @pytest.mark.parametrize(
-    "value", ["é", "\x00", 2**63 - 1, -(2**63), -0.0, True, None, b"\xff", [1, "a", [None]], {"a": {}}]
-)
-def test_what_json_can_hold_stays_as_it_is(value):
-    assert storable("k", value) == value
-    assert type(storable("k", value)) is type(value)
-
-
-@pytest.mark.parametrize(
     ("value", "stored"),
     [
-        ((1, 2), [1, 2]),
+        *((each, each) for each in ("é", "\x00", 2**63 - 1, -(2**63), True, None, b"\xff", [1, [None]], {"a": {}})),
         ([(1,), {"a": (2,)}], [[1], {"a": [2]}]),
-        (Word("w"), "w"),
+        ({"a": Word("w")}, {"a": "w"}),
         (Colour.RED, 1),
         (bytearray(b"x"), b"x"),
         (memoryview(b"x"), b"x"),
-        ({"a": Word("w")}, {"a": "w"}),
     ],
 )
-def test_what_resembles_it_becomes_it(value, stored):
+def test_what_json_can_hold_stays_and_what_resembles_it_becomes_it(value, stored):
     assert storable("k", value) == stored
     assert type(storable("k", value)) is type(stored)
 
@@ -46,25 +37,27 @@ def test_what_the_node_does_to_its_value_later_is_nothing_to_the_store():
     stored = storable("k", value)
     value[2]["a"].append(4)
     assert stored == [1, [2], {"a": [3]}]
-    assert value == [1, (2,), {"a": [3, 4]}]
+
+
+DEEP: list = []
+for _ in range(100_000):
+    DEEP = [DEEP]
 
 
 @pytest.mark.parametrize(
     ("value", "why"),
     [
         (float("nan"), "nan"),
-        (float("inf"), "inf"),
         ([1, float("-inf")], ""),
         (2**64, "64 bits"),
-        ({"a": -(2**63) - 1}, "64 bits"),
         ("\ud800", "surrogate"),
         ({"\ud800": 1}, "surrogate"),
         ({1: 2}, ""),
         ({1, 2}, "set"),
-        (object(), "object"),
         ([lambda: 1], "function"),
-        (1j, "complex"),
+        (DEEP, "nested too deeply"),
     ],
+    ids=lambda value: "" if isinstance(value, list) else None,
 )
 def test_the_rest_is_65_and_names_the_key(value, why):
     with pytest.raises(PflowError) as caught:
@@ -72,12 +65,3 @@ def test_the_rest_is_65_and_names_the_key(value, why):
     assert caught.value.exit == 65
     assert caught.value.message.startswith("cannot store 'k'")
     assert why in str(caught.value)
-
-
-def test_what_is_nested_too_deeply_is_said():
-    value: list = []
-    for _ in range(100_000):
-        value = [value]
-    with pytest.raises(PflowError, match="nested too deeply") as caught:
-        storable("k", value)
-    assert caught.value.exit == 65

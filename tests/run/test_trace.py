@@ -95,21 +95,6 @@ def test_what_a_step_took_and_how_it_ended_stands_behind_it(directory, more, tol
     assert shown(trace) == f"[1] a (llm)  {told}\n\n{END}"
 
 
-def test_the_steps_of_a_subflow_stand_in_it(directory):
-    trace = traced(
-        directory,
-        *(RUN, start("outer", "flow:sub"), start("outer/inner"), end("outer/inner", writes={"x": ["x"]})),
-        *(start("outer/in"), start("outer/in/most"), end("outer/in/most"), end("outer/in"), end("outer", "flow:sub")),
-        finish(),
-    )
-    assert shown(trace) == (
-        "[1] outer (flow:sub)  12 ms\n\n"
-        "    [2] outer/inner (llm)  12 ms\n        → writes: x\n\n"
-        "    [3] outer/in (llm)  12 ms\n\n"
-        "        [4] outer/in/most (llm)  12 ms\n\n" + END
-    )
-
-
 def test_a_failed_step_says_why_once(directory):
     caught = end("a", exit=66, message="no such file")
     trace = traced(directory, RUN, start("a"), caught, start("b"), end("b", exit=1, message="no"), finish())
@@ -121,21 +106,28 @@ def test_a_failed_step_says_why_once(directory):
     )
 
 
-def test_visits_of_a_loop_and_of_branches_are_told_apart(directory):
+def test_visits_of_loops_branches_and_subflows_are_told_apart(directory):
     trace = traced(
         directory,
         *(RUN, start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
         *(start("b", lane="a/b"), start("c", lane="a/c"), end("c", lane="a/c", exit=3), end("b", lane="a/b")),
+        *(
+            start("o", "flow:sub"),
+            start("o/in"),
+            start("o/in/most"),
+            end("o/in/most"),
+            end("o/in"),
+            end("o", "flow:sub"),
+        ),
         finish(),
     )
     found = [(each["step"], each["visit"], each.get("lane", ""), each["state"]) for each in trace["execution_trace"]]
     assert found == [
-        ("a", 1, "", "done"),
-        ("a", 2, "", "done"),
-        ("b", 1, "a/b", "done"),
-        ("c", 1, "a/c", "failed"),
+        *(("a", 1, "", "done"), ("a", 2, "", "done"), ("b", 1, "a/b", "done"), ("c", 1, "a/c", "failed")),
+        *(("o", 1, "", "done"), ("o/in", 1, "", "done"), ("o/in/most", 1, "", "done")),
     ]
-    assert [each["write_keys"] for each in trace["execution_trace"]] == [["first"], [], [], []]
+    assert [each.get("outer") for each in trace["execution_trace"][4:]] == [None, 5, 6]
+    assert "\n    [6] o/in (llm)  12 ms\n\n        [7] o/in/most (llm)  12 ms\n" in shown(trace)
 
 
 def test_a_run_without_an_end_was_killed_and_so_was_its_step(directory):
@@ -173,31 +165,22 @@ def test_the_final_store_is_shown_by_keys_types_and_sizes(directory):
     assert shown(traced(directory, RUN, finish()), with_store=True) == END + "\nthe store is empty\n"
 
 
-SEED_002 = [
-    RUN,
-    start("fetch", "yt-transcript"),
-    end("fetch", "yt-transcript", reads={"url": ["video_url"]}, writes={"transcript": ["raw_transcript"]}),
-    start("summarise", "summarise-text"),
-    end("summarise", "summarise-text", reads={"text": ["raw_transcript"]}, writes={"summary": ["article_summary"]}),
-    finish(store={"article_summary": {"type": "str", "size": 9}}),
-]
-
-
 def test_json_has_the_execution_trace_of_seed_002(directory):
     snapshot = {"flow_hash": "ab", "config_overrides": {"summarise": {"temperature": 0.9}}, "cli_injections": {}}
     (directory / "snapshot.json").write_text(json.dumps(snapshot))
-    document = json.loads(formats.as_json(traced(directory, *SEED_002), now=110.0, with_store=True))
-    assert [
-        {name: entry[name] for name in ("node", "read_keys", "write_keys")} for entry in document["execution_trace"]
-    ] == [
-        {"node": "yt-transcript", "read_keys": ["video_url"], "write_keys": ["raw_transcript"]},
-        {"node": "summarise-text", "read_keys": ["raw_transcript"], "write_keys": ["article_summary"]},
-    ]
-    assert document["snapshot"] == snapshot
-    assert document["store"] == {"article_summary": {"type": "str", "size": 9}}
+    step = end("fetch", "yt-transcript", reads={"url": ["video_url"]}, writes={"transcript": ["raw_transcript"]})
+    trace = traced(directory, RUN, start("fetch", "yt-transcript"), step, finish(store={"x": {"type": "int"}}))
+    document = json.loads(formats.as_json(trace, now=110.0, with_store=True))
+    (entry,) = document["execution_trace"]
+    assert (entry["node"], entry["read_keys"], entry["write_keys"]) == (
+        "yt-transcript",
+        ["video_url"],
+        ["raw_transcript"],
+    )
+    assert (document["snapshot"], document["store"]) == (snapshot, {"x": {"type": "int"}})
     assert document["flow"] == {"name": "fix-issue", "hash": "ab" * 32}
     assert (document["run"], document["status"], document["exit"], document["ms"]) == (ID, "done", 0, 5000.0)
-    assert [event["event"] for event in document["events"]] == ["run", "start", "end", "start", "end", "finish"]
+    assert [event["event"] for event in document["events"]] == ["run", "start", "end", "finish"]
 
 
 def durations(trace: Trace) -> dict[str, float]:

@@ -23,18 +23,17 @@ def nothing(line):
     raise AssertionError(line)
 
 
-def test_results_come_in_order():
-    assert run_all(9, lambda n, take: n * n, jobs=3, is_reused=True, take=nothing) == [n * n for n in range(9)]
-    assert run_all(0, lambda n, take: n, jobs=3, is_reused=True, take=nothing) == []
+def test_results_come_in_order_from_processes_that_are_used_again_or_not():
+    def work(number, take):
+        return number, os.getpid()
 
-
-def test_a_process_is_used_again_or_not():
-    def pid(number, take):
-        return os.getpid()
-
-    assert len(set(run_all(9, pid, jobs=2, is_reused=True, take=nothing))) <= 2
-    assert len(set(run_all(9, pid, jobs=2, is_reused=False, take=nothing))) == 9
-    assert os.getpid() not in run_all(2, pid, jobs=1, is_reused=True, take=nothing)
+    for is_reused in (True, False):
+        found = run_all(9, work, jobs=2, is_reused=is_reused, take=nothing)
+        pids = {pid for _, pid in found}
+        assert [number for number, _ in found] == list(range(9))
+        assert len(pids) <= 2 if is_reused else len(pids) == 9
+        assert os.getpid() not in pids
+    assert run_all(0, work, jobs=3, is_reused=True, take=nothing) == []
 
 
 def test_large_results_and_lines_arrive_whole():
@@ -101,29 +100,20 @@ def until(condition):
         time.sleep(0.005)
 
 
-def test_the_first_failure_ends_the_others(marks):
+@pytest.mark.parametrize("fails_here", [False, True])
+def test_the_first_failure_there_or_here_ends_them_all(marks, fails_here):
     def work(number, take):
         (marks / str(os.getpid())).touch()
-        if number == 3:
-            until(lambda: len(os.listdir(marks)) == 4)
-            raise PflowError("cannot")
+        if number == 2:
+            until(lambda: len(os.listdir(marks)) == 3)
+            if not fails_here:
+                raise PflowError("all are there")
+            take(b"all are there")
         time.sleep(60)
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with pytest.raises(PflowError, match="cannot"):
-        run_all(4, work, jobs=None, is_reused=False, take=nothing)
-    assert not any(map(is_running, pids_in(marks)))
-
-
-def test_an_exception_here_ends_them_all(marks):
-    def work(number, take):
-        (marks / str(os.getpid())).touch()
-        until(lambda: len(os.listdir(marks)) == 3)
-        take(b"all are there")
-        time.sleep(60)
-
-    with pytest.raises(AssertionError, match="all are there"):
-        run_all(3, work, jobs=3, is_reused=True, take=nothing)
+    with pytest.raises((PflowError, AssertionError), match="all are there"):
+        run_all(3, work, jobs=None, is_reused=False, take=nothing)
     assert not any(map(is_running, pids_in(marks)))
 
 

@@ -78,7 +78,7 @@ def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
 
 def _words_of_run(flags: RunFlags) -> list[str]:
     """The flags of the run alone, as words."""
-    switches = {name for name, flag in COMMON.items() if flag.type is None}
+    switches = {name for name, flag in COMMON.items() if flag.type.name == "bool"}
     switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
