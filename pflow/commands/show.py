@@ -11,7 +11,7 @@ from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
 from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.subflow import FlowCatalog, no_saved_flow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
