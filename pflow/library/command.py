@@ -33,7 +33,7 @@ def check_command(name: str, flow_file: str) -> None:
     """Raise PflowError where the executable cannot be made: 73 for a file in its way, 77, 78."""
     file = command_file(name)
     if os.path.lexists(file) and not _runs(file, flow_file):
-        what = "it runs another flow" if _is_unchanged(file) else "somebody else's file is there"
+        what = "it runs another flow, or was changed" if _is_ours(file) else "somebody else's file is there"
         hint = "move it away, or choose another name"
         raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
     folder = next(parent for parent in Path(file).parents if os.path.lexists(parent))
@@ -61,7 +61,7 @@ def commands_of(name: str, flow_file: str) -> list[str]:
 
 def changed_commands_of(name: str) -> list[str]:
     """The executables that were made for a flow of this name, and edited since."""
-    return [file for file in _places(name) if _is_ours(file) and not _is_unchanged(file)]
+    return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(' "$@"\n')]
 
 
 def remove_commands(name: str, flow_file: str) -> list[str]:
@@ -76,6 +76,7 @@ def remove_commands(name: str, flow_file: str) -> list[str]:
 
 
 def _places(name: str) -> list[str]:
+    """Where it may be: in ~/.local/bin, in ~/bin, and on PATH."""
     home = os.environ.get("HOME", "")
     folders = [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
     folders = [os.path.realpath(folder) for folder in [*folders, *_path()]]
@@ -105,22 +106,17 @@ def _pflow() -> str:
     return file
 
 
-def _runs(file: str, flow_file: str) -> bool:
-    return _is_unchanged(file) and _text(file).endswith(_last_words(flow_file))
-
-
-def _is_unchanged(file: str) -> bool:
-    return _is_ours(file) and _text(file).endswith(' "$@"\n')
-
-
 def _is_ours(file: str) -> bool:
     return _text(file).startswith(RUNS_FLOW.decode())
+
+
+def _runs(file: str, flow_file: str) -> bool:
+    return _is_ours(file) and _text(file).endswith(_last_words(flow_file))
 
 
 def _text(file: str) -> str:
     """The content of a regular file; empty for anything else."""
     with suppress(OSError):
         if os.path.isfile(file) and not os.path.islink(file):
-            with open(file, "rb") as opened:
-                return os.fsdecode(opened.read(_LARGEST))
+            return os.fsdecode(Path(file).read_bytes()[:_LARGEST])
     return ""

@@ -10,8 +10,9 @@ from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.catalog.kinds import is_node_name
 from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
-from pflow.flow.load import parse_json, read_text
+from pflow.flow.load import load_file
 from pflow.flow.named import no_saved_flow
+from pflow.flow.unload import flow_to_ir
 from pflow.source import in_words, plain
 
 LONGEST = 100
@@ -20,7 +21,7 @@ LONGEST = 100
 
 @dataclass
 class Saved:
-    """A saved flow as its JSON describes it, not loaded, wired or checked.
+    """A saved flow as its file describes it, not wired or checked.
 
     `inputs` and `outputs` are the IR's members, `types` the types of its steps; `fault` says why it cannot be read.
     """
@@ -113,44 +114,17 @@ def _is(type: str, name: str, user: Saved) -> bool:
 
 
 def _read(name: str, file: str) -> Saved:
+    act = f"cannot read the flow '{file}'"
+    if not os.path.isfile(file):  # opening a FIFO would wait for its writer
+        return Saved(name, file, fault=f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
     try:
-        return _described(name, file, _document(file))
+        loaded = load_file(file)
+        if errors := [each for each in loaded.findings if not each.is_warning]:
+            return Saved(name, file, fault=f"{act}: {errors[0]}")
+        ir = flow_to_ir(loaded.flow)
     except PflowError as error:
         return Saved(name, file, fault=error.message)
     except (OSError, ValueError, RecursionError, MemoryError) as error:
-        return Saved(name, file, fault=f"cannot read the flow '{file}': {in_words(error)}")
-
-
-def _document(file: str) -> dict[str, Any]:
-    """The JSON object in a file. Raises PflowError where the file holds no flow."""
-    act = f"cannot read the flow '{file}'"
-    if not os.path.isfile(file):  # opening a FIFO would wait for its writer
-        raise PflowError(f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
-    text = read_text(file, f"the flow '{file}'")
-    if not text.strip():
-        raise PflowError(f"{act}: it is empty")
-    document = parse_json(text, file)
-    if not isinstance(document, dict) or not isinstance(document.get("nodes"), list):
-        raise PflowError(f"{act}: it has no list of nodes")
-    return document
-
-
-def _described(name: str, file: str, document: dict[str, Any]) -> Saved:
-    """The members of a document that have the right shape: `pflow check` reports the others."""
-    description = document.get("description")
-    nodes = [node for node in document["nodes"] if isinstance(node, dict)]
-    types = [node.get("type") or node.get("name") or node.get("id") for node in nodes]
-    return Saved(
-        name,
-        file,
-        description if isinstance(description, str) else "",
-        _members(document, "inputs", dict),
-        _members(document, "outputs", str),
-        [type for type in types if isinstance(type, str)],
-    )
-
-
-def _members(document: dict[str, Any], name: str, kind: type) -> dict[str, Any]:
-    value = document.get(name)
-    members = value.items() if isinstance(value, dict) else ()
-    return {key: member for key, member in members if isinstance(member, kind)}
+        return Saved(name, file, fault=f"{act}: {in_words(error)}")
+    types = [step.type for step in loaded.flow.steps]
+    return Saved(name, file, ir.get("description", ""), ir.get("inputs", {}), ir.get("outputs", {}), types)

@@ -55,15 +55,21 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
     ids = [sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     try:
-        collection = llm.Collection(model.model_id, _database(), model=model)
-        collection.embed_multi(dict(zip(ids, texts, strict=True)).items())
-        near = collection.similar(query, number=collection.count())
+        try:
+            near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
+        except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
+            near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
     except Exception as error:
         raise explain(error, model) from error
     found = {each.id: each.score for each in near if each.score is not None}
     if not found.keys() >= set(ids):
         raise PflowError(f"cannot take the answer of '{name}': it is not a vector for each text", exit=BAD_DATA)
     return [found[id] for id in ids]
+
+
+def _near(collection: Any, ids: list[str], texts: Sequence[str], query: str) -> list[Any]:
+    collection.embed_multi(dict(zip(ids, texts, strict=True)).items())
+    return list(collection.similar(query, number=collection.count()))
 
 
 def _database() -> Any:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError, exit_code
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -23,6 +22,7 @@ from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
 from pflow.library.save import save_flow
 from pflow.plan.secrets import masked
 from pflow.process.streams import write_pieces
@@ -40,28 +40,13 @@ class FlowFile:
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
         self.name = name
-        self.content = _content(file) if file else b""
 
     def __str__(self) -> str:
         return self.name or self.file or "flow"
 
-    def check_writable(self) -> None:
-        """Raise PflowError where a flow cannot be written back: 2 for a place without a file, 77 for permissions."""
-        if self.file is None:
-            hint = "without --write the flow goes to stdout"
-            raise PflowError("cannot write the flow back: it has no file", hint=hint, exit=USAGE)
-        if not os.access(self.file, os.W_OK):
-            raise PflowError(f"cannot write '{self.file}': permission denied", exit=DENIED)
-
     def write(self, flow: Flow) -> str:
-        """Put a flow there, whole or not at all; what was done, in words.
-
-        Raises PflowError: 75 where the file has changed since it was read, 73 and 77 where it cannot be written.
-        """
+        """Put a flow there, whole or not at all; what was done, in words. Raises PflowError (73, 77)."""
         file = self.file or ""
-        if _content(file) != self.content:
-            hint = "nothing was written; run it again"
-            raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:
             saved = save_flow(self.name, flow, replace=True)
             notes = [*saved.notes, *([f"what it was is in {saved.old}"] if saved.old else [])]
@@ -74,27 +59,27 @@ class FlowFile:
         return f"wrote '{file}'"
 
 
-def flow_file_of(words: Sequence[str]) -> FlowFile:
-    """The file of the flow that a command's words name; without a file for stdin and pipe syntax.
+def open_flow(words: Sequence[str], options: Options, act: str) -> tuple[FlowFile, WiredFlow]:
+    """The flow that the words of a command name, with its place, which stdin and pipe syntax have not.
 
-    Raises PflowError where one word is neither a flow nor pipe syntax.
+    Raises PflowError: 2 and 77 where the options ask for a flow to be written back that cannot be, and what loading
+    it raises.
     """
-    if len(words) != 1 or words[0] == "-":
-        return FlowFile(None)
-    word = words[0]
-    is_file = not word.startswith("flow:") and "\0" not in word and os.path.isfile(word)
-    file = find_file(word)
-    if file is None:
-        load_named(words)  # raises for a flow that is not there
-    return FlowFile(file, None if is_file or not file else word.removeprefix("flow:"))
-
-
-def _content(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
+    word = words[0] if len(words) == 1 and words[0] != "-" else None
+    file = find_file(word) if word is not None else None
+    is_file = word is not None and not word.startswith("flow:") and "\0" not in word and os.path.isfile(word)
+    place = FlowFile(file, word.removeprefix("flow:") if word is not None and file and not is_file else None)
+    if options.write and options.as_pipe:
+        raise PflowError("cannot take both --write and --pipe: a flow is kept as JSON", exit=USAGE)
+    loaded = load_named(words)
+    if options.write and file is None:
+        hint = "without --write the flow goes to stdout"
+        raise PflowError("cannot write the flow back: it has no file", hint=hint, exit=USAGE)
+    if options.write and not os.access(file or "", os.W_OK):
+        raise PflowError(f"cannot write '{file}': permission denied", exit=DENIED)
+    if errors := [each for each in loaded.findings if not each.is_warning]:
+        raise change_error(f"cannot {act} '{place}': its parts have wrong shapes", errors)
+    return place, wire(loaded.flow)
 
 
 @dataclass
@@ -108,13 +93,6 @@ class Options:
     model: str | None = None
     timeout: float | None = None
     color: str = AUTO
-
-    def check(self, place: FlowFile) -> None:
-        """Raise PflowError for what cannot be done with a flow of this place: 2, and 77 where it cannot be written."""
-        if self.write and self.as_pipe:
-            raise PflowError("cannot take both --write and --pipe: a flow is kept as JSON", exit=USAGE)
-        if self.write:
-            place.check_writable()
 
 
 @dataclass
@@ -180,14 +158,12 @@ def errors_of(wired: WiredFlow) -> list[Finding]:
     return [each for each in check(wired) if not each.is_warning]
 
 
-def say_findings(findings: Iterable[Finding]) -> None:
-    for finding in findings:
-        say(str(finding))
-
-
-def change_error(message: str, findings: Sequence[Finding], *, hint: str = "", exit: int = BAD_DATA) -> PflowError:
-    """The error of a change that failed, with the findings that say why for `--json`."""
-    return PflowError(message, hint=hint, exit=exit, details={"findings": [each.as_json() for each in findings]})
+def change_error(message: str, findings: Sequence[Finding], *, hint: str = "nothing was written") -> PflowError:
+    """The error (65) of a change that failed, after its findings were said; `--json` has them too."""
+    for each in findings:
+        say(str(each))
+    details = {"findings": [each.as_json() for each in findings]}
+    return PflowError(message, hint=hint, exit=BAD_DATA, details=details)
 
 
 def _agree(place: FlowFile) -> None:

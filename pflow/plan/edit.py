@@ -9,7 +9,6 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
-from pflow.flow.named import load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -18,7 +17,7 @@ from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
-from pflow.plan.change import Change, Options, change_error, errors_of, flow_file_of, say, say_findings
+from pflow.plan.change import Change, Options, change_error, errors_of, open_flow, say
 from pflow.plan.conversation import Request, converse
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import checked_sentence
@@ -48,14 +47,8 @@ def main(words: Sequence[str], options: Options) -> int:
     """
     if len(words) < 2 or words[1].startswith("-"):
         raise PflowError("cannot edit: it takes a flow and a sentence that says what to change", hint=_USE, exit=USAGE)
-    of_flow, sentence = words[:1], checked_sentence(" ".join(words[1:]), f"edit '{words[0]}'")
-    file = flow_file_of(of_flow)
-    options.check(file)
-    loaded = load_named(of_flow)
-    if errors := [each for each in loaded.findings if not each.is_warning]:
-        say_findings(errors)
-        raise change_error(f"cannot edit '{file}': its parts have wrong shapes", errors, hint="correct the file first")
-    old = wire(loaded.flow)
+    sentence = checked_sentence(" ".join(words[1:]), f"edit '{words[0]}'")
+    file, old = open_flow(words[:1], options, "edit")
     for place, value, remedy in secrets_of(old):
         if is_literal(value):
             what = f"cannot edit '{file}': a secret stands in it, in {'.'.join(place)}, and it would be sent to a model"
@@ -64,11 +57,10 @@ def main(words: Sequence[str], options: Options) -> int:
     blocks = building_blocks(sentence, room_for(model))
     judge = _Judge(old, sentence)
     outcome = converse(model, judge.request(SYSTEM + blocks.text), judge, say, options.timeout)
-    if outcome.result is None or outcome.findings:
+    if not outcome.is_right:
         if outcome.result is not None:
             say("the best try, which will not do:")
             Change(old, outcome.result, file).show(options)
-        say_findings(outcome.findings)
         hint = "nothing was written; say it in other words, or name another model with --model"
         message = f"cannot edit '{file}': no flow of '{model.model_id}' passed in {outcome.tries} tries"
         raise change_error(message, outcome.findings, hint=hint)

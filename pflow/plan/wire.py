@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
-from pflow.errors import PflowError
 from pflow.explain.origins import Origins
 from pflow.flow.findings import Finding
 from pflow.flow.fits import NO, YES, fits
-from pflow.flow.named import load_named
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep, Write
@@ -22,7 +19,7 @@ from pflow.models.talk import Said
 from pflow.paths import write_path
 from pflow.plan.answer import find_objects
 from pflow.plan.building_blocks import interfaces_text
-from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, flow_file_of, say, say_findings
+from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, open_flow, say
 from pflow.plan.conversation import Request, converse
 from pflow.plan.prompt import listed
 from pflow.plan.secrets import masked
@@ -78,9 +75,6 @@ class Gap:
     def choices(self) -> str:
         shown = [f"{write_path(path)} ({type.name})" for path, type in self.candidates.items()][:_MOST]
         return "it could be " + ", ".join(shown) if shown else "nothing fits"
-
-    def as_json(self) -> dict[str, Any]:
-        return {"step": self.step, "read": self.item.name, "source": self.source, "why": self.why}
 
 
 class Wiring:
@@ -196,10 +190,11 @@ class Wiring:
                 return
             Change(self.old, self.flow, file).show(options)
             self.say_left()
-            raise change_error(error.message, self.errors, hint=error.hint, exit=error.exit) from error
+            error.details = change_error("", self.errors).details
+            raise
         outcome = converse(model, self._request(), self._judge, say, options.timeout)
         if not outcome.is_right:
-            raise _cannot(file, outcome.findings, "none of the model's tries passes the rules")
+            raise change_error(f"cannot wire '{file}': none of the model's tries passes the rules", outcome.findings)
         self.left = [gap for gap in self.left if gap not in outcome.result]
         self.add(outcome.result)
 
@@ -248,30 +243,21 @@ def main(words: Sequence[str], options: Options) -> int:
     Raises PflowError: 65 where something is wrong that no mapping puts right, 78 where only a model could choose and
     none is capable, and what asking a model raises.
     """
-    file = flow_file_of(words)
-    options.check(file)
-    loaded = load_named(words)
-    if errors := [each for each in loaded.findings if not each.is_warning]:
-        raise _cannot(file, errors)
-    wiring = Wiring(wire(loaded.flow))
+    file, old = open_flow(words, options, "wire")
+    wiring = Wiring(old)
     wiring.fill()
     places = {gap.place for gap in wiring.left} | {wiring.flow.steps[gap.step].step.place for gap in wiring.left}
     if wiring.left and all(each.place in places for each in wiring.errors):
         wiring.ask(file, options)
     wiring.say_left()
-    about = {"mappings": [gap.as_json() for gap in wiring.filled], "open": list(map(str, wiring.left))}
-    change = Change(wiring.old, wiring.flow, file, about)
+    filled = [{"step": gap.step, "read": gap.item.name, "source": gap.source, "why": gap.why} for gap in wiring.filled]
+    change = Change(old, wiring.flow, file, {"mappings": filled, "open": list(map(str, wiring.left))})
     if wiring.errors:
         change.show(options)
-        raise _cannot(file, wiring.errors)
+        raise change_error(f"cannot wire '{file}': no mapping puts this right", wiring.errors)
     if not wiring.filled:
         say("nothing to wire: every read has a source")
     return change.finish(options)
-
-
-def _cannot(file: FlowFile, findings: Sequence[Finding], why: str = "no mapping puts this right") -> PflowError:
-    say_findings(findings)
-    return change_error(f"cannot wire '{file}': {why}", findings, hint="nothing was written")
 
 
 def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:

@@ -74,17 +74,6 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
     expect 2 '' 'cannot tell which flow'
 }
 
-@test "options stand on either side of a file, and the form that was read is said" {
-    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"true"}}]}' >flow.json
-    in_shells "pflow check ../flow.json --json | jq -r .dialect; pflow check --json ../flow.json | jq -r .steps"
-    expect 0 $'pflow\n1'
-    in_shells "pflow check ../flow.json --jsn"
-    expect 2 '' "No such option '--jsn'"
-    echo '{"nodes":[{"id":"a","type":"mine","input_bindings":{"x":"y"}}]}' >old.json
-    in_shells "pflow check ../old.json"
-    expect 65 - "(1 step, the form of input_bindings, output_bindings and config)"
-}
-
 @test "the flows that help shows break no rule" {
     for command in help run check explain export; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
     [ "$(wc -l <flows)" -ge 5 ]

@@ -84,16 +84,6 @@ coloured() { [[ $output == *$'\x1b['* ]]; }
     [[ $output == *'[1] read-file …'*'^[[K[1] read-file'* && $output != *'^[[0m'* ]] || expect 0 'plain progress'
 }
 
-@test "progress is nothing where stderr is no terminal, and on a dumb one" {
-    on_terminal "TERM=dumb pflow run -n '$flow'; echo end"
-    expect 0 $'2\nend'
-    on_terminal "pflow run -n '$flow' 2>err; cat err; echo end"
-    expect 0 $'2\nend'
-    run --separate-stderr env CLICOLOR_FORCE=1 pflow run -n "$flow" -r
-    expect 0 2
-    [ -z "$stderr" ]
-}
-
 @test "a question is asked only where stdin and stderr are terminals" {
     need setsid
     echo '{"inputs": {"issue": {"type": "int", "description": "its number", "required": true}}, "nodes": [{"type": "shell", "inputs": {"command": "echo $0 $1", "args": ["$issue"]}}]}' >ask.pflow.json

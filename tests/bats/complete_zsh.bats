@@ -74,16 +74,6 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
     [ ! -e ran ]
 }
 
-@test "headings have the user's format, groups the user's names, and tag-order picks among them" {
-    in_zsh "zstyle ':completion:*' format '<%d>'" "zstyle ':completion:*' group-name ''"
-    tab 'pflow-odd --t'
-    shows '<Params (how it works)>'
-    shows '<Data (into the store)>'
-    set_up "zstyle ':completion:*:pflow-odd:*' tag-order params -"
-    tab 'pflow-odd --t' ree
-    becomes '> pflow-odd --three=ree'
-}
-
 @test "a flag is completed with an =, which a blank takes away, and is offered once" {
     in_zsh
     tab 'pflow-llm --mod'

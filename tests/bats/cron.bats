@@ -134,14 +134,3 @@ cron() {
     run --separate-stderr bin/quietly job
     expect 2 '' Usage:
 }
-
-@test "what a pipe needs in cron: -n where nothing is piped in, which is said" {
-    run --separate-stderr sh -c ': | env -i HOME="$HOME" PATH="$0" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=reply pflow-llm --prompt=hi -q' "$PATH_OF_JOBS"
-    expect 66 '' 'stdin was empty'
-    rm bin/pflow-llm
-    run --separate-stderr sh -c ': | env -i HOME="$HOME" PATH="$0" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=reply pflow-llm -n --prompt=hi -r' "$PATH_OF_JOBS"
-    expect 0 'Oak, ash and elm.'
-    run --separate-stderr sh -c ': | setsid -w env -i HOME="$HOME" PATH="$0" pflow run -n "shell --command=pwd" -r' "$PATH_OF_JOBS"
-    expect 0 "$HOME"
-    [ -z "$stderr" ]
-}

@@ -39,48 +39,6 @@ END
     def post(self, shared, prepared, result):
         shared["tries"] = result
 END
-    cat >twice.py <<'END'
-import asyncio
-import pocketflow
-
-class Twice(pocketflow.AsyncNode):
-    """Double a number.
-
-    Interface:
-    - Reads: shared["number"]: int = 1  # a number
-    - Writes: shared["number"]: int [pipe]  # twice that
-    """
-
-    async def prep_async(self, shared):
-        return shared["number"]
-
-    async def exec_async(self, number):
-        await asyncio.sleep(0)
-        return number * 2
-
-    async def post_async(self, shared, prepared, result):
-        shared["number"] = result
-END
-    cat >squares.py <<'END'
-import pocketflow
-
-class Squares(pocketflow.BatchNode):
-    """Square numbers.
-
-    Interface:
-    - Reads: shared["numbers"]: list[int] = [1, 2, 3]  # numbers
-    - Writes: shared["squares"]: list[int] [pipe]  # their squares
-    """
-
-    def prep(self, shared):
-        return shared["numbers"]
-
-    def exec(self, number):
-        return number * number
-
-    def post(self, shared, prepared, result):
-        shared["squares"] = result
-END
     script words 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: int [pipe]  # how many' \
         <<<'jq '\''.words = (.text | split(" ") | length)'\'
     script odd 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: any [pipe]  # anything' \
@@ -94,16 +52,6 @@ case $1 in
 --how=slow) exec sleep 60 ;;
 *) echo garbage ;;
 esac
-END
-    cat >pflow-reverse <<END
-#!$PYTHON
-# Interface:
-# - Reads: shared["text"]: str [pipe]  # a text
-# - Writes: shared["reversed"]: str [pipe]  # back to front
-import json, sys
-store = json.load(sys.stdin)
-store["reversed"] = store["text"][::-1]
-json.dump(store, sys.stdout, indent=1)
 END
     chmod +x pflow-*
 }
@@ -137,7 +85,7 @@ shell --command='printf name' => write-file --path='$stdout.md' --content='see $
 shell --id=r --command='printf "{\"x\":[1,{\"y\":\"é\"}]}"' => shell --id=s --command='echo "$1"' --args='${r.stdout.x[1].y}'
 shell --id=a --command='printf "\377\0"' => shell --id=b --command='od -An -c'
 list-files --pattern='da*' => shell --command='echo $1 $2' --args='${files[0]}' --args=x
-squares --numbers='[1,20]' => pass-on --value='${squares}' => shell --command=cat
+list-files --pattern='da*' => pass-on --value='${files}' => shell --command=cat
 count --id=a --by=3 => pass-on --value='<${a.n}>' => count --id=b --n='1${a.n}'
 shell --id=a --command='exit 3' => shell --id=b --command=cat
 shell --command='echo many' => count --map-in=n=stdout
@@ -146,16 +94,10 @@ read-file --path=/nope => shell --command=cat
 END
 }
 
-@test "a node is a script of sh or of Python as well" {
+@test "what a program answers, or may answer instead, and its code" {
     need jq
-    in_shells '
-        echo "a b c" | pflow run words -r; echo "a b c" | pflow run "reverse => words => shell --command=\"cat; echo \\\$1\" --args=\"\$reversed\"" -r
-        pflow run -n words --text="x y" --isolate -r'
-    expect 0 $'3\n3\nc b a\n2'
-}
-
-@test "what a program may answer instead, and its code" {
-    need jq
+    in_shells 'echo "a b c" | pflow run words -r; pflow run -n words --text="x y" --isolate -r'
+    expect 0 $'3\n2'
     for case in 'garbage:65:its 8 bytes are no store' 'three:3:it ended with 3: it broke' 'killed:137:it ended with 137'; do
         in_shells "echo a | pflow run 'odd --how=${case%%:*}' -r; echo \$?"
         expect 0 "$(cut -d: -f2 <<<"$case")" "$(cut -d: -f3- <<<"$case")"
@@ -194,13 +136,6 @@ END
     expect 0 $'3\n\n75 2\n75 1' 'pflow run: busy (busy): cannot yet'
 }
 
-@test "async and batch nodes of pocketflow are nodes" {
-    in_shells 'pflow run -n "twice => twice => squares" -j | pflow-get number squares 2>&1 | tr -d "\n"; echo
-        pflow run -n "twice" --isolate -r; pflow twice -n --number=4 --id=a | pflow-get a.number; pflow squares -n --numbers=1 --numbers=2 -r'
-    expect 0 - ''
-    [ "$(tail -n 3 <<<"$output")" = $'2\n8\n[1,4]' ]
-}
-
 @test "a fork's branches run at once, meet, and one failure ends the others" {
     mkfifo one two
     cat >f.pflow.json <<'END'
@@ -231,14 +166,4 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >out
         tail -n 1 out >>kilobytes
     done
     [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 2000 ] || { cat kilobytes && return 1; }
-}
-
-@test "each step in a process of its own leaves the same store" {
-    need jq
-    echo '{"nodes":[{"id":"c","type":"count"},{"id":"s","type":"shell","inputs":{"command":"echo a b"}},{"id":"w","type":"words"}],
-        "mappings":{"w":{"input_mappings":{"text":"s.stdout"}}}}' >f.pflow.json
-    pflow run -n f.pflow.json | jq -cS 'del(.["$pflow"])' >one
-    pflow run -n --isolate f.pflow.json | jq -cS 'del(.["$pflow"])' >other
-    diff one other
-    grep -q '"words":2' one
 }

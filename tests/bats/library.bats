@@ -179,12 +179,3 @@ As a pipe
     run --separate-stderr bash -c 'pflow list >/dev/full; echo $?; pflow list | true; echo ${PIPESTATUS[0]}; pflow show count >&-; echo $?'
     expect 0 $'73\n141\n73' 'cannot write to stdout'
 }
-
-@test "what a saved flow says of itself gives a terminal no orders in JSON either" {
-    printf '{"description":"\\u009b31m\\u202ered","nodes":[{"type":"read-file","inputs":{"path":"a"}}]}' | pflow save odd - 2>/dev/null
-    for words in 'list --json' 'find odd --json'; do
-        run --separate-stderr pflow $words
-        expect 0 - ''
-        [[ $output == *'\u009b31m\u202ered'* ]]
-    done
-}

@@ -138,30 +138,6 @@ stages() {
     rm "$PEER/go"
 }
 
-@test "kill -9 of one stage fails its target alone" {
-    need pgrep
-    rm notes/bread.md
-    for stage in pflow-llm pflow-write-file; do
-        rm -rf summaries "$PEER/go"
-        before=$(asked)
-        PFLOW_MODEL=slow-stream make "${words[@]}" -k -j4 >out 2>err 3>&- &
-        local make=$!
-        until_asked $((before + 2))
-        kill -KILL "$(stages "/$stage" | head -n 1)"
-        : >"$PEER/go"
-        local code=0
-        wait $make || code=$?
-        [ "$code" -eq 2 ]
-        [ "$(find summaries -name '*.summary.md' -size +0 | wc -l)" -eq 1 ]
-        [ ! -e summaries/index.md ] || return 1
-            before=$(asked)
-        PFLOW_MODEL=slow-stream build
-        built 0 1
-        [ "$(grep -c '^## ' summaries/index.md)" -eq 2 ]
-    done
-    rm "$PEER/go"
-}
-
 @test "names of notes may hold spaces, quotes and signs of make and sh; what make cannot take, it refuses" {
     rm notes/*
     for name in "it's.txt" '-n.txt' '100% $HOME.txt' '$(touch x).md' '#1 a: b.txt' '`touch x`.md' '"q" & <r>.txt' '~é, (1).md'; do

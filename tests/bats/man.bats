@@ -15,11 +15,6 @@ setup() {
 
 wrong() { echo "wrong: $*" && return 1; }
 
-# A rendered page without its first and last line, where its lines end, and the dashes that each program draws its own way.
-words_of() {
-    col -bx | sed '1d;$d' | LC_ALL=C sed 's/\xe2\x80\x90$//; s/\xe2\x80[\x93\x94]//g; s/\xc2\xa0//g; s/ //g' | tr -d '\n' | fold -b
-}
-
 executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
 
 @test "every executable has a page that man finds, and its name stands first" {
@@ -45,15 +40,6 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
     expect 0 ''
     for page in share/man/man*/*; do
         mandoc -Tutf8 "$page" >shown && [ -s shown ]
-    done
-}
-
-@test "a page reads alike in both" {
-    need man mandoc
-    for page in share/man/man1/pflow-llm.1 share/man/man[57]/*; do
-        man -l "$page" | words_of >man-db
-        mandoc -Tutf8 "$page" | words_of >mandoc
-        diff man-db mandoc || wrong "$page"
     done
 }
 

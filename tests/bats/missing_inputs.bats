@@ -81,12 +81,3 @@ END
     shows '<66>'
     run -1 eval 'screen | grep " needs "'
 }
-
-@test "what a flow says of its inputs gives the terminal no orders" {
-    printf '{"inputs": {"x": {"type": "int", "description": "a\\u001b]0;owned\\u0007b\\nc\\u202e"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo =$1", "args": ["$x"]}}]}' >odd.pflow.json
-    in_terminal bash --norc -i
-    type_line 'pflow run odd.pflow.json'
-    shows '(a\x1b]0;owned\x07b c\u202e): int?'
-    type_line 3
-    until_true eval 'screen | grep -qx =3'
-}

@@ -231,16 +231,6 @@ pflow run: say writes said to said'
     expect 0 $'a\nb\nb\nb\nb\n2\n2'
 }
 
-@test "warnings are said, the first few of them" {
-    local nodes='' n
-    for n in 1 2 3 4 5 6 7 8; do nodes+=",{\"id\":\"s$n\",\"type\":\"say\",\"inputs\":{\"text\":\"$n\"}}"; done
-    echo "{\"nodes\":[${nodes#,}]}" >f.pflow.json
-    in_shells 'pflow run -n ../f.pflow.json -r'
-    expect 0 8 'PF16: warning'
-    [ "$(wc -l <<<"$stderr")" -eq 6 ]
-    [[ $stderr == *'pflow run: 2 more warnings: pflow check lists them' ]]
-}
-
 @test "pflow WORDS is pipe syntax, a command, a node or a saved flow" {
     mkdir -p "$HOME/.local/share/pflow/flows"
     echo '{"inputs":{"text":{"type":"str"}},"nodes":[{"type":"say"}]}' >"$HOME/.local/share/pflow/flows/speak.pflow.json"

@@ -175,16 +175,11 @@ END
         pflow run -n "shell --command=\"echo a >>ran\"" >&-; echo $?; pflow shell --command=: :: shell --command="touch ran" >&-; echo $?; ls
         pflow run -n "shell --command=\"echo a >>ran\"" -q >&-; echo $?; pflow shell -n --command=: :: shell --command=: -q >&-; echo $?; cat ran'
     expect 0 $'73\n73\n0\n0\na' 'pflow run: cannot write to stdout: it is closed; -q if nothing is wanted'
+    in_shells 'pflow run -n "shell --command=\"echo a\"" -r >/dev/full'
+    expect 73 '' 'cannot write to stdout: No space left on device'
     in_shells 'pflow run -n "shell --command=\"echo a\"" -r 2>&-; pflow run -n "shell --command=\"exit 3\"" -r 2>&-; echo $?
         pflow run -n "shell --command=\"echo b\"" -r <&-'
     expect 0 $'a\n3\nb'
-}
-
-@test "a full stdout is 73" {
-    for words in '' -r; do
-        in_shells "pflow run -n 'shell --command=\"echo a\"' $words >/dev/full; echo \$?"
-        expect 0 73 'cannot write to stdout: No space left on device'
-    done
 }
 
 @test "a full disk under the log is a warning, and the result is the same" {

@@ -50,14 +50,6 @@ write_store() {
     expect 0 o
 }
 
-@test "what begins with a blank, or is a list, is raw" {
-    write_store >store
-    in_shells '
-        { printf " "; cat ../store; } | pflow-write-file --path=o -q && { printf " "; cat ../store; } | cmp - o &&
-        echo "[{\"\$pflow\":{\"v\":1}}]" | pflow-write-file --path=o -q && cat o'
-    expect 0 '[{"$pflow":{"v":1}}]'
-}
-
 @test "--map-out of two writes to one place is 2, and nothing is done" {
     in_shells 'pflow-shell -n --command="touch ran" --map-out stdout=x --map-out stderr=x.y -q; echo $?; ls'
     expect 0 2 'goes to that place'
@@ -109,24 +101,11 @@ write_store() {
 }
 
 @test "an integer is an integer, however it is written" {
-    mkdir nodes
-    cat >nodes/twice.py <<'N'
-from pflow import Node
-
-class Twice(Node):
-    """Twice a number.
-
-    Interface:
-    - Reads: shared["n"]: int
-    - Writes: shared["twice"]: int [pipe]
-    """
-
+    node twice 'Reads: shared["n"]: int' 'Writes: shared["twice"]: int [pipe]' <<'END'
     def post(self, shared, prepared, done):
         shared["twice"] = 2 * shared["n"]
-N
-    export PFLOW_NODES=$PWD/nodes
-    in_shells 'for n in 3 3.0 30e-1; do pflow-set -n n:=$n | pflow twice | pflow-get; done'
-    expect 0 $'6\n6\n6'
-    in_shells 'pflow-set -n n:=3.5 | pflow twice | pflow-get'
-    expect 65 '' 'a float, not int'
+END
+    export PFLOW_NODES=$PWD
+    in_shells 'for n in 3 3.0 30e-1; do pflow-set -n n:=$n | pflow twice | pflow-get; done; pflow-set -n n:=3.5 | pflow twice | pflow-get'
+    expect 65 $'6\n6\n6' 'a float, not int'
 }

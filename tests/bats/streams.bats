@@ -78,17 +78,6 @@ setup() { quick_llm; }
     expect 66 ''
 }
 
-@test "a terminal sees the answer grow" {
-    need tmux
-    local tmux=(tmux -S "$BATS_TEST_TMPDIR/s" -f /dev/null)
-    mkfifo go
-    "${tmux[@]}" new-session -d -x 80 -y 24 "pflow-shell -n --command='printf fir; cat go'; cat" 3>&-
-    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^fir$'
-    echo st >go
-    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^first$'
-    "${tmux[@]}" kill-server
-}
-
 @test "a node that prints does not spoil the document" {
     mkdir nodes
     cat >nodes/noisy.py <<'N'
