@@ -87,19 +87,14 @@ def command(
         hint = "-q if nothing is wanted"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
 
+    terminal = None if yes or is_dry else open_terminal()
+
     def work() -> int:
         with Diverted():  # stdout is for the result, not for what a model's library prints
-            planned = plan(sentence, model, timeout, fresh=fresh)
-            proposal = Proposal(planned.flow, words)
+            proposal = Proposal(plan(sentence, model, timeout, fresh=fresh).flow, words)
             refuse_errors(proposal.findings)
-            terminal = None if yes or is_dry else open_terminal()
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None)
-        if decided is None:
-            return OK
-        for fd in closed:
-            os.close(fd)
-        # the inputs are pinned as they were shown: a store that comes in might have others
-        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
+        return OK if decided is None else _run(decided, closed)
 
     try:
         return with_signals(work)
@@ -107,6 +102,13 @@ def command(
         if error.exit != USAGE:  # a pipe gets an error document, as from a run that failed
             Output(words).write_error(Document(), "plan", "plan", error)
         raise
+
+
+def _run(decided: Proposal, closed: list[int]) -> int:
+    """Run it. The inputs are pinned as they were shown: a store that comes in might have others."""
+    for fd in closed:
+        os.close(fd)
+    return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
 
 
 def _check_flags(words: list[str]) -> None:

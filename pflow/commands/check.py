@@ -14,11 +14,10 @@ from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import Flow
-from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
+from pflow.flow.subflow import find_file, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.paths import write_path
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, clean, colour_of
 
@@ -107,11 +106,9 @@ def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) 
 
 
 def _line(name: str, finding: Finding, colour: Colour) -> str:
-    """`bad.json: nodes[0].id: PF12: …`, its place and its rule painted."""
-    place = _one_line(f"{name}: {write_path(finding.place)}:" if finding.place else f"{name}:")
-    rule = (colour.warning if finding.is_warning else colour.fault)(finding.rule)
-    rest = _one_line(f"{name}: {finding}").removeprefix(f"{place} {finding.rule}")
-    return f"{colour.heading(place)} {rule}{rest}"
+    """`bad.json: nodes[0].id: PF12: …`, its rule painted."""
+    paint = colour.warning if finding.is_warning else colour.fault
+    return _one_line(f"{name}: {finding}").replace(finding.rule, paint(finding.rule), 1)
 
 
 def _one_line(text: str) -> str:

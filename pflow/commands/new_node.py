@@ -10,12 +10,15 @@ import click
 from pflow.atomic import replace
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, USAGE, PflowError, shorten
+from pflow.commands._click import cannot_write
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, shorten
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
-PYTHON, SH, JS = "python", "sh", "js"
-LANGUAGES = (PYTHON, SH, JS)
+PYTHON = "python"
+LANGUAGES = (PYTHON, "sh", "js")
+
+_GOOD = "small words with dashes between: count-words"
 
 
 @click.command
@@ -38,91 +41,50 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
     pflow new-node heading --lang=js --print >pflow-heading
     """
     _check_name(name)
-    if directory == "":
-        raise PflowError("cannot write into '': it is empty", hint="--dir DIR", exit=USAGE)
-    text = text_of_node(name, lang)
+    with open(os.path.join(PACKAGE, "scaffold", f"{lang}.txt"), encoding="utf-8") as template:
+        text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
     if is_printed:
         write_pieces(1, [text.encode()])
         return 0
-    file = os.path.join(directory or _own_directory(), file_name(name, lang))
-    _check_free(name, file, directory)
-    _write(file, text, is_program=lang != PYTHON)
-    _tell(name, file, directory)
+    folder = directory or data_directory("nodes")
+    if folder is None:
+        what = "cannot find the place of your nodes: neither XDG_DATA_HOME nor HOME names one"
+        raise PflowError(what, hint="--dir=DIR", exit=BAD_CONFIG)
+    module, program = os.path.join(folder, name.replace("-", "_") + ".py"), os.path.join(folder, "pflow-" + name)
+    found = None if directory else find_node(name)
+    there = next(filter(os.path.lexists, (module, program)), found.file if found else None)
+    if there is not None:
+        hint = "choose another name" if directory else "choose another name, or --dir=DIR"
+        raise PflowError(f"cannot make the node '{name}': '{there}' is there already", hint=hint, exit=CANNOT_WRITE)
+    file = module if lang == PYTHON else program
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
+    except OSError as error:
+        raise cannot_write(file, error, "--dir=DIR") from None
+    write_pieces(1, [os.fsencode(file) + b"\n"])
+    if os.isatty(2):
+        word = os.path.join(os.curdir, file) if directory else name
+        write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")
     return 0
 
 
 def _check_name(name: str) -> None:
-    """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has."""
-    if not is_good_name(name):
-        hint = "small words with dashes between: count-words"
+    """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has.
+
+    A name is small words of letters and digits, with dashes between, a letter first.
+    """
+    is_plain = name.isascii() and name == name.lower() and name[:1].isalpha()
+    if not (is_plain and all(word.isalnum() for word in name.split("-"))) or name.startswith("pflow-"):
+        hint = f"its name is what follows pflow-: {name[6:]}" if name.startswith("pflow-") else _GOOD
         raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)
-    if name.startswith("pflow-"):
-        hint = f"its name is what follows pflow-: {name[6:]}"
-        raise PflowError(f"cannot call a node '{name}'", hint=hint, exit=USAGE)
     found = find_node(name)
     is_own = found is not None and found.origin in (BUNDLED, TOOL)
     if is_own or name in (*names_in("commands"), "help", "flow"):
         raise PflowError(f"cannot call a node '{name}': pflow has one", hint="choose another name", exit=USAGE)
 
 
-def _own_directory() -> str:
-    own = data_directory("nodes")
-    if own is None:
-        raise PflowError(
-            "cannot find the place of your nodes: neither XDG_DATA_HOME nor HOME names one",
-            hint="--dir=DIR",
-            exit=BAD_CONFIG,
-        )
-    return own
-
-
-def _check_free(name: str, file: str, directory: str | None) -> None:
-    """Raise PflowError (73) where a node of this name is there already, in whatever language."""
-    found = None if directory else find_node(name)
-    beside = [os.path.join(os.path.dirname(file), file_name(name, lang)) for lang in LANGUAGES]
-    there = next((path for path in beside if os.path.lexists(path)), found.file if found else None)
-    if there is not None:
-        hint = "choose another name" if directory else "choose another name, or --dir=DIR"
-        raise PflowError(f"cannot make the node '{name}': '{there}' is there already", hint=hint, exit=CANNOT_WRITE)
-
-
-def _write(file: str, text: str, *, is_program: bool) -> None:
-    folder = os.path.dirname(file) or os.curdir
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        replace(file, text, mode=0o777 if is_program else 0o666, overwrite=False)
-    except OSError as error:
-        exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-        is_file = os.path.lexists(folder) and not os.path.isdir(folder)
-        reason = f"not a directory: '{folder}'" if is_file else (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot write '{file}': {reason}", hint="--dir=DIR", exit=exit) from None
-
-
-def _tell(name: str, file: str, directory: str | None) -> None:
-    """Print the path; to a person, what to do with it."""
-    write_pieces(1, [os.fsencode(file) + b"\n"])
-    if os.isatty(2):
-        word = os.path.join(os.curdir, file) if directory else name
-        write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")
-
-
-def is_good_name(name: str) -> bool:
-    """Whether a new node may be called so: small words of letters and digits, with dashes between, a letter first."""
-    is_plain = name.isascii() and name == name.lower() and name[:1].isalpha()
-    return is_plain and all(word.isalnum() for word in name.split("-"))
-
-
-def file_name(name: str, language: str) -> str:
-    return name.replace("-", "_") + ".py" if language == PYTHON else "pflow-" + name
-
-
-def text_of_node(name: str, language: str) -> str:
-    template = os.path.join(PACKAGE, "scaffold", f"{language}.txt")
-    with open(template, encoding="utf-8") as file:
-        return file.read().replace("@name@", name).replace("@Class@", class_name(name))
-
-
-def class_name(name: str) -> str:
+def _class_name(name: str) -> str:
     """CountWords for count-words; NodeNode and NoneNode for what would be another thing in Python."""
     title = "".join(word.title() for word in name.split("-"))
     return title + "Node" if keyword.iskeyword(title) or title == "Node" else title

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import click
 
-from pflow.catalog.flows import saved_flow
+from pflow.catalog.registry import saved_flow
 from pflow.commands._click import color_option, print_text
-from pflow.errors import BAD_DATA, MISSING, OK, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
-from pflow.flow.findings import Finding
 from pflow.flow.load import load_text, read_text
-from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog
-from pflow.flow.wired import WiredFlow
+from pflow.flow.subflow import FlowCatalog, no_saved_flow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
@@ -46,10 +43,20 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     """
     name = saved.removeprefix("flow:")
     file = _file(name, is_old=is_old)
+    text = read_text(file, f"the flow '{file}'")
     if as_json:
-        write_pieces(1, [_content(file)])
+        write_pieces(1, [text.encode("utf-8", "surrogateescape")])
         return OK
-    return _print_text(file, name, when)
+    loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
+    loaded.flow.name = loaded.flow.name or name
+    wired = wire(loaded.flow)
+    findings = check(wired, loaded.findings)
+    errors = [finding for finding in findings if not finding.is_warning]
+    for error in errors:
+        say("pflow show", str(error))
+    where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name_of(file), file))]
+    print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, when)))
+    return BAD_DATA if errors else OK
 
 
 def _file(name: str, *, is_old: bool) -> str:
@@ -65,32 +72,3 @@ def _file(name: str, *, is_old: bool) -> str:
     if is_old:
         raise PflowError(f"cannot find an older '{name}': it was never replaced", exit=MISSING)
     return file
-
-
-def _content(file: str) -> bytes:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read()
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot read the flow '{file}': {why}", exit=exit_code(error)) from None
-
-
-def _print_text(file: str, name: str, when: str) -> int:
-    """Print the account of a flow, and its errors on stderr; the exit code."""
-    catalog = FlowCatalog(library_folder())  # an older version was there too
-    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
-    loaded.flow.name = loaded.flow.name or name
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
-    errors = [finding for finding in findings if not finding.is_warning]
-    for error in errors:
-        say("pflow show", str(error))
-    print_text(_text(wired, findings, file, when))
-    return BAD_DATA if errors else OK
-
-
-def _text(wired: WiredFlow, findings: list[Finding], file: str, when: str) -> str:
-    commands = [f"Command  {clean(each)}" for each in commands_of(name_of(file), file)]
-    account = explain(wired, findings)
-    return brief_text(account, [f"From     {clean(file)}", *commands], terminal_width(), colour_of(1, when))

@@ -7,6 +7,12 @@ from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
 from pflow.terminal.columns import PLAIN, Colour, clean, shorten, table, value_text, wrap
 
+Account = dict[str, Any]
+Rows = list[tuple[str, ...]]
+
+_WIDEST_NAME = 30
+"""Columns that the names in a step's lines take at most."""
+
 
 def origins_text(origins: Iterable[Origin]) -> str:
     """Where a value comes from: the first of these that has one."""
@@ -18,17 +24,10 @@ def origin_text(origin: Origin) -> str:
 
 
 def _stored(origin: Origin) -> str:
-    paths = " or ".join(map(clean, origin["paths"]))
-    if len(origin["paths"]) > 1:
-        paths += ", whichever was written last"
-    writers = origin["written_by"]
-    is_plain = all(_names_writer(origin["paths"], each) for each in writers)
-    return paths if is_plain else f"{paths} ({', '.join(map(clean, writers))})"
-
-
-def _names_writer(paths: list[str], writer: str) -> bool:
-    """Whether the paths say already who wrote them."""
-    return all(path == writer or path.startswith((f"{writer}.", f"{writer}[")) for path in paths)
+    paths, writers = origin["paths"], origin["written_by"]
+    text = " or ".join(map(clean, paths)) + (", whichever was written last" if len(paths) > 1 else "")
+    is_said = all(path.startswith((f"{writer}.", f"{writer}[")) for path in paths for writer in writers)
+    return text if is_said or writers == paths else f"{text} ({_names(writers)})"
 
 
 def _input(origin: Origin) -> str:
@@ -36,8 +35,8 @@ def _input(origin: Origin) -> str:
     through = "what comes through the pipe, or " if origin.get("pipe") else ""
     if not flag:
         return f"{through}the input {path}"
-    name = origin["input"].replace("_", "-")
-    return f"{through}{clean(flag)}" + ("" if flag == f"--{name}" and path == origin["input"] else f" ({path})")
+    is_plain = path == origin["input"] and flag == f"--{path.replace('_', '-')}"
+    return f"{through}{clean(flag)}" + ("" if is_plain else f" ({path})")
 
 
 def _template(origin: Origin) -> str:
@@ -46,8 +45,8 @@ def _template(origin: Origin) -> str:
 
 
 def _nothing(origin: Origin) -> str:
-    remedy = f" ({origin['remedy']})" if origin.get("remedy") else ""
-    return f"nothing: {clean(origin['why'])}{clean(remedy)}" if origin.get("why") else "nothing"
+    remedy = f" ({clean(origin['remedy'])})" if origin.get("remedy") else ""
+    return f"nothing: {clean(origin['why'])}{remedy}" if origin.get("why") else "nothing"
 
 
 _WORDS: dict[str, Callable[[Origin], str]] = {
@@ -65,26 +64,18 @@ _WORDS: dict[str, Callable[[Origin], str]] = {
 }
 
 
-def pipe_lines(text: str) -> list[str]:
-    """The lines of pipe syntax. A line feed inside quotes does not end one."""
-    ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
-    starts = [0, *(end + 1 for end in ends)]
-    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
-
-
-Account = dict[str, Any]
-Rows = list[tuple[str, ...]]
-
-_WIDEST_NAME = 30
-"""Columns that the names in a step's lines take at most."""
-
-
 def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
     title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
-    store = _section("The store at the end", _store(account), "nothing", colour.name, (width, colour))
+    store = _section("The store at the end", _store(account), colour.name, width, colour)
     return _joined([title, pipe, *steps, *effects, store, _warnings(account, width, colour)])
+
+
+def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
+    """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
+    title, *parts = _outside(account, width, colour)
+    return _joined([[*title, *about], *parts, _warnings(account, width, colour)])
 
 
 def graph_text(account: Account, width: int) -> str:
@@ -103,27 +94,32 @@ def graph_text(account: Account, width: int) -> str:
     return "".join(f"{shorten(line, width)}\n" for line in lines)
 
 
-def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
-    """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
-    title, *parts = _outside(account, width, colour)
-    return _joined([[*title, *about], *parts, _warnings(account, width, colour)])
+def pipe_lines(text: str) -> list[str]:
+    """The lines of pipe syntax. A line feed inside quotes does not end one."""
+    ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
+    starts = [0, *(end + 1 for end in ends)]
+    return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
 
 
 def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
-    look = (width, colour)
+    title = ": ".join(filter(None, [clean(account["name"]), clean(account["description"])]))
+    if account["pipe"] is None:
+        pipe = wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
+    else:
+        lines = ["\n".join(map(clean, line.split("\n"))) for line in pipe_lines(account["pipe"])]
+        pipe = [colour.heading("As a pipe"), *(f"  {line}" for line in lines)]
     return [
-        list(map(colour.heading, _title(account, width))),
-        _pipe(account, width, colour),
-        _section("It will touch", _touches(account), "nothing: no step has an effect", colour.warning, look),
-        _section("It needs", _needs(account), "nothing", colour.name, look),
-        _section("It gives", _gives(account), "nothing", colour.name, look),
+        list(map(colour.heading, wrap(title, width))) if title else [],
+        pipe,
+        _section("It will touch", _touches(account), colour.warning, width, colour, "nothing: no step has an effect"),
+        _section("It needs", _needs(account), colour.name, width, colour),
+        _section("It gives", _gives(account), colour.name, width, colour),
     ]
 
 
 def _section(
-    title: str, rows: Rows, without: str, first: Callable[[str], str], look: tuple[int, Colour]
+    title: str, rows: Rows, first: Callable[[str], str], width: int, colour: Colour, without: str = "nothing"
 ) -> list[str]:  # fmt: skip
-    width, colour = look
     return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
 
 
@@ -136,65 +132,40 @@ def _warnings(account: Account, width: int, colour: Colour) -> list[str]:
     return [colour.warning("Mind"), *table(rows, width)] if rows else []
 
 
-def _title(account: Account, width: int) -> list[str]:
-    parts = [clean(account["name"]), clean(account["description"])]
-    return wrap(": ".join(filter(None, parts)), width) if any(parts) else []
-
-
-def _pipe(account: Account, width: int, colour: Colour) -> list[str]:
-    if account["pipe"] is None:
-        return wrap(f"Not as a pipe: {clean(account['pipe_fault'])}", width)
-    lines = ["\n".join(map(clean, line.split("\n"))) for line in pipe_lines(account["pipe"])]
-    return [colour.heading("As a pipe"), *(f"  {line}" for line in lines)]
-
-
 def _touches(account: Account) -> Rows:
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        known = {key: origins for key, origins in touch["what"].items() if not _is_unset(origins)}
-        what = ", ".join(f"{clean(key)} {origins_text(origins)}" for key, origins in known.items())
+        known = [(key, each) for key, each in touch["what"].items() if not _is_unset(each)]
+        what = ", ".join(f"{clean(key)} {origins_text(origins)}" for key, origins in known)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
 
 
-def _is_unset(origins: list[Account]) -> bool:
+def _is_unset(origins: list[Origin]) -> bool:
+    """Whether a value is a default that is nothing."""
     return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
 def _needs(account: Account) -> Rows:
-    rows: Rows = [
-        (clean(need["flag"]), need["type"], _necessity(need), _purpose(need)) for need in account["needs"]
-    ]  # fmt: skip
+    rows: Rows = []
+    for need in account["needs"]:
+        default = f"default {value_text(need['default'])}" if need.get("default") is not None else "optional"
+        necessity = ("required" if need["required"] else default) + (", or the pipe" if need["pipe"] else "")
+        doc, readers = clean(need["doc"]), _names(need["read_by"])
+        purpose = f"{doc} ({readers})" if doc and readers else doc or (f"read by {readers}" if readers else "")
+        rows.append((clean(need["flag"]), need["type"], necessity, purpose))
     piped = account["piped"]
     if piped is not None and "step" in piped:
         rows.append(("the pipe", "any", "", f"{clean(piped['step'])} takes it as {clean(piped['key'])}"))
     return rows
 
 
-def _necessity(need: Account) -> str:
-    default = f"default {value_text(need['default'])}" if need.get("default") is not None else "optional"
-    text = "required" if need["required"] else default
-    return f"{text}, or the pipe" if need["pipe"] else text
-
-
-def _purpose(need: Account) -> str:
-    """What an input is for, and the steps that read it."""
-    readers = _names(need["read_by"])
-    if not need["doc"]:
-        return f"read by {readers}" if readers else ""
-    return clean(need["doc"]) + (f" ({readers})" if readers else "")
-
-
 def _gives(account: Account) -> Rows:
-    gives = account["gives"]
-    rows: Rows = [
-        (clean(name), output["type"], origin_text(output["from"])) for name, output in gives["outputs"].items()
-    ]  # fmt: skip
-    if gives["carries"] is not None:
-        rows.append(("the pipe", "", f"carries {clean(gives['carries'])} on"))
-    return rows
+    outputs, carries = account["gives"]["outputs"], account["gives"]["carries"]
+    rows: Rows = [(clean(name), output["type"], origin_text(output["from"])) for name, output in outputs.items()]
+    return [*rows, ("the pipe", "", f"carries {clean(carries)} on")] if carries is not None else rows
 
 
 def _store(account: Account) -> Rows:
@@ -210,9 +181,12 @@ def _names(names: list[str]) -> str:
 
 def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
     """The account of one step: a heading, then its lines below."""
-    rows = list(_step_rows(step))
+    node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
+    summary = f": {clean(step['summary'])}" if step["summary"] else ""
+    heading = f"[{step['number']}] {clean(step['id'])} ({node}){summary}"
+    rows = [*_problems(step), *_values(step), *(("·", name, text) for name, text in _facts(step))]
     left = min(max((len(name) for _, name, _ in rows), default=0), _WIDEST_NAME)
-    lines = list(map(colour.heading, wrap(_heading(step), width)))
+    lines = list(map(colour.heading, wrap(heading, width)))
     for bullet, name, text in rows:
         first, *rest = wrap(text, max(width - left - 8, 20))
         painted = colour.warning(bullet) if bullet == "!" else colour.dim(bullet)
@@ -221,36 +195,29 @@ def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
     return lines
 
 
-def _heading(step: Account) -> str:
-    node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
-    summary = f": {clean(step['summary'])}" if step["summary"] else ""
-    return f"[{step['number']}] {clean(step['id'])} ({node}){summary}"
-
-
-def _step_rows(step: Account) -> Iterator[tuple[str, str, str]]:
-    """The lines of a step: a bullet, a name, what is to be said of it."""
+def _problems(step: Account) -> Iterator[tuple[str, str, str]]:
     if step["fault"]:
         yield "!", "not known", clean(step["fault"])
     elif step["open"]:
         yield "!", "open", "its interface says nothing: it may read and write any key"
     if not step["reached"]:
         yield "!", "never runs", "no edge leads to it"
+
+
+def _values(step: Account) -> Iterator[tuple[str, str, str]]:
+    """A bullet, a name and a type, what is to be said of it."""
     if "batch" in step:
         yield "×", "once for each", _batch(step["batch"])
     for read in step["reads"]:
         yield "←", f"{clean(read['key'])}: {_short(read['type'])}", origins_text(read["from"])
     for write in step["writes"]:
-        readers = "".join(f", {clean(reader)}" for reader in write["read_by"]).replace(",", ", to", 1)
+        readers = f", to {_names(write['read_by'])}" if write["read_by"] else ""
         yield "→", f"{clean(write['key'])}: {_short(write['type'])}", clean(write["to"]) + readers
-    for key, origin in step["params"].items():
-        yield "·", clean(key), origin_text(origin)
-    yield from (("·", name, text) for name, text in _facts(step))
-    for edge in step["next"]:
-        yield "·", _action(edge), _edge(edge, step)
 
 
 def _facts(step: Account) -> Iterator[tuple[str, str]]:
-    """How the step runs, as far as the flow says it."""
+    """How the step runs, as far as the flow says it, and what comes next."""
+    yield from ((clean(key), origin_text(origin)) for key, origin in step["params"].items())
     if step["has_model"] and "model" not in step["params"]:
         yield "model", "the default one"
     if "steps" in step:
@@ -266,6 +233,7 @@ def _facts(step: Account) -> Iterator[tuple[str, str]]:
         yield "timeout", f"{step['timeout']:g} s"
     if "max_visits" in step:
         yield "visits", f"{step['max_visits']} at most"
+    yield from ((_action(edge), _edge(edge, step)) for edge in step["next"])
 
 
 def _short(type: str) -> str:
@@ -275,12 +243,9 @@ def _short(type: str) -> str:
 
 
 def _batch(batch: Account) -> str:
-    parts = [f"in {origin_text(batch['over'])}, as {clean(batch['as'])}"]
-    if batch["jobs"]:
-        parts.append(f"{batch['jobs']} at a time")
-    if batch["on_error"] == "keep":
-        parts.append("those that fail are kept as null")
-    return "; ".join(parts)
+    jobs = f"; {batch['jobs']} at a time" if batch["jobs"] else ""
+    kept = "; those that fail are kept as null" if batch["on_error"] == "keep" else ""
+    return f"in {origin_text(batch['over'])}, as {clean(batch['as'])}{jobs}{kept}"
 
 
 def _action(edge: Account) -> str:
@@ -288,12 +253,10 @@ def _action(edge: Account) -> str:
 
 
 def _edge(edge: Account, step: Account) -> str:
-    targets = ", ".join(map(clean, edge["to"]))
-    if not targets:
+    if not edge["to"]:
         return "the flow ends"
+    targets = _names(edge["to"])
     if len(edge["to"]) > 1:
         meet = f"they meet at {clean(edge['meet'])}" if edge["meet"] else "each to its end"
         return f"{targets} at the same time; {meet}"
-    if edge["to"] == [step["id"]]:
-        return "again"
-    return f"back to {targets}" if edge["back"] else targets
+    return "again" if edge["to"] == [step["id"]] else f"back to {targets}" if edge["back"] else targets

@@ -8,7 +8,7 @@ import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.commands._click import run_click
-from pflow.commands.new_node import LANGUAGES, command, is_good_name
+from pflow.commands.new_node import LANGUAGES, command
 from pflow.errors import PflowError
 
 
@@ -49,13 +49,6 @@ def test_it_is_a_node_at_once_and_its_path_is_printed(own, capfd, language, file
     )
 
 
-def test_an_empty_dir_is_none(own):
-    with pytest.raises(PflowError, match="cannot write into '': it is empty") as caught:
-        new_node("mine", "--dir=")
-    assert caught.value.exit == 2
-    assert not own.exists()
-
-
 def test_printed_it_is_no_file(own, capfd):
     assert new_node("mine", "--lang=sh", "--print") == 0
     assert '[ "${PFLOW_NODE-}" = mine ] || exec pflow' in capfd.readouterr().out
@@ -80,7 +73,6 @@ def test_a_node_that_is_there_stays_as_it_is_whatever_its_language(own, there, l
     "name", ["", "-", "Mine", "my_node", "a b", "a--b", "a-", "-a", "1a", "é", "../a", "a/b", "a.py", "a\n"]
 )
 def test_a_name_that_a_new_node_cannot_have_is_2(own, name):
-    assert not is_good_name(name)
     with pytest.raises(PflowError) as caught:
         new_node("--", name)
     assert (caught.value.exit, own.exists()) == (2, False)

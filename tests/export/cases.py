@@ -132,24 +132,8 @@ CASES = {
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
         sh="would keep it in the store",
     ),
-    "a param with a template that the store goes before": Case(
-        chain(READ, node("first", "say", inputs={"value": 7}), node("say", params={"value": "from ${path}"})),
-        {**WAS_READ, "value": 7, **said(7)},
-        sh="gives texts only",
-    ),
-    "an input that is null": Case(
-        chain(READ, node("say", inputs={"value": None})), {**WAS_READ, **said(None)}, sh="gives texts only"
-    ),
-    "an input that is there already": Case(
-        chain(READ, node("say", inputs={"value": 1}), node("again", "say", inputs={"value": "2"})),
-        {**WAS_READ, "value": 1, **said("2")},
-        sh="gives texts only",
-    ),
     "nothing for a pipe read": Case(
         chain(READ, node("say")), {**WAS_READ, **said(None)}, sh="would take what the pipe carries"
-    ),
-    "a name for a pipe read": Case(
-        chain(node("value", "say", inputs={"value": "x"}), READ, node("say")), {"value": "x", **said("x"), **WAS_READ}
     ),
     "a shell with arguments": Case(
         chain(node("echo", "shell", inputs={"command": 'printf "%s|" "$@"', "args": ["a b", "$$c", "[d", "'"]})),
@@ -205,12 +189,6 @@ CASES = {
         {"stdin": "in\n", "text": "in\n", **said("in\n")},
         stdin=b"in\n",
         sh="takes what comes through the pipe",
-    ),
-    "stdin in a later step": Case(
-        chain(READ, node("say", inputs={"tone": "${stdin}"})),
-        {"stdin": "in\n", **WAS_READ, **said(None, "in\n")},
-        stdin=b"in\n",
-        sh="would take what the pipe carries",
     ),
     "declared outputs": Case(
         {
@@ -298,65 +276,10 @@ CASES = {
         "read-file --path=a.txt => shell:count --command='wc -w' => write-file --path='$path.$exit_code'",
         {**WAS_READ, "command": "wc -w", "stdout": "2\n", "stderr": "", "exit_code": 0},
     ),
-    "some of a step's keys under its name": Case(
-        chain(
-            node("echo", "shell", inputs={"command": "printf '[1]'"}),
-            node("say", inputs={"tone": "x"}),
-            mappings=reads(say={"value": "echo.stdout[0]"}),
-        ),
-        {"command": "printf '[1]'", "echo": {"stdout": "[1]"}, "stderr": "", "exit_code": 0, **said(1, "x")},
-    ),
     "a write to a path": Case(
         chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
         {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},
         sh="gives texts only",
-    ),
-    "a param with a template": Case(
-        chain(
-            JSON, node("count", params={"limit": "${n.limit}"}), inputs={"n": {"type": "dict", "default": {"limit": 1}}}
-        ),
-        {**WAS_JSON, "n": {"limit": 1}, "count": 1},
-    ),
-    "templates inside a list and an object": Case(
-        chain(
-            {"id": "say", "type": "say", "inputs": {"value": {"a": ["$x", "$$x", "y${x}"]}}},
-            inputs={"x": {"type": "any", "default": [None, "é"]}},
-        ),
-        {
-            "x": [None, "é"],
-            "value": {"a": [[None, "é"], "$x", 'y[null,"é"]']},
-            **said({"a": [[None, "é"], "$x", 'y[null,"é"]']}),
-        },
-        sh="gives texts only",
-    ),
-    "the one written last": Case(
-        chain(
-            node("first", "say", inputs={"value": "1"}),
-            node("count", params={"limit": 2}),
-            node("second", "say", inputs={"value": "2"}),
-            node("last", "say"),
-            edges=[
-                *(
-                    edge("first", "count"),
-                    edge("count", "second", "again"),
-                    edge("second", "count"),
-                    edge("count", "last"),
-                ),
-            ],
-            mappings={
-                "first": {"output_mappings": {"said": "first"}},
-                "second": {"output_mappings": {"said": "second"}},
-                "last": {"input_mappings": {"value": ["second.value", "first.value"]}},
-            },
-        ),
-        {
-            "value": "1",
-            "first": {"value": "1", "tone": "plain"},
-            "second": {"value": "2", "tone": "plain"},
-            "count": 2,
-            **said("2"),
-        },
-        sh="no branches",
     ),
     "bindings": Case(
         {
@@ -373,14 +296,5 @@ CASES = {
         {"video_url": "u", "raw": "u in en"},
         flags=("--url=u",),
         sh="a node without an interface",
-    ),
-    "input_key and output_key": Case(
-        {
-            "nodes": [{"id": "a", "type": "keyed", "params": {"input_key": "texts/a.txt", "output_key": "done/a.txt"}}],
-            "inputs": {"texts": {"type": "dict"}},
-        },
-        {"texts": {"a.txt": "x"}, "done": {"a.txt": "X"}},
-        flags=('--texts={"a.txt": "x"}',),
-        sh="a stage of a node without an interface",
     ),
 }

@@ -92,19 +92,6 @@ def test_words_that_end_strings_and_comments_do_no_harm(tmp_path):
     assert store["value"] == '\'"""\\\n\r\u2028\x07{x}'
 
 
-def test_two_nodes_whose_classes_have_one_name_are_both_there(tmp_path):
-    nodes = tmp_path / "nodes"
-    nodes.mkdir()
-    for name in ("one", "two"):
-        text = "from pocketflow import Node\nclass Fetch(Node):\n    def post(self, shared, p, e):\n"
-        (nodes / f"{name}.py").write_text(text + f"        shared['{name}'] = True\n")
-    case = Case(chain(node("one"), node("two")), {"one": True, "two": True})
-    file = tmp_path / "flow.py"
-    command = [str(BIN / "pflow"), "export", "--to=python", "-o", str(file), lay_out(case, tmp_path)]
-    assert run(command, case, tmp_path, PFLOW_NODES=str(nodes)).returncode == 0
-    assert store_of(run_python(file, case, tmp_path, "-j")) == case.store
-
-
 @pytest.mark.parametrize(
     ("flow", "flags"),
     [
@@ -122,13 +109,6 @@ def test_it_fails_as_pflow_run_does(tmp_path, flow, flags):
     by_pflow = run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags.split()], case, tmp_path)
     assert done.returncode == by_pflow.returncode > 0
     assert done.stderr == by_pflow.stderr
-
-
-def test_help_lists_the_inputs_and_names_the_file(tmp_path):
-    done = run_python(export("python", CASES["given inputs"], tmp_path), CASES["given inputs"], tmp_path, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(b"Usage: flow.python [FLAG]")
-    assert b"  --n N " in done.stdout
 
 
 def test_its_flow_runs_on_a_dict(tmp_path, monkeypatch):

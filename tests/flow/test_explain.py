@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text, origins_text
 from pflow.flow.findings import Finding
@@ -14,7 +13,6 @@ from pflow.flow.pipe import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
-from pflow.terminal.columns import in_ascii
 from tests.flow.own_nodes import own_nodes
 
 NODES = {
@@ -187,17 +185,6 @@ def test_each_read_says_where_its_value_comes_from(step, words):
     assert read(chain(Step("a", "split", inputs={"text": "x"}), step), "b", "prompt") == words
 
 
-def test_what_may_have_been_written_on_either_way_names_both():
-    found = plan(
-        Step("s", "run", inputs={"command": "x"}),
-        Step("a", "ask", inputs={"prompt": "p"}),
-        Step("b", "ask", inputs={"prompt": "p"}),
-        Step("c", "split", input_mappings={"text": "response"}),
-        edges="s>a s>b:bad a>c b>c",
-    )
-    assert read(found, "c", "text") == "response (a, b)"
-
-
 def step(plan, id):
     return next(each for each in explain(plan)["steps"] if each["id"] == id)
 
@@ -366,16 +353,6 @@ def test_no_secret_is_ever_shown(monkeypatch):
     assert str(account["steps"]).count("'secret'") == 4
 
 
-def test_a_flow_that_no_pipe_says_says_why(monkeypatch):
-    def refuse(flow):
-        raise PflowError("cannot write the flow in pipe syntax: it forks at 'a'")
-
-    monkeypatch.setattr("pflow.explain.pipe_form.write_pipe", refuse)
-    account = explain(fix_issue())
-    assert account["pipe"] is None
-    assert "Not as a pipe: it forks at 'a'\n" in account_text(account, 80)
-
-
 def test_warnings_are_told_once_and_findings_are_in_the_document():
     found = chain(Step("a", "ask"), warnings=["mind the gap"])
     findings = [
@@ -409,12 +386,6 @@ def test_what_a_terminal_would_obey_is_escaped():
     text = account_text(explain(found), 80)
     assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
     assert "\\x1b[31mred" in text
-
-
-def test_without_utf8_every_sign_of_ours_is_ascii_and_as_wide():
-    text = account_text(explain(fix_issue()), 80)
-    assert in_ascii(text).isascii()
-    assert [len(line) for line in in_ascii(text).split("\n")] == [len(line) for line in text.split("\n")]
 
 
 def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():

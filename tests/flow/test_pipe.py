@@ -131,48 +131,31 @@ def test_actions_forks_and_loops_are_edges():
         ("", "there is no step"),
         ("# nothing", "there is no step"),
         ("llm =>", "nothing follows '=>'"),
-        ("llm => ; judge", "nothing follows '=>'"),
         ("=> llm", "there is nothing before '=>'"),
         ("llm => => judge", "there is nothing before '=>'"),
         ("llm || judge", "there is nothing before '|'; a step, or leave it out; step =error=> other"),
         ("llm && judge", "'&&' is a shell's own"),
-        ("llm &", "'&' is a shell's own"),
-        ("llm =a.b=> judge", "'a.b' is not the name of an action"),
         ("llm=> judge", "'llm=>' is no separator; spaces around it"),
         ("llm >>judge", "'>>judge' is no separator"),
-        ("llm ::judge", "'::judge' is no separator"),
         ("llm:: judge", "'llm::' is no separator"),
         ("llm --prompt=x > out.md", "'>' is a redirection, which only a shell does; => write-file"),
-        ("llm 2>err", "'2>err' is a redirection"),
-        ("llm < in.txt", "'<' is a redirection, which only a shell does; read-file"),
         ("--prompt=x => llm", "'--prompt=x' is no node"),
-        ("'' => llm", "'' is no node"),
         ("llm: => judge", "cannot name a step ''"),
-        ("llm:1x", "cannot name a step '1x'"),
         ("llm:stdin", "cannot name a step 'stdin'"),
         ("llm:a => judge:a", "two steps are called 'a'; a alone"),
-        ("llm:a => judge --id=a", "two steps are called 'a'"),
         ("llm:a --id=b", "cannot name a step 'a' and 'b'"),
         ("llm:fix => judge => fix --prompt=x", "cannot refer to 'fix' here: flags belong where"),
         ("judge => fix; llm:fix", "cannot refer to 'fix' here: it is named only further on"),
         ("llm --promt=x", "cannot take --promt: no such flag; did you mean --prompt?"),
         ("judge --level=abc", "cannot take --level='abc': it is not an int"),
-        ("judge --level=1 --level=2", "cannot take --level twice"),
-        ("judge --level", "cannot take --level: it needs a value"),
         ("llm Summarize", "cannot take the bare word 'Summarize'"),
         ("many --token=x", "a secret is never a flag"),
         ("many --table='{\"$a\": 1}'", "a template cannot stand in the key of an object"),
-        ("many --verbatim --table='{\"$a\": 1}'", "cannot stand in the key of an object"),
-        ("llm --retries=-1", "cannot take --retries=-1"),
         ("llm --map-in=text", "no = in it; --map-in=KEY=PATH"),
-        ("llm --map-in=txt=a", "no such key; there is prompt, text"),
         ("llm --map-in=text=a..b", "has an empty step"),
         ("llm --map-in=text=template:x", "'template:' is no path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
-        ("llm --map-out=response=a --map-out=response=b", "twice"),
         ("llm --map-out=response=stdin", "no such place to write"),
-        ("llm --map-out=response=a[0]", "no such place to write"),
-        ("llm -x", "cannot take -x: no such flag"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place_and_a_remedy(text, why):
@@ -220,11 +203,6 @@ def test_flags_of_a_type_that_is_not_known_are_data():
     assert found.params == {}
 
 
-def test_flags_of_a_node_without_an_interface_are_data_and_params():
-    found = step("prose --temperature=0.5 --text='$x'")
-    assert found.inputs == found.params == {"temperature": "0.5", "text": "$x"}
-
-
 def test_flags_of_a_flow_are_its_inputs_and_its_steps_params():
     found = step("flow:fix-issue --topic='Trees' --draft-it.temperature=0.5 --draft-it.max-tokens=7")
     assert found.inputs == {"topic": "Trees"}
@@ -248,35 +226,22 @@ def test_tries_and_mappings_are_the_steps():
     assert (step("llm").retries, step("llm").wait) == (None, None)
 
 
-def test_what_looks_like_a_reference_and_is_none_is_warned_of():
-    flow = parse_pipe(["llm --prompt='${a and ${1x}' --system='${}'"])
-    assert [warning.split(" in ")[1] for warning in flow.warnings] == ["--prompt is no reference"] * 2 + [
-        "--system is no reference"
-    ]
-
-
 @pytest.mark.parametrize(
     "words",
     [
-        ["read-file", "::", "llm"],
         ["read-file", "=>", "llm"],
         ["whatever", "=failed=>", "llm"],
         ["llm --prompt='x y' => write-file --path=o"],
         ["pflow llm => write-file"],
-        ["llm:draft => write-file"],
         ["llm\n  => write-file"],
         ["# why\n\nllm\n=> write-file"],
         ["judge =failed=> llm"],
-        ["llm :: judge"],
-        ["llm >> judge"],
         ["fix-issue => llm"],
         ["flow:nowhere => llm"],
-        ["./some.pflow.json => llm"],
         ["raed-file --path=a => llm"],
         ["read-file --path=a | llm"],
         ["pflow-read-file --path=a | pflow-llm"],
         ["cat a | pflow-llm"],
-        ["cat a | pflow llm"],
         ["llm => write-file", "--topic=x"],
     ],
 )
@@ -290,11 +255,9 @@ def test_pipe_syntax_is_recognized(words):
         [],
         [""],
         ["llm"],
-        ["read-file", "--path=a"],
         ["summarize a.txt"],
         ["llm --prompt=x"],
         ["translate 'a => b' to German"],
-        ["map each line => a word"],
         ["shell | what does it do"],
         ["what is the difference of a | b"],
         ["="],
@@ -340,10 +303,3 @@ def test_a_stdout_that_is_a_file_named_like_a_node_is_told(stdout_to):
     assert error is not None
     assert error.exit == 2
     assert error.message.startswith("cannot read 'judge:x': the shell took '>>' or '>' for a redirection into the file")
-
-
-def test_a_stdout_that_is_to_become_a_flow_is_meant(stdout_to):
-    stdout_to("new.pflow.json")
-    assert taken_for_redirection(["read-file", "--path=a"]) is None
-    stdout_to("sub.pflow.json")
-    assert taken_for_redirection(["read-file", "--path=a"]) is not None

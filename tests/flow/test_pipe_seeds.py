@@ -160,15 +160,3 @@ def test_a_pipe_from_another_program_says_what_to_write(line):
         parse_pipe([line])
     assert caught.value.message.endswith("'cat' is a program, not a node")
     assert caught.value.hint == "read-file --path=notes.txt"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "read data.txt, summarize the content, and write the summary to summary.md",
-        "get transcript from https://youtu.be/abc123 and summarize it with temperature 0.9",
-        "process this data",
-    ],
-)
-def test_the_sentences_of_the_seeds_are_no_pipe_syntax(line):
-    assert not is_pipe([line])

@@ -68,9 +68,3 @@ def test_every_variable_that_the_code_looks_at_stands_on_a_page():
     code = "".join(path.read_text() for path in (ROOT / "pflow").rglob("*.py"))
     looked_at = set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', code))
     assert looked_at - named - ELSEWHERE == set()
-
-
-def test_every_command_that_looks_at_runs_says_where_they_are():
-    pages = files(usages())
-    for name in ("run", "runs", "trace"):
-        assert "XDG_STATE_HOME" in sections(rendered(pages[f"pflow-{name}.1"]))["ENVIRONMENT"]

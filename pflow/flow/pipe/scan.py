@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 WORD, LINK, END = "word", "link", "end"
 SEPARATORS = ("=>", ">>", "|", "::")
-BLANK = " \t\r"
-_BEHIND = BLANK + "\n;|"
+_BEHIND = " \t\r\n;|"
 """What ends a word."""
+_SPECIAL = _BEHIND + "'\"\\"
+"""What ends a part of a word without quotes."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")
 _MASK = "\0"
 _UNQUOTED, _DOUBLE, _QUOTED = range(3)
@@ -28,7 +29,7 @@ class Token:
     expand a `$`.
     """
 
-    __slots__ = ("at", "bare", "is_quoted", "kind", "loose", "text")
+    __slots__ = ("at", "bare", "kind", "loose", "text")
 
     def __init__(self, kind: str, at: int, parts: list[Part]) -> None:
         self.kind = kind
@@ -36,7 +37,6 @@ class Token:
         self.text = "".join([text for text, _ in parts])
         self.bare = "".join([text if how == _UNQUOTED else _MASK * len(text) for text, how in parts])
         self.loose = "".join([text if how != _QUOTED else _MASK * len(text) for text, how in parts])
-        self.is_quoted = any(how != _UNQUOTED for _, how in parts)
 
 
 def is_separator(text: str) -> bool:
@@ -51,7 +51,30 @@ def is_cut_separator(word: str) -> bool:
 
 def scan(text: str) -> list[Token]:
     """The tokens of a text. Raises PflowError (2) for a quote that is never closed."""
-    return _Scanner(text).run()
+    tokens: list[Token] = []
+    parts: list[Part] = []
+    start = at = 0
+    while at < len(text):
+        letter = text[at]
+        if letter not in _BEHIND and (letter != "#" or parts):
+            start = start if parts else at
+            found, at = _part(text, at)
+            parts += found
+            continue
+        tokens += _word(start, parts)
+        parts = []
+        if letter in "\n;|":
+            tokens.append(Token(LINK if letter == "|" else END, at, [(letter, _UNQUOTED)]))
+        comment = text.find("\n", at) if letter == "#" else at + 1
+        at = comment if comment >= 0 else len(text)
+    return tokens + _word(start, parts)
+
+
+def _word(start: int, parts: list[Part]) -> list[Token]:
+    word = Token(WORD, start, parts)
+    if is_separator(word.bare):
+        word.kind = LINK
+    return [word] if parts else []
 
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
@@ -86,94 +109,42 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-class _Scanner:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.tokens: list[Token] = []
-
-    def run(self) -> list[Token]:
-        while self.at < len(self.text):
-            self._next()
-        return self.tokens
-
-    def _next(self) -> None:
-        letter = self.text[self.at]
-        if skipped := self._continuation():
-            self.at += skipped
-        elif letter in BLANK:
-            self.at += 1
-        elif letter == "#":
-            end = self.text.find("\n", self.at)
-            self.at = end if end >= 0 else len(self.text)
-        elif letter in "\n;|":
-            self.tokens.append(Token(LINK if letter == "|" else END, self.at, [(letter, _UNQUOTED)]))
-            self.at += 1
-        else:
-            self._word()
-
-    def _continuation(self) -> int:
-        """How long a backslash with the end of its line is; the end of the text counts too."""
-        for ending in ("\\\n", "\\\r\n"):
-            if self.text.startswith(ending, self.at):
-                return len(ending)
-        return int(self.text[self.at] == "\\" and self.at + 1 == len(self.text))
-
-    def _word(self) -> None:
-        start, parts = self.at, [("", _UNQUOTED)]
-        while self.at < len(self.text) and self.text[self.at] not in _BEHIND:
-            parts += _PARTS.get(self.text[self.at], _Scanner._plain)(self)
-        word = Token(WORD, start, parts)
-        word.kind = LINK if is_separator(word.text) and not word.is_quoted else WORD
-        self.tokens.append(word)
-
-    def _plain(self) -> list[Part]:
-        start = end = self.at
-        while end < len(self.text) and self.text[end] not in _BEHIND and self.text[end] not in _PARTS:
-            end += 1
-        self.at = end
-        if self.text[end - 1] == "$" and self.text.startswith(("'", '"'), end):
-            raise fault(self.text, end - 1, "$ before a quote is a shell's own", "write the text in '…'")
-        return [(self.text[start:end], _UNQUOTED)]
-
-    def _escaped(self) -> list[Part]:
-        skipped = self._continuation()
-        parts = [] if skipped else [(self.text[self.at + 1], _QUOTED)]
-        self.at += skipped or 2
-        return parts
-
-    def _single(self) -> list[Part]:
-        start, end = self.at + 1, self._closing("'")
-        self.at = end + 1
-        return [(self.text[start:end], _QUOTED)]
-
-    def _double(self) -> list[Part]:
-        at, end = self.at + 1, self._closing('"')
-        parts = [("", _DOUBLE)]
-        while at < end:
-            slash = self.text.find("\\", at, end)
-            slash = slash if slash >= 0 else end
-            parts.append((self.text[at:slash], _DOUBLE))
-            if slash < end:
-                parts.append((_unescaped(self.text[slash + 1]), _QUOTED))
-            at = slash + 2
-        self.at = end + 1
-        return parts
-
-    def _closing(self, quote: str) -> int:
-        """Where the quote that begins here ends."""
-        at = self.at + 1
-        while (end := self.text.find(quote, at)) >= 0:
-            slash = self.text.find("\\", at, end) if quote == '"' else -1
-            if slash < 0:
-                return end
-            at = slash + 2
-        raise fault(self.text, self.at, f"the {quote} here is never closed", "a quote inside a text: 'it'\\''s'")
+def _part(text: str, at: int) -> tuple[list[Part], int]:
+    """The piece of a word that begins here, and where it ends; no piece for a backslash with the end of its line."""
+    letter = text[at]
+    if letter == "\\":
+        ending = next((each for each in ("\\\n", "\\\r\n") if text.startswith(each, at)), "")
+        if ending or at + 1 == len(text):
+            return [], at + (len(ending) or 1)
+        return [(text[at + 1], _QUOTED)], at + 2
+    if letter == "'":
+        end = text.find("'", at + 1)
+        if end < 0:
+            raise _unclosed(text, at)
+        return [(text[at + 1 : end], _QUOTED)], end + 1
+    if letter == '"':
+        return _double_quoted(text, at)
+    end = at
+    while end < len(text) and text[end] not in _SPECIAL:
+        end += 1
+    if text[end - 1] == "$" and text.startswith(("'", '"'), end):
+        raise fault(text, end - 1, "$ before a quote is a shell's own", "write the text in '…'")
+    return [(text[at:end], _UNQUOTED)], end
 
 
-def _unescaped(letter: str) -> str:
-    """What a backslash and a letter mean in double quotes."""
-    return "" if letter == "\n" else letter if letter in '$`"\\' else "\\" + letter
+def _double_quoted(text: str, start: int) -> tuple[list[Part], int]:
+    parts = [("", _DOUBLE)]
+    at = start + 1
+    while (end := text.find('"', at)) >= 0:
+        slash = text.find("\\", at, end)
+        if slash < 0:
+            return [*parts, (text[at:end], _DOUBLE)], end + 1
+        letter = text[slash + 1]
+        kept = "" if letter == "\n" else letter if letter in '$`"\\' else "\\" + letter
+        parts += [(text[at:slash], _DOUBLE), (kept, _QUOTED)]
+        at = slash + 2
+    raise _unclosed(text, start)
 
 
-_PARTS = {"'": _Scanner._single, '"': _Scanner._double, "\\": _Scanner._escaped}
+def _unclosed(text: str, at: int) -> PflowError:
+    return fault(text, at, f"the {text[at]} here is never closed", "a quote inside a text: 'it'\\''s'")
