@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace as write_file
-from pflow.catalog.flows import SUFFIX, is_flow_type, saved_flow
-from pflow.catalog.registry import data_directory
+from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind
