@@ -125,17 +125,11 @@ class _Search:
                 return list(entries)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        except OSError as error:
-            self._leave_out(folder, error)
-            return []
-
-    def _leave_out(self, folder: str, error: OSError) -> None:
-        """Say so, once: one closed directory is no reason to list nothing."""
-        import sys
-
-        if folder not in self.closed:
+        except OSError as error:  # one closed directory is no reason to list nothing
+            if folder not in self.closed:
+                os.write(2, os.fsencode(f"cannot list '{self.base + folder}': {_reason(error)}, left out\n"))
             self.closed.add(folder)
-            print(f"cannot list '{self.base + folder}': {_reason(error)}, left out", file=sys.stderr)
+            return []
 
 
 def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:

@@ -10,9 +10,8 @@ import stat
 def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True) -> None:
     """Make `data` all that `path`, or what it links to, holds; missing parents are made.
 
-    A file that was there keeps its mode, its extended attributes and, where that is allowed, its owner; a new one gets
-    `mode` minus the umask. Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone
-    surrogate.
+    A file that was there keeps its mode and, where that is allowed, its owner; a new one gets `mode` minus the umask.
+    Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
     """
     content = data if isinstance(data, bytes) else data.encode()
     target = os.path.realpath(path)
@@ -21,11 +20,11 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     old = _existing(target, overwrite)
     draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
     try:
-        _write(draft, content, mode, target, old)
+        _write(draft, content, mode, old)
         if overwrite:
             os.rename(draft, target)
         else:
-            _take_name(draft, target)
+            os.link(draft, target)  # which takes no name that another file has
     finally:
         if os.path.lexists(draft):
             os.unlink(draft)
@@ -77,12 +76,11 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _write(draft: str, data: bytes, mode: int, target: str, old: os.stat_result | None) -> None:
+def _write(draft: str, data: bytes, mode: int, old: os.stat_result | None) -> None:
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
     try:
         write_all(fd, data)
         if old:
-            _keep_attributes(fd, target)
             _keep_owner_and_mode(fd, old)
         os.fsync(fd)
     finally:
@@ -96,26 +94,6 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
     except PermissionError:
         mode &= 0o777  # set-id bits would now speak for somebody else
     os.fchmod(fd, mode)
-
-
-def _keep_attributes(fd: int, target: str) -> None:
-    """Copy access lists and other extended attributes, as far as system and file system know them."""
-    try:
-        for name in os.listxattr(target):
-            os.setxattr(fd, name, os.getxattr(target, name))
-    except (AttributeError, OSError):
-        return
-
-
-def _take_name(draft: str, target: str) -> None:
-    """Give a draft its name unless another file has it."""
-    try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: claim the name first
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        os.rename(draft, target)
 
 
 def _sync_folder(folder: str) -> None:

@@ -23,8 +23,8 @@ EFFECTS = ("reads files", "writes files", "network", "runs commands")
 def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
     """The interface in `text`, a docstring or comments without their signs.
 
-    `file` and `first_line`, where the text begins in it, are for the error message; without `first_line` the line is
-    looked up in the file. Raises PflowError (65) at the first line that does not parse.
+    `file` and `first_line`, where the text begins in it, are for the error message. Raises PflowError (65) at the first
+    line that does not parse.
     """
     interface = Interface()
     lines = text.expandtabs().split("\n")
@@ -67,22 +67,12 @@ class _BadLine(Exception):
 
 
 def _located(bad: _BadLine, line: str, file: str | None, number: int | None) -> PflowError:
-    if file and number is None:
-        number = _find_line(file, line)
     place = (f"{file}:{number}" if number else file) if file else f"line {number}" if number else "its docstring"
     return PflowError(
         f"cannot parse the interface at {place}: '{line.strip()}': {bad}",
         hint='one item a line: - Reads: shared["key"]: TYPE [= DEFAULT] [marks]  # what it is',
         exit=BAD_DATA,
     )
-
-
-def _find_line(file: str, line: str) -> int | None:
-    try:
-        with open(file, encoding="utf-8", errors="replace") as source:
-            return next((n for n, text in enumerate(source, 1) if text.strip() == line.strip()), None)
-    except OSError:
-        return None
 
 
 def _take_line(interface: Interface, line: str, seen: set[str]) -> None:

@@ -20,7 +20,7 @@ from pflow.errors import BAD_DATA, BUG, USAGE, PflowError, bug_error
 from pflow.jsontext import decode, encode
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.offered import STDIN, Offered
+from pflow.mcp.offered import Offered
 from pflow.mcp.process import Children, OnEvent
 from pflow.mcp.result import done, failed, result_of
 from pflow.mcp.schema import check_arguments
@@ -77,7 +77,7 @@ class Calls:
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
         code, stdout, said = await self._start(words, stdin, progress)
-        return result_of(offered, arguments, code, stdout, said)
+        return result_of(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
         """What a command says of a client's text, as JSON. Raises PflowError: its own, or 2 for a text too long."""
@@ -140,8 +140,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     else:
         name = kind.name if kind.origin == BUNDLED else kind.file
         words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
-    header = {"v": 1, "last": STDIN} if offered.flow and STDIN in store else {"v": 1}
-    return words, encode({"$pflow": header, **store}, escape=False) + b"\n"
+    return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
 
 
 def _words_of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
@@ -162,8 +161,6 @@ def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any
         known = inputs.get(name)
         if known is not None and known.step is None:
             assign(store, known.path, value)
-        elif known is None and name == STDIN:
-            store[name] = value
         else:
             flag = ".".join(known.readers[0]) if known else name
             words.append(_flag(flag, offered.inputs[name].type, value))

@@ -11,12 +11,7 @@ from pflow.catalog.kinds import Kind
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
-from pflow.interface import Item
 from pflow.mcp.schema import input_schema, output_schema
-from pflow.types import Type
-
-STDIN = "stdin"
-"""The key that raw input becomes."""
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
@@ -24,8 +19,7 @@ _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 class Offered:
     """A node, or a saved flow with its wired `flow`. `label` is what pflow calls it, `tool` what clients see.
 
-    `inputs` are the reads and params that a client may give, `writes` what it gets, `secrets` the writes that no
-    client gets. It `is_open` when a step of it may do, and write, anything.
+    `inputs` are the reads and params that a client may give, `writes` what it gets: no secrets.
     """
 
     def __init__(self, kind: Kind, taken: Container[str]) -> None:
@@ -37,12 +31,9 @@ class Offered:
             raise PflowError(fault)
         reads = {**interface.params, **interface.reads}  # of two with one name the read counts
         self.inputs = {name: item for name, item in reads.items() if "secret" not in item.marks}
-        if self.flow and _takes_stdin(self.flow):
-            self.inputs.setdefault(STDIN, _stdin())
-        self.secrets = _secrets_of(kind)
-        self.writes = {name: item for name, item in interface.writes.items() if name not in self.secrets}
-        self.is_open = interface.open or (self.flow is not None and has_open_steps(self.flow))
-        self.effects = ["anything"] if self.is_open else list(interface.effects)
+        secrets = _secrets_of(kind)
+        self.writes = {name: item for name, item in interface.writes.items() if name not in secrets}
+        self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
         self.hints = _hints(self.effects, is_flow_safe=_is_flow_safe(kind))
         text = "\n\n".join(filter(None, (interface.summary, interface.description)))
         self.description = "".join(char if char.isprintable() or char == "\n" else " " for char in text)
@@ -52,7 +43,7 @@ class Offered:
             title=title,
             description=self.description,
             input_schema=input_schema(self.inputs),
-            output_schema=None if self.is_open else output_schema(self.writes.values()),
+            output_schema=output_schema(self.writes.values()),
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
 
@@ -81,24 +72,11 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
         yield "it declares no interface"
     if flow:
         yield from (f"there is no node '{step.step.type}'" for step in flow.steps.values() if step.kind is None)
-        if interface.open and not flow.flow.inputs:
-            yield "it has steps without an interface, and no inputs of its own"
+        if interface.open:
+            yield "it has steps without an interface, and does not declare its inputs and outputs"
     for item in interface.reads.values():
         if "secret" in item.marks and item.required:
             yield f"'{item.name}' is a secret, which no client is to give"
-
-
-def _takes_stdin(flow: WiredFlow) -> bool:
-    """Whether a step of a flow names what comes through a pipe."""
-    if any(path[0] == STDIN for source in flow.sources() for path in source.paths):
-        return True
-    return any(STDIN in step.interface.reads and STDIN not in step.sources for step in flow.steps.values())
-
-
-def _stdin() -> Item:
-    item = Item("read", STDIN, Type("any"))
-    item.doc = "what would come through a pipe"
-    return item
 
 
 def _hints(effects: list[str], *, is_flow_safe: bool) -> dict[str, bool]:

@@ -47,9 +47,7 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
     return types.CallToolResult(content=[*content], _meta=meta or None, **more)
 
 
-def result_of(
-    offered: Offered, arguments: dict[str, Any], code: int, stdout: bytes, said: Sequence[str]
-) -> types.CallToolResult:
+def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
     """The result of a call. `said` are the last lines of its stderr: the error's own is the last of pflow's."""
     store = _document(stdout)
     header = store.pop("$pflow", {})
@@ -60,20 +58,12 @@ def result_of(
         line = next((each for each in reversed(said) if each.startswith("pflow")), "")
         step, node = str(error.get("step", "")), str(error.get("node", ""))
         return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
-    outputs = _outputs(offered, arguments, store)
+    outputs = {key: store[key] for key in offered.writes if key in store}
     if fault := fault_in(offered.tool.output_schema or {}, outputs):
         what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
         return failed(PflowError(what, exit=BAD_DATA))
     run = header.get("steps", [{}])[-1].get("run")
     return done(outputs, **({"pflow/run": run} if run else {}))
-
-
-def _outputs(offered: Offered, arguments: dict[str, Any], store: dict[str, Any]) -> dict[str, Any]:
-    """The declared writes; of an open flow all keys but secrets and what the client gave."""
-    if not offered.is_open:
-        return {key: store[key] for key in offered.writes if key in store}
-    kept = {key: value for key, value in store.items() if key not in offered.secrets}
-    return {key: value for key, value in kept.items() if key not in arguments or arguments[key] != value}
 
 
 def _document(stdout: bytes) -> dict[str, Any]:

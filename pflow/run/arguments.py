@@ -10,6 +10,9 @@ from pflow.interface import Item
 from pflow.stage.flags import check_common
 from pflow.types import Type
 
+if TYPE_CHECKING:
+    from typing import Any
+
 TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
 """The common flags that a flow takes as a stage does."""
 
@@ -54,14 +57,8 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def has_separator(words: list[str]) -> bool:
-    """Whether a separator stands between steps: after a flag, and before a flag or nothing, it is that flag's value."""
-    return any(_is_separator(word) and not _is_value(words, at) for at, word in enumerate(words))
-
-
-def _is_value(words: list[str], at: int) -> bool:
-    before, after = words[at - 1 : at], words[at + 1 : at + 2]
-    is_after_flag = bool(before) and before[0].startswith("--") and len(before[0]) > 2 and "=" not in before[0]
-    return is_after_flag and (not after or after[0].startswith("-"))
+    """Whether a separator stands between steps."""
+    return any(map(_is_separator, words))
 
 
 def _is_separator(word: str) -> bool:
@@ -69,17 +66,12 @@ def _is_separator(word: str) -> bool:
 
 
 def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
-    flags: list[str] = []
     at = 0
     while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
         if words[at] == "--":
-            return flags, words[at + 1 :]
-        flags.append(words[at])
-        if words[at] in _VALUED and at + 1 < len(words):
-            at += 1
-            flags.append(words[at])
-        at += 1
-    return flags, words[at:]
+            return words[:at], words[at + 1 :]
+        at += 2 if words[at] in _VALUED else 1
+    return words[:at], words[at:]
 
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
@@ -98,18 +90,8 @@ class RunFlags:
     """The common flags of one run and those of its own, each as an attribute. It takes its texts out of `texts`."""
 
     if TYPE_CHECKING:
-        no_stdin: bool
-        allow_empty: bool
-        raw: bool
-        json: bool
-        quiet: bool
-        dry_run: bool
-        timeout: float | None
-        debug: bool
-        verbose: bool
-        jobs: int | None
-        isolate: bool
-        show_store: bool
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
         types = {name: COMMON[name].type for name in TAKEN}

@@ -109,8 +109,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         set_defaults(wired, shared)
         context = Context(warn=lambda text: say(PROGRAM, f"warning: {text}"))
         action = Engine(wired, context, data=data).run(shared)
-        if wired.outputs:
-            shared.update(outputs_of(wired, shared))
+        shared.update(outputs_of(wired, shared))
         return action
 
 

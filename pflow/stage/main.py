@@ -45,14 +45,13 @@ def print_line(program: str, line: str) -> int:
     """Print a line on stdout; the exit code."""
     try:
         os.write(1, f"{line}\n".encode())
-    except BrokenPipeError:
-        from pflow.process.signals import die_of_closed_pipe
-
-        die_of_closed_pipe()
     except OSError as error:
         from pflow.errors import CANNOT_WRITE
+        from pflow.process.signals import die_of_closed_pipe
         from pflow.terminal.messages import say
 
+        if isinstance(error, BrokenPipeError):
+            die_of_closed_pipe()
         say(program, f"cannot write to stdout: {error.strerror}")
         return CANNOT_WRITE
     return 0

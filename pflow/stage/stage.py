@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.store import NodeStore
-    from pflow.interface import Interface, Item
+    from pflow.interface import Interface
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
 
@@ -51,11 +51,12 @@ class Stage:
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        self._note_carried(interface.pipe_write, None)
         flags = parse_flags(words, interface)
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
         self.debug = flags.debug
-        self._note_carried(interface.pipe_write, flags)
+        carried = interface.pipe_write
+        if carried is not None:  # where the pipe will find it, for pflow-catch after a failure
+            self.entry["carries"] = write_path(flags.place_of(carried.name))
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if flags.help or flags.describe or flags.version:
@@ -71,8 +72,10 @@ class Stage:
             warm=None if flags.dry_run else getattr(node_class, "warm", None),
         )
         self.document = document = intake.document
-        if "error" in document.header:
-            return self._pass_on(intake)
+        if "error" in document.header:  # nothing is done, and it goes on as it came
+            if self.output.form == DOCUMENT:
+                self.output.write([intake.data])
+            return int(document.header["error"]["exit"])
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
         check_stdin(interface, flags, intake)
@@ -90,7 +93,7 @@ class Stage:
             add_step(document, {**self.entry, **outcome.pretend(self.step, origins)})
             self.output.write_document(document)
         else:
-            self._work(self._node(node_class, params), interface, flags, outcome)
+            self._work(node_class, params, flags, outcome)
         return 0
 
     def _load(self) -> Any:
@@ -105,16 +108,11 @@ class Stage:
 
         return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)
 
-    def _note_carried(self, write: Item | None, flags: Flags | None) -> None:
-        """Note where the pipe will find what this step hands on, for pflow-catch after a failure."""
-        if write is not None:
-            self.entry["carries"] = write_path(flags.place_of(write.name) if flags else (write.name,))
-
     def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
-            from pflow.catalog.entries import describe
+            from pflow.catalog.lines import describe
             from pflow.jsontext import encode
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
@@ -127,27 +125,13 @@ class Stage:
         self.output.write([text.encode()])
         return 0
 
-    def _pass_on(self, intake: Intake) -> int:
-        """An error document: nothing is done, and it goes on as it came."""
-        if self.output.form == DOCUMENT:
-            self.output.write([intake.data])
-        return int(intake.document.header["error"]["exit"])
-
-    def _node(self, node_class: Any, params: dict[str, Any]) -> Any:
-        try:
-            node = node_class()
-            node.set_params(params)
-        except Exception as error:
-            raise node_error(self.name, error) from error
-        return node
-
-    def _work(self, node: Any, interface: Interface, flags: Flags, outcome: Outcome) -> None:
-        view = outcome.view
+    def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
+        interface, view = flags.interface, outcome.view
         enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
         try:
-            action = self._run_node(node, flags, view)
+            action = self._run_node(node_class, params, flags, view)
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
@@ -165,8 +149,10 @@ class Stage:
         shows = carried is not None and changes.get(carried.name, REMOVED) is not REMOVED
         self.output.finish(self.document, shows=shows)
 
-    def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
+    def _run_node(self, node_class: Any, params: dict[str, Any], flags: Flags, view: NodeStore) -> Any:
         try:
+            node = node_class()
+            node.set_params(params)
             return run_node(
                 node,
                 view,

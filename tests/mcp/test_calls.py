@@ -90,16 +90,6 @@ def test_types_are_kept_on_the_way_in_and_out(home):
     assert result == {f"{name}_out": value for name, value in given.items()}
 
 
-def test_a_flow_that_takes_what_is_piped_has_it_as_an_input(home):
-    home.save("upper", one_step("shell", command="tr a-z A-Z", input="<$stdin>"))
-    mapped = {"only": {"input_mappings": {"input": "stdin"}}}
-    home.save("lower", {**one_step("shell", command="tr A-Z a-z"), "mappings": mapped})
-    given = {"stdin": "Text $x"}
-    upper, lower, without = call_all(home, ("upper", given), ("lower", given), ("upper", {}))
-    assert [each.structured_content["stdout"] for each in (upper, lower)] == ["<TEXT $X>", "text $x"]
-    assert without.is_error
-
-
 WRONG = [
     ("count", {}, "'file' is a required property"),
     ("count", {"file": 3}, "'file': 3 is not of type 'string'"),

@@ -38,7 +38,7 @@ def home(shared_home):
     shared_home.save("loose-flow", one_step("loose"))
     shared_home.save("gone", one_step("no-such-node"))
     shared_home.save("broken", "{")
-    shared_home.save("closed", {**one_step("loose"), "inputs": {"x": {"type": "int"}}})
+    shared_home.save("closed", {**one_step("loose"), "inputs": {"x": {"type": "int"}}, "outputs": {"y": "only.y"}})
     for name in (*HOSTILE, "--help", "llm", "pflow_run"):
         shared_home.save(name, {**COUNT, "description": f"\x1b]0;{name}\x07 and more"})
     return shared_home
@@ -128,10 +128,10 @@ def test_names_offer_these_alone(home):
 def test_what_cannot_be_a_tool_is_left_out_and_said(home, tools):
     assert not {"loose", "loose-flow", "gone", "broken", *HOSTILE} & tools.keys()
     assert tools["closed"].annotations.destructive_hint
-    assert tools["closed"].output_schema is None
+    assert set(tools["closed"].output_schema["properties"]) == {"y"}
     said = home.said()
     assert "'loose' is not offered: it declares no interface" in said
-    assert "'flow:loose-flow' is not offered: it has steps without an interface, and no inputs of its own" in said
+    assert "'flow:loose-flow' is not offered: it has steps without an interface, and does not declare" in said
     assert "'flow:gone' is not offered: there is no node 'no-such-node'" in said
     assert "'flow:broken' is not offered: cannot read" in said
     assert "'flow:zoë' is not offered: letters, digits, - and _ make the name of a tool" in said

@@ -149,8 +149,9 @@ def test_a_closed_directory_is_77_and_below_another_it_is_left_out(open_dir):
     said = open_dir / "said"
 
     def list_both() -> None:
-        with open(said, "w") as sys.stderr:
-            print("found", find("**", str(open_dir)), file=sys.stderr)
+        with open(said, "w") as sys.stdout:
+            os.dup2(sys.stdout.fileno(), 2)
+            print("found", find("**", str(open_dir)))
         find("*", str(closed))
 
     assert as_nobody(list_both) == 77

@@ -124,14 +124,6 @@ def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words)
     assert error.details["findings"]
 
 
-@pytest.mark.parametrize(
-    ("model", "code", "timeout"), [("edit-stall", 124, 0.2), ("edit-cut", 75, 60), ("edit-refuse", 1, 60)]
-)
-def test_what_a_provider_does_wrong_is_raised(capfd, server, model, code, timeout):
-    error, _ = refused(capfd, FRENCH, model=model, timeout=timeout, write=True, yes=True)
-    assert error.exit == code
-
-
 def test_without_a_capable_model_it_says_what_gives_one(capfd):
     error, _ = refused(capfd, FRENCH)
     assert error.exit == 78

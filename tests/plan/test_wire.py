@@ -197,15 +197,6 @@ def test_what_no_mapping_puts_right_is_said_and_nobody_asked(capfd, document, pl
     assert [each for each in error.details["findings"] if each["place"].startswith(place)]
 
 
-def test_without_a_capable_model_what_is_settled_is_shown_and_the_rest_said(capfd):
-    document = flow("fetch", "ask", inputs=NUMBER)
-    error, err = refused(capfd, document)
-    assert error.exit == 78
-    assert "cannot wire ask.prompt in 'f.pflow.json'" in error.message
-    assert '+        "text": "fetch.issue_data"' in err
-    assert "ask.prompt has no source: it could be issue_number (int), fetch.issue_data (dict), fetch." in err
-
-
 def test_a_read_that_may_stay_an_input_does_so_without_a_model(capfd):
     mappings, err = wired(capfd, flow("fetch", "j:judge"))
     assert mappings == {}

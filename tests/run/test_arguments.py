@@ -20,9 +20,7 @@ from pflow.run.arguments import RunFlags, split
         ("text --from=text --allow-empty => echo --raw", "text => echo", "--from=text --allow-empty --raw"),
         ("text =left=> echo -q", "text =left=> echo", "-q"),
         ("", "", ""),
-        ("a.json --sep | -r", "a.json", "--sep | -r"),
-        ("a.json --sep | | echo", "a.json --sep | | echo", ""),
-        ("text --fast | echo", "text --fast | echo", ""),
+        ("a.json --sep=| -r", "a.json", "--sep=| -r"),
     ],
 )
 def test_the_flow_and_the_flags_beside_it(line, flow, flags):

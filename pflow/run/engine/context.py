@@ -23,17 +23,12 @@ class StepFailed(PflowError):
     """A failure and the step that it happened in; in a subflow the step is `outer/inner`."""
 
     def __init__(self, step: str, node: str, error: PflowError) -> None:
-        super().__init__(
-            error.message,
-            hint=error.hint,
-            exit=error.exit,
-            retry_after=error.retry_after,
-            is_permanent=error.is_permanent,
-        )
-        self.step = step
-        self.node = node
+        super().__init__(error.message)
         self.journal: dict[Path, Any] = {}
         """What the branch that it happened in had written."""
+        self.__dict__ |= error.__dict__
+        self.step = step
+        self.node = node
 
     def __reduce__(self) -> Any:
         """How it gets from a child process to its parent."""

@@ -8,7 +8,7 @@ from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, a
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.flow.graph import ERROR
-from pflow.flow.subflow import FlowKind, has_open_steps
+from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.run.engine.context import StepFailed, failure_of
@@ -60,11 +60,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self._is_plain(wired, binding) and is_direct(wired, node):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
-            from pflow.run.engine.batch import BatchStep
+            from pflow.run.engine.parallel import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:
-            from pflow.run.engine.forks import IsolatedStep
+            from pflow.run.engine.parallel import IsolatedStep
 
             return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
@@ -84,7 +84,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 if fork is None:
                     self.nodes[id].next(self.nodes[targets[0]], action)
                 else:
-                    from pflow.run.engine.forks import ForkNode
+                    from pflow.run.engine.parallel import ForkNode
 
                     node = ForkNode(fork, self)
                     self.nodes[id].next(node, action)
@@ -189,6 +189,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         super().__init__()
         assert isinstance(wired.kind, FlowKind)
         self.id = wired.id
+        self.interface = wired.interface
         self.flow = wired.kind.flow
         self.context = context
 
@@ -211,13 +212,16 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
                 params.setdefault(step, {})[param] = value
         set_defaults(self.flow, store)
         action = Engine(self.flow, self.context.inside(self.id), params, data).run(store)
-        return outputs_of(self.flow, store), action
+        if self.flow.flow.outputs:
+            return outputs_of(self.flow, store), action
+        inputs = {each.path[0] for each in self.flow.inputs.values()}
+        is_open, writes = self.interface.open, self.interface.writes  # who knows what an open one writes
+        found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
+        return found, action
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
-        outputs, action = result
-        for name, value in outputs.items():
-            shared[name] = value
-        return action
+        shared.update(result[0])
+        return result[1]
 
 
 def set_defaults(flow: WiredFlow, store: Any) -> None:
@@ -227,26 +231,16 @@ def set_defaults(flow: WiredFlow, store: Any) -> None:
             assign(store, given.path, fresh(given.default))
 
 
-def outputs_of(flow: WiredFlow, store: dict[str, Any]) -> dict[str, Any]:
-    """What a flow gives: its declared outputs by name; without any, all that its steps wrote.
-
-    A declared output that is not there was not reached.
-    """
-    if flow.flow.outputs:
-        found = {}
-        for name, source in flow.outputs.items():
-            try:
-                found[name] = source.find(store)
-            except PflowError as error:
-                if error.exit != MISSING:
-                    raise
-        return found
-    if has_open_steps(flow):  # who knows what they write
-        own = {given.path[0] for given in flow.inputs.values()}
-        return {key: value for key, value in store.items() if key not in own}
-    steps = flow.steps.values()
-    roots = {wired.place_of(key)[0] for wired in steps for key in [*wired.interface.writes, *wired.targets]}
-    return {key: store[key] for key in store if key in roots}
+def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
+    """The declared outputs of a flow; one that is not there was not reached."""
+    found = {}
+    for name, source in flow.outputs.items():
+        try:
+            found[name] = source.find(store)
+        except PflowError as error:
+            if error.exit != MISSING:
+                raise
+    return found
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
