@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pflow.commands._usages import typed, usages
 from pflow.completion.names import LOADER, TABLE
@@ -26,13 +26,22 @@ NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n
 TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
 
+class Difference(NamedTuple):
+    """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
+
+    path: Path
+    problem: str
+    text: str | None = None
+    mode: int = 0
+
+
 def launchers(root: Path) -> dict[str, str]:
     """The executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
     texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
-    for tool in modules(root / "pflow" / "plumbing"):
-        texts[f"pflow-{_command(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
-    for node in modules(root / "nodes"):
-        name = _command(node)
+    for tool in _modules(root / "pflow" / "plumbing"):
+        texts[f"pflow-{_name(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
+    for node in _modules(root / "nodes"):
+        name = _name(node)
         if f"pflow-{name}" in texts:
             raise PflowError(f"cannot make 'pflow-{name}' of nodes/{node.name}: a tool has that name", exit=BAD_DATA)
         texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
@@ -69,74 +78,69 @@ def rules_page(root: Path) -> dict[str, str]:
     return {RULES_PAGE: "".join([before, text, ".El\n", rest.partition("\n.El\n")[2]])} if first else {}
 
 
-GENERATORS: tuple[tuple[str, str, Callable[[Path], dict[str, str]]], ...] = (
+GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
     ("bin", "*", launchers),
     ("man/man1", "*", man_pages),
     ("man/man5", RULES_PAGE, rules_page),
     ("pflow/completion", TABLE, table),
     ("completions/bash", "pflow-*", loaders),
-)
-"""A folder, the pattern of the files in it that follow from the sources, and what gives each by its name and text."""
+]
+"""The files of a folder whose names match the pattern, and what makes them: the text of each by its name."""
 
 
-def modules(folder: Path) -> list[Path]:
+def _modules(folder: Path) -> list[Path]:
     """The Python files of a folder, in order; a leading underscore keeps one out."""
     return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
 
 
-def _command(module: Path) -> str:
+def _name(module: Path) -> str:
     return module.stem.replace("_", "-")
 
 
-def check_interfaces(root: Path) -> None:
-    """Parse every node's interface. Raises PflowError (65), with file and line, at the first that is missing or bad."""
-    for node in modules(root / "nodes"):
+def differences(root: Path) -> Iterator[Difference]:
+    """What `generate` would change, folder by folder.
+
+    Raises PflowError (65), with file and line, at the first node whose interface is missing or bad.
+    """
+    for node in _modules(root / "nodes"):
         file = os.path.relpath(node)
         if read_interface(file).open:
             hint = "the docstring of its class has a line 'Interface:', and one item a line after it"
             raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)
+    for name, pattern, make in GENERATED:
+        folder, texts, mode = root / name, make(root), 0o755 if name == "bin" else 0o644
+        for file, text in sorted(texts.items()):
+            if problem := _problem(folder / file, text, mode):
+                yield Difference(folder / file, problem, text, mode)
+        for path in sorted(folder.glob(pattern)):
+            if path.name not in texts:
+                yield Difference(path, "orphaned")
 
 
-def out_of_date(root: Path) -> dict[Path, str | None]:
-    """Each file that is not as generated, and the text that it should have; None for an orphan."""
-    found: dict[Path, str | None] = {}
-    for folder, pattern, generator in GENERATORS:
-        texts = {root / folder / name: text for name, text in generator(root).items()}
-        found |= {path: text for path, text in sorted(texts.items()) if not _is_current(path, text)}
-        found |= {path: None for path in sorted((root / folder).glob(pattern)) if path not in texts}
-    return found
-
-
-def _is_current(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode() and os.access(path, os.X_OK) == _is_launcher(path)
-
-
-def _is_launcher(path: Path) -> bool:
-    return path.parent.name == "bin"
+def _problem(path: Path, text: str, mode: int) -> str:
+    if not path.is_file():
+        return "missing"
+    if path.read_bytes() != text.encode():
+        return "stale"
+    return "" if path.stat().st_mode & 0o100 == mode & 0o100 else "not executable" if mode & 0o100 else "executable"
 
 
 def check(root: Path) -> list[str]:
     """What is out of date, a line a file."""
-    check_interfaces(root)
-    found = out_of_date(root)
-    words = {
-        path: "orphaned" if text is None else "stale" if path.exists() else "missing" for path, text in found.items()
-    }
-    return [f"{path.relative_to(root)}: {problem}" for path, problem in words.items()]
+    return [f"{change.path.relative_to(root)}: {change.problem}" for change in differences(root)]
 
 
 def generate(root: Path) -> list[str]:
     """Bring every generated file up to date. What was done, a line a file."""
-    check_interfaces(root)
-    found = out_of_date(root)
-    for path, text in found.items():
-        if text is None:
-            path.unlink()
+    changes = list(differences(root))
+    for change in changes:
+        if change.text is None:
+            change.path.unlink()
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-            path.chmod(0o755 if _is_launcher(path) else 0o644)
-    return [f"{'removed' if text is None else 'wrote'} {path.relative_to(root)}" for path, text in found.items()]
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            change.path.write_bytes(change.text.encode())
+            change.path.chmod(change.mode)
+    return [f"{'removed' if change.text is None else 'wrote'} {change.path.relative_to(root)}" for change in changes]
 
 
 def main(arguments: list[str]) -> int:
@@ -149,7 +153,7 @@ def main(arguments: list[str]) -> int:
     try:
         lines = check(ROOT) if arguments else generate(ROOT)
     except PflowError as error:
-        say_error("pflow.generate", error, debug=False)
+        say_error("pflow.generate", error)
         return error.exit
     print("".join(f"{line}\n" for line in lines), end="")
     if arguments and lines:

@@ -28,9 +28,8 @@ FOLDERS = {
 }
 """For each program, the directory below share/ that it reads."""
 
-WRITE, UPDATE, REMOVE, KEEP, FOUND, CHANGED = "write", "update", "remove", "keep", "found", "changed"
-"""What becomes of a file: it is new, another version, no longer wanted, as it should be, so without setup having
-written it, or left because somebody changed it."""
+WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
+"""What becomes of a file: it is new, another version, no longer wanted, as it should be, or changed by somebody."""
 
 _PACKAGE = Path(__file__).parent
 _BEGIN = "# >>> pflow setup (pflow setup --undo takes this block away)"
@@ -82,7 +81,7 @@ class Setup:
             return "" if wanted is None else WRITE
         digest = _digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else ""
         if wanted is not None and digest == _digest(wanted):
-            return KEEP if known else FOUND
+            return KEEP
         if digest in known:
             return REMOVE if wanted is None else UPDATE
         if known:

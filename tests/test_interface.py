@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from pflow.catalog.entries import describe
 from pflow.catalog.interfaces import program_interface
+from pflow.catalog.lines import describe
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface

@@ -8,7 +8,7 @@ import pytest
 import pflow.setup
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.setup import CHANGED, FOUND, KEEP, REMOVE, UPDATE, WRITE, advise, find_share, find_wanted, read_setup
+from pflow.setup import CHANGED, KEEP, REMOVE, UPDATE, WRITE, advise, find_share, find_wanted, read_setup
 
 PAGE, ZSH, FISH = "man/man1/pflow.1", "zsh/site-functions/_pflow", "fish/vendor_conf.d/pflow.fish"
 WANTED = {PAGE: b"a page", ZSH: b"for zsh", FISH: b"for fish"}
@@ -72,7 +72,7 @@ def test_what_others_have_there_stays(tmp_path, share):
     (share / "man/man1/other.1").write_text("another's")
     (share / PAGE).write_bytes(b"a page")
     before = listing(tmp_path)
-    assert put(share, WANTED)[PAGE] == FOUND
+    assert put(share, WANTED)[PAGE] == KEEP
     take_away(share)
     assert listing(tmp_path) == before
     put(share, WANTED)

@@ -11,9 +11,8 @@ import stat
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.flows import is_flow_type, saved_flows
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import PACKAGE, bundled_names, own_directories, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_names, is_flow_type, own_directories, saved_flows, tool_names
 from pflow.errors import BAD_DATA, PflowError
 from pflow.naming import guess
 from pflow.source import plain

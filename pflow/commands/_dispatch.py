@@ -109,7 +109,7 @@ def _is_file(fd: int) -> bool:
 
 
 def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
-    from pflow.catalog.flows import saved_flow
+    from pflow.catalog.registry import saved_flow
 
     for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
         if saved_flow(name) is not None:
@@ -128,9 +128,8 @@ def _not_found(words: list[str]) -> PflowError:
     """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
     import difflib
 
-    from pflow.catalog.flows import saved_flows
     from pflow.catalog.kinds import fault_of, list_kinds
-    from pflow.catalog.registry import tool_names
+    from pflow.catalog.registry import saved_flows, tool_names
     from pflow.commands._sentence import step_hint
 
     word = words[0]

@@ -14,8 +14,8 @@ from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import Flow
-from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import RULES, check
+from pflow.flow.subflow import find_file, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces

@@ -8,8 +8,8 @@ from pflow.commands._click import FlowCommand, color_option, print_json, print_t
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
-from pflow.flow.named import load_named
 from pflow.flow.rules import check
+from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from pflow.terminal.columns import colour_of, terminal_width
 from pflow.terminal.messages import say

@@ -6,7 +6,7 @@ import click
 
 from pflow.commands._click import FlowCommand, checked, write_output
 from pflow.export import exporter, targets
-from pflow.flow.named import load_named
+from pflow.flow.subflow import load_named
 
 _HELP = """\
 Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.

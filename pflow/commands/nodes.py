@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.entries import entry, find, is_known, line_entry
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
-from pflow.catalog.lines import about, lines
+from pflow.catalog.lines import about, entry, find, is_known, line_entry, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog

@@ -10,7 +10,7 @@ from pflow.catalog.kinds import find_node
 from pflow.commands._click import FlowCommand, checked
 from pflow.errors import FAILED, USAGE, PflowError
 from pflow.flow.flow import Flow
-from pflow.flow.named import load_named
+from pflow.flow.subflow import load_named
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved

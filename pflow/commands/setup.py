@@ -12,7 +12,6 @@ from pflow.process.streams import write_pieces
 from pflow.setup import (
     CHANGED,
     FOLDERS,
-    FOUND,
     KEEP,
     REMOVE,
     UPDATE,
@@ -28,14 +27,7 @@ from pflow.setup import (
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
-_DONE = {
-    WRITE: "wrote",
-    UPDATE: "updated",
-    REMOVE: "removed",
-    KEEP: "unchanged",
-    FOUND: "was there already",
-    CHANGED: "left",
-}
+_DONE = {WRITE: "wrote", UPDATE: "updated", REMOVE: "removed", KEEP: "unchanged", CHANGED: "left"}
 _WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would remove"}
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from pflow.catalog.flows import saved_flow
+from pflow.catalog.registry import saved_flow
 from pflow.commands._click import color_option, print_text
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
-from pflow.flow.named import no_saved_flow
 from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.subflow import FlowCatalog, no_saved_flow
 from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of

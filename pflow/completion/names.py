@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.catalog.flows import saved_flow, saved_flows
+from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.help.usage import SENTENCE, Flag, Usage
 from pflow.jsontext import decode
 

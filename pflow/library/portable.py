@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
-from pflow.catalog.flows import is_flow_type
+from pflow.catalog.registry import is_flow_type
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowKind

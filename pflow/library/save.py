@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pflow.atomic import replace as write_file
-from pflow.catalog.flows import SUFFIX, saved_flow
-from pflow.catalog.registry import data_directory
+from pflow.catalog.registry import SUFFIX, data_directory, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.flow.flow import Flow
 from pflow.flow.unload import canonical_json, flow_to_ir

@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.flows import SUFFIX, flow_name, saved_flow
 from pflow.catalog.kinds import is_node_name
-from pflow.catalog.registry import bundled_names, data_directory, names_in, tool_names
+from pflow.catalog.registry import SUFFIX, bundled_names, data_directory, flow_name, names_in, saved_flow, tool_names
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.load import load_file
-from pflow.flow.named import no_saved_flow
+from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
 from pflow.source import in_words, plain
 

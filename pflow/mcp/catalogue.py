@@ -6,10 +6,9 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from pflow.catalog.entries import find
-from pflow.catalog.flows import saved_flows
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
-from pflow.catalog.registry import data_directory
+from pflow.catalog.lines import find
+from pflow.catalog.registry import data_directory, saved_flows
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.offered import Offered

@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field
 
-from pflow.catalog.entries import entry
+from pflow.catalog.lines import entry
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.load import load_document

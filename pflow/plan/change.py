@@ -18,8 +18,8 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
-from pflow.flow.named import find_file, load_named
 from pflow.flow.rules import check
+from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
+from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
 from pflow.flow.wired import WiredFlow

@@ -123,7 +123,7 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> Flow:
     """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
-    from pflow.flow.named import load_named
+    from pflow.flow.subflow import load_named
 
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"

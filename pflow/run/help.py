@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.flows import flow_name, saved_flow
 from pflow.catalog.kinds import no_such_kind
+from pflow.catalog.registry import flow_name, saved_flow
 from pflow.common import COMMON
-from pflow.flow.named import find_file
+from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, help_text, noted

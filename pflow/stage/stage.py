@@ -112,7 +112,7 @@ class Stage:
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
-            from pflow.catalog.entries import describe
+            from pflow.catalog.lines import describe
             from pflow.jsontext import encode
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))

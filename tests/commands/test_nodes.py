@@ -133,7 +133,7 @@ def test_a_node_goes_by_its_class_name_too(nodes, name):
 
 
 def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
-    from pflow.catalog.entries import describe
+    from pflow.catalog.lines import describe
     from pflow.catalog.registry import load_bundled
     from pflow.node import interface_of
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pflow.catalog.flows import saved_flow, saved_flows
 from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.commands._click import run_click
 from pflow.commands.list import command as list_command
 from pflow.commands.remove import command as remove_command

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.export import exporter
-from pflow.flow.named import load_named
+from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from tests.export.cases import FILES, INNER, NODES, Case
 

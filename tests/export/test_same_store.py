@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pflow.flow.from_pocketflow import flow_from
-from pflow.flow.named import load_named
+from pflow.flow.subflow import load_named
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pflow.catalog.flows import saved_flow
 from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.registry import saved_flow
 from pflow.errors import PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowCatalog, FlowKind

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from pflow.catalog.flows import saved_flow, saved_flows
+from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import FlowCatalog

@@ -5,10 +5,9 @@ import os
 
 import pytest
 
-from pflow.catalog.flows import saved_flow, saved_flows
+from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
-from pflow.flow.named import find_file
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.subflow import FlowCatalog, find_file
 from pflow.library.saved import list_saved, read_saved
 
 FIX = {

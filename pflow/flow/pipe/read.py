@@ -6,8 +6,8 @@ import os
 from itertools import pairwise
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import find_kind
+from pflow.catalog.registry import is_flow_type
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.pipe.recognize import free_id, full_type, split_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.flows import is_flow_type, saved_flow
 from pflow.catalog.kinds import find_kind
+from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import is_cut_separator, is_separator

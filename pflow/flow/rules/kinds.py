@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.flows import is_flow_type
 from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
+from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.schema import version_numbers
 
