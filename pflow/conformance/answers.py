@@ -117,8 +117,11 @@ def it_looks_at_its_own_keys_only(trial: Trial) -> None:
 def it_answers_the_same(trial: Trial) -> None:
     if not trial.interface.flow_safe:
         raise Skipped("it does not claim to be flow-safe")
-    change = "make what it looks at a read or a param, or leave Flow-safe out"
-    trial.expect_agreement(trial.again, change, "for the same inputs")
+    other = {"TZ": "Pacific/Kiritimati", "LANG": "C", "USER": "other", "LOGNAME": "other", "COLUMNS": "33"}
+    elsewhere = trial.run_good(environment=other, files={"another-file": "of somebody", ".hidden": ""})
+    for run in (trial.again, elsewhere):
+        change = "make what it looks at a read or a param, or leave Flow-safe out"
+        trial.expect_agreement(run, change, "for the same inputs")
 
 
 @check("header", "the header is kept: version, run, the steps before")
