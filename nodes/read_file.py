@@ -87,10 +87,5 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
 
 
 def _failure(path: str, error: OSError) -> PflowError:
-    hint = ""
-    if isinstance(error, FileNotFoundError) and path.startswith("~/"):
-        hint = 'no shell expanded the ~: write "$HOME"/…'
-    elif isinstance(error, FileNotFoundError) and not os.path.isabs(path):
-        hint = "a path that does not begin with / begins at the current directory"
     exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
-    return PflowError(f"cannot read '{path}': {(error.strerror or str(error)).lower()}", hint=hint, exit=exit)
+    return PflowError(f"cannot read '{path}': {(error.strerror or str(error)).lower()}", exit=exit)

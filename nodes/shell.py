@@ -100,24 +100,23 @@ def _text(parts: list[bytes]) -> Text:
 
 
 def _argument(number: int, value: Any) -> bytes:
-    try:
-        argument = value if isinstance(value, bytes) else os.fsencode(text_of(value))
-    except UnicodeEncodeError:
-        raise PflowError(f"cannot pass argument {number}: a lone surrogate is no character", exit=BAD_DATA) from None
+    argument = _as_bytes(f"argument {number}", value if isinstance(value, bytes) else text_of(value))
     if b"\0" in argument:
         raise PflowError(f"cannot pass argument {number}: an argument holds no NUL", hint=_USE_STDIN, exit=BAD_DATA)
     return argument
 
 
 def _input(value: Any) -> bytes | None:
-    if value is None or isinstance(value, bytes):
-        return value
-    if not isinstance(value, str):
-        return encode(value) + b"\n"
+    if value is None or isinstance(value, str | bytes):
+        return None if value is None else _as_bytes("the input", value)
+    return encode(value) + b"\n"
+
+
+def _as_bytes(what: str, value: str | bytes) -> bytes:
     try:
-        return value.encode()
+        return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise PflowError("cannot pass the input: a lone surrogate is no character", exit=BAD_DATA) from None
+        raise PflowError(f"cannot pass {what}: a lone surrogate is no character", exit=BAD_DATA) from None
 
 
 def _too_long(command: str) -> PflowError:

@@ -7,9 +7,9 @@ import shlex
 import shutil
 from typing import Any
 
-from pflow.conformance.samples import RUN, STEPS, misfit_of, shown
+from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
-from pflow.conformance.trial import ALIENS, Skipped, Trial, check
+from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.paths import kind_of
 from pflow.process.streams import as_it_is
 from pflow.types import Type
@@ -68,7 +68,7 @@ def help_is_printed(trial: Trial) -> None:
 
 @check("runs", "with all that it reads it ends with 0 and a document, and nothing else on stdout", of_good_run=False)
 def it_runs(trial: Trial) -> None:
-    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
+    values = f"pflow test-node {shlex.quote(trial.node.file)} -- --FLAG=VALUE …"
     trial.good.expect_exit(0, f"fix it; if it takes other values: {values}")
     trial.good.expect_answer("write the document that came in, with your keys in it; all else goes to stderr")
 
@@ -117,8 +117,11 @@ def it_looks_at_its_own_keys_only(trial: Trial) -> None:
 def it_answers_the_same(trial: Trial) -> None:
     if not trial.interface.flow_safe:
         raise Skipped("it does not claim to be flow-safe")
-    change = "make what it looks at a read or a param, or leave Flow-safe out"
-    trial.expect_agreement(trial.again, change, "for the same inputs")
+    other = {"TZ": "Pacific/Kiritimati", "LANG": "C", "USER": "other", "LOGNAME": "other", "COLUMNS": "33"}
+    elsewhere = trial.run_good(environment=other, files={"another-file": "of somebody", ".hidden": ""})
+    for run in (trial.again, elsewhere):
+        change = "make what it looks at a read or a param, or leave Flow-safe out"
+        trial.expect_agreement(run, change, "for the same inputs")
 
 
 @check("header", "the header is kept: version, run, the steps before")

@@ -12,13 +12,12 @@ from pflow.flow.load import load_document
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.library.portable import is_literal, secrets_of
+from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
-from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
 from pflow.plan.change import Change, Options, change_error, errors_of, open_flow, say
-from pflow.plan.conversation import Request, converse
+from pflow.plan.conversation import PL00, PLACE, Request, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import checked_sentence
 from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema

@@ -12,7 +12,7 @@ from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
 from pflow.flow.wired import WiredFlow
-from pflow.library.portable import secrets_of
+from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
 from pflow.terminal.columns import clean, shorten

@@ -22,9 +22,8 @@ from pflow.flow.wiring import wire
 from pflow.jsontext import decode, encode
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.answer import PL00, PLACE, read_flow
 from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
-from pflow.plan.conversation import TRIES, Report, Request, converse, count_findings
+from pflow.plan.conversation import PL00, PLACE, TRIES, Report, Request, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import check_document, check_limits, drop_choices
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
@@ -40,7 +39,7 @@ LONGEST = 20_000
 _LONGEST_NAME = 40
 
 
-_FORM = "plan 1"
+_FORM = "plan 2"
 _MOST = 500
 """Plans that are kept; the oldest go first."""
 
@@ -49,24 +48,21 @@ class CachedPlan:
     """The place of one plan, by what it was made of: `blocks` is the digest of the nodes and saved flows."""
 
     def __init__(self, sentence: str, blocks: str, model: str, prompt: int) -> None:
-        self._made_of = {"pflow": _FORM, "sentence": sentence, "nodes": blocks, "model": model, "prompt": prompt}
-        name = hashlib.sha256(encode(self._made_of)).hexdigest() + ".json"
+        name = hashlib.sha256(encode([_FORM, sentence, blocks, model, prompt])).hexdigest() + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache nothing can be there
 
     def read(self) -> dict[str, Any] | None:
         """The plan's IR; None where the file is missing, damaged or somebody else's."""
-        try:
-            value = decode(read_cached(str(self.file)) or b"null")
-        except (ValueError, RecursionError):
-            return None
-        is_ours = isinstance(value, dict) and {key: value.get(key) for key in self._made_of} == self._made_of
-        return value["ir"] if is_ours and isinstance(value.get("ir"), dict) else None
+        with suppress(ValueError, RecursionError):
+            ir = decode(read_cached(str(self.file)) or b"null")
+            return ir if isinstance(ir, dict) else None
+        return None
 
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan. A cache that cannot be written is left alone."""
         with suppress(OSError, UnicodeEncodeError, PflowError):
             self.file.parent.mkdir(0o700, parents=True, exist_ok=True)
-            replace(str(self.file), write_json({**self._made_of, "ir": ir}).encode(), mode=0o600)
+            replace(str(self.file), write_json(ir).encode(), mode=0o600)
             _prune(self.file.parent)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pflow.errors import USAGE, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
-from pflow.library.portable import secrets_of
+from pflow.library.save import secrets_of
 from pflow.templates import TEMPLATE
 
 MASK = "***"

@@ -17,10 +17,9 @@ from pflow.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.paths import write_path
-from pflow.plan.answer import find_objects
 from pflow.plan.building_blocks import interfaces_text
 from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, open_flow, say
-from pflow.plan.conversation import Request, converse
+from pflow.plan.conversation import Request, converse, find_objects
 from pflow.plan.prompt import listed
 from pflow.plan.secrets import masked
 from pflow.types import Type

@@ -11,7 +11,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
-from pflow.process.streams import is_quiet, is_readable, read_all
+from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_whole, split_lines
 
 if TYPE_CHECKING:
@@ -117,28 +117,16 @@ def read_document(data: bytes) -> Document | None:
     """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
     if not data.startswith(b"{") or MARK not in data:
         return None
-    by_line = _read_by_line(data)
-    if by_line is None:
+    raw, members = split_lines(data) or (b"", {})
+    header = _read_header(raw) if raw else {"members": -1}
+    if header.get("members", len(members)) != len(members):  # another layout
         members = parse_whole(data)
         if "$pflow" not in members:
             return None
-        by_line = _read_header(members.pop("$pflow")), members
-    header, members = by_line
+        header = _read_header(members.pop("$pflow"))
     _refuse_reserved(members)
     _check_header(header)
     return Document(header, members)
-
-
-def _read_by_line(data: bytes) -> tuple[dict[str, Any], Members] | None:
-    """The header and members by line; None also where their number is not the one that the writer counted."""
-    split = split_lines(data)
-    if split is None:
-        return None
-    try:
-        header = _read_header(split[0])
-    except PflowError:
-        return None
-    return (header, split[1]) if header.get("members", len(split[1])) == len(split[1]) else None
 
 
 def read_members(data: bytes) -> Document:
@@ -176,37 +164,27 @@ _SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict
 def _check_header(header: dict[str, Any]) -> None:
     """Refuse, before anything uses it, a header that is not ours to read or that nobody could write on."""
     version = header.get("v")
-    if "v" not in header:
-        raise _unreadable(f"its header has no version, 'v'; this is {WRITER}, which reads version {VERSION}")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
         by = header.get("by", "an unknown program")
-        raise _unreadable(
-            f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
-        )
+        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
+        raise _unreadable(why)
     for name, kind in _SHAPE.items():
         if name in header and not isinstance(header[name], kind):
             raise _unreadable(f"'{name}' in its header is no {kind.__name__}")
-    for path in [*header.get("dry", []), *([header["last"]] if "last" in header else [])]:
-        _check_path(path)
+    for path in [*header.get("dry", []), header.get("last", "none")]:
+        try:
+            parse_path(path)
+        except (ValueError, TypeError, AttributeError):
+            raise _unreadable(f"its header names {path!r} as a path") from None
     if "error" in header:
-        header["error"]["exit"] = _exit_code(header["error"].get("exit"))
+        code = header["error"].get("exit")
+        if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
+            raise _unreadable("the exit code in its header is none")
+        header["error"]["exit"] = int(code)
     try:
         encode(header, escape=False)
     except PflowError as error:
         raise _unreadable(f"its header cannot be written on: {error}") from None
-
-
-def _check_path(path: Any) -> None:
-    try:
-        parse_path(path)
-    except (ValueError, TypeError, AttributeError):
-        raise _unreadable(f"its header names {path!r} as a path") from None
-
-
-def _exit_code(code: Any) -> int:
-    if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
-        raise _unreadable("the exit code in its header is none")
-    return int(code)
 
 
 def _unreadable(why: str) -> PflowError:
@@ -237,7 +215,7 @@ def take_in(
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
-    if warm is not None and is_quiet(0):
+    if warm is not None and not wait_for(0, seconds=0):
         warm()
     data = read_all()
     if not data and not allow_empty:

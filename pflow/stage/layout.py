@@ -24,6 +24,8 @@ def split_lines(data: bytes) -> tuple[bytes, Members] | None:
     if not data.startswith(b'{"$pflow":{') or not data.endswith(b"\n}\n") or _has_comma(data, end) != (end < last):
         return None
     header = data[len(b'{"$pflow":') : end - (end < last)]
+    if not header.endswith(b"}"):
+        return None
     view = memoryview(data)
     members: Members = {}
     while end < last:

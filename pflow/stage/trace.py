@@ -20,10 +20,8 @@ def step_id(document: Document, name: str, given: str | None) -> str:
     if given:
         return given
     taken = [step.get("id") for step in document.header.get("steps", []) if isinstance(step, dict)]
-    number = 1
-    while (name if number == 1 else f"{name}-{number}") in taken:
-        number += 1
-    return name if number == 1 else f"{name}-{number}"
+    ids = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 2))]
+    return next(id for id in ids if id not in taken)
 
 
 def usage_of(written: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.export import exporter
-from pflow.flow.pipe.compile import parse_pipe
+from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.run.engine.context import Context, Recorder

@@ -92,19 +92,6 @@ def put_program(file, text):
     file.chmod(0o755)
 
 
-def test_every_node_is_listed_in_the_group_of_its_place(nodes, own):
-    groups = [group.split("\n") for group in nodes().split("\n\n")]
-    assert [group[0] for group in groups] == [
-        "Nodes that come with pflow",
-        f"Your own, in {own}/nodes",
-        f"Programs on PATH, in {own}/bin",
-        "Saved flows",
-    ]
-    assert groups[1][1:] == ["  count-words  2.1.0  reads files  Count the words."]
-    assert groups[2][1:] == ["  what-time  1.2.0  runs commands  Say what the time is."]
-    assert groups[3][1:] == ["  flow:greet  writes files  Save a greeting", ""]
-
-
 def test_a_node_tells_all_that_it_declares(nodes, own):
     assert nodes("count-words").split("\n") == [
         "count-words 2.1.0: Count the words.",
@@ -130,21 +117,6 @@ def test_a_node_tells_all_that_it_declares(nodes, own):
 @pytest.mark.parametrize("name", ["CountWords", "count_words", "CountWordsNode"])
 def test_a_node_goes_by_its_class_name_too(nodes, name):
     assert nodes(name).startswith("count-words 2.1.0")
-
-
-def test_the_document_is_what_describe_gives_with_origin_and_file(nodes, own):
-    from pflow.catalog.lines import describe
-    from pflow.catalog.registry import load_bundled
-    from pflow.node import interface_of
-
-    found = entries(nodes)
-    shell = load_bundled("shell")
-    described = describe("shell", interface_of(shell), version=shell.version, flow_safe=False)
-    assert {key: value for key, value in found["shell"].items() if key not in ("origin", "file")} == described
-    assert [found[name]["origin"] for name in ("shell", "count-words", "what-time", "flow:greet")] == [
-        "bundled", "python", "program", "flow",
-    ]  # fmt: skip
-    assert found["what-time"]["file"] == str(own / "bin" / "pflow-what-time")
 
 
 @pytest.mark.parametrize(
@@ -224,14 +196,6 @@ def test_a_path_tells_of_a_node_that_no_name_finds(nodes, own, monkeypatch, file
     assert not (own / "ran").exists()
 
 
-def test_an_interpreter_that_is_not_there_is_told(nodes, own):
-    put_program(own / "bin" / "pflow-odd", "#!/nonexistent/sh\n# Odd.\n")
-    why = "its interpreter '/nonexistent/sh' is not there"
-    assert f"  odd  {own}/bin/pflow-odd: {why}\n" in nodes().partition("Broken\n")[2]
-    assert f"Broken   {why}\n" in nodes("odd")
-    assert entries(nodes)["odd"]["fault"] == entries(nodes, "odd")["odd"]["fault"] == why
-
-
 def test_what_cannot_be_a_node_says_why_when_asked_for(nodes, own):
     (own / "nodes" / "pflow-plain").write_text("#!/bin/sh\n")
     for name in ("plain", f"{own}/nodes/pflow-plain"):
@@ -255,11 +219,6 @@ def test_a_search_finds_what_has_every_word_first_in_its_name(nodes, own, words,
     put_program(own / "bin" / "pflow-talk", "#!/bin/sh\n# Talk, in words, for a time.\n")
     found = [name.removeprefix("flow:") for name in entries(nodes, "--search", *words)]
     assert [name for name in found if name in ("count-words", "what-time", "talk", "greet", "bad")] == names
-
-
-def test_a_search_is_listed_best_first_whatever_the_place(nodes, own):
-    put_program(own / "bin" / "pflow-words", "#!/bin/sh\n# Other.\n")
-    assert [line.split()[0] for line in nodes("--search=words").splitlines()][:3] == ["Found,", "count-words", "words"]
 
 
 def same_size(file):

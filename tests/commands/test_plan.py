@@ -87,12 +87,6 @@ def test_one_step_is_pipe_syntax_too_and_a_missing_flow_is_a_finding(planned, wo
     assert bool(out) == (code == 0)
 
 
-def test_pipe_prints_pipe_syntax(planned):
-    code, out, _ = planned("--pipe", "read-file --path=a => shell --command=cat")
-    assert code == 0
-    assert out.startswith("read-file --path=a\n")
-
-
 @pytest.mark.parametrize("words", [["copy a to b"], ["copy", "a", "to", "b"], ["copy", "a", "--fresh", "to", "b"]])
 def test_anything_else_is_a_sentence_for_a_model(planned, words):
     code, out, err = planned(*words)

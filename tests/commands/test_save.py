@@ -66,27 +66,11 @@ def test_a_flow_that_breaks_rules_is_not_saved_and_every_finding_is_said(capfd):
     assert saved_flows() == []
 
 
-def test_a_warning_is_said_and_the_flow_saved(home, capfd):
-    step = {"type": "shell", "inputs": {"command": "date"}}
-    (home / "two.json").write_text(json.dumps({"nodes": [{"id": "a", **step}, {"id": "b", **step}]}))
-    assert pflow("save", "count", "two.json") == 0
-    assert "PF16: warning" in capfd.readouterr().err
-    assert saved_flows() == ["count"]
-
-
 def test_the_command_is_said_and_that_path_lacks_its_place(home, capfd):
     assert pflow("save", "count", COUNT, "--command") == 0
     said = capfd.readouterr().err
     assert f"pflow save: the command is {home}/.local/bin/pflow-count\n" in said
     assert f"warning: '{home}/.local/bin' is not on PATH" in said
-
-
-def test_a_node_that_has_the_name_is_warned_of(home, monkeypatch, capfd):
-    (home / "pflow-count").write_text("#!/bin/sh\n")
-    (home / "pflow-count").chmod(0o755)
-    monkeypatch.setenv("PATH", str(home))
-    assert pflow("save", "count", COUNT) == 0
-    assert f"warning: pflow count is the node '{home}/pflow-count'; the flow is flow:count" in capfd.readouterr().err
 
 
 def put(home, name, document):
@@ -155,14 +139,6 @@ def test_show_tells_what_it_is_takes_gives_and_touches(home, capfd):
     assert any(line.startswith("reads files read-file path") for line in lines)
 
 
-def test_a_flow_that_breaks_rules_is_shown_with_what_is_wrong(home, capfd):
-    put(home, "bad", {"nodes": [{"id": "nothing-here"}]})
-    assert pflow("show", "bad") == 65
-    printed = capfd.readouterr()
-    assert "PF11" in printed.err
-    assert printed.out.startswith("bad\nFrom")
-
-
 @pytest.mark.parametrize(
     ("words", "exit", "said"),
     [
@@ -177,15 +153,6 @@ def test_what_is_not_there_is_said(words, exit, said):
     error = failure("show", *words)
     assert error.exit == exit
     assert said in error.message
-
-
-def test_what_was_removed_is_shown_as_old(capfd):
-    pflow("save", "count", COUNT)
-    assert pflow("remove", "count") == 0
-    assert capfd.readouterr().out.endswith("/flows/old/count.1.pflow.json\n")
-    assert failure("show", "count").hint == "pflow show count --old shows what it was"
-    assert pflow("show", "count", "--old") == 0
-    assert "shell --command='wc -w'" in capfd.readouterr().out
 
 
 def test_all_names_are_looked_for_before_any_is_removed(capfd):

@@ -236,13 +236,12 @@ def test_a_templated_flag_that_is_stored_stays_an_input():
 @pytest.mark.parametrize(
     ("given", "source"),
     [
-        ("--depth='$count'", "count"),
+        ("--depth='$count'", "template:$count"),
         ("--depth='${issue.title}'", "template:${issue.title}"),
         ("--depth='1$count'", "template:1$count"),
         ("--message='$count'", "count"),
         ("--message='a $count'", "template:a $count"),
         ("--deep='$count'", "template:$count"),
-        ("--ratio='$count'", "count"),
     ],
 )
 def test_a_templated_flag_that_is_not_stored_becomes_a_mapping_of_its_type(given, source):

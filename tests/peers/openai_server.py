@@ -203,11 +203,6 @@ def torn(call: Call) -> None:
     call.say("Oak, ")
 
 
-def garbled(call: Call) -> None:
-    call.begin()
-    call._write('data: {"choices": [\n\n')
-
-
 def refuse(call: Call) -> None:
     call.begin()
     call.event(call._chunk({"delta": {"refusal": "I will not say."}, "finish_reason": None}))
@@ -298,7 +293,6 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "cut": replying("Oak, ash", None),
     "cut-once": once(replying("", None), replying(REPLY)),
     "torn": torn,
-    "garbled": garbled,
     "stall": stall,
     "stall-midway": stall_midway,
     "slow-stream": slow_stream,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.models.talk import Said
-from pflow.plan.answer import read_flow
+from pflow.plan.conversation import read_flow
 
 FLOW = '{"nodes": [{"id": "a", "type": "llm"}]}'
 OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'

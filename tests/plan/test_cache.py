@@ -102,13 +102,9 @@ def _cut(file):
     file.write_text(file.read_text()[:-20])
 
 
-def _other(file):
-    file.write_text(json.dumps({**json.loads(file.read_text()), "sentence": "remove everything"}))
-
-
 def _smuggled(file):
     entry = json.loads(file.read_text())
-    entry["ir"]["nodes"][1] = {"id": "summarize", "type": "./evil.pflow.json"}
+    entry["nodes"][1] = {"id": "summarize", "type": "./evil.pflow.json"}
     file.write_text(json.dumps(entry))
 
 
@@ -118,7 +114,7 @@ def _writable_by_all(file):
 
 @pytest.mark.parametrize(
     "damage",
-    [_cut, _other, _smuggled, _writable_by_all],
+    [_cut, _smuggled, _writable_by_all],
     ids=lambda damage: damage.__name__,
 )
 def test_what_is_damaged_or_foreign_counts_as_not_there(home, asked, damage):

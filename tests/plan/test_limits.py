@@ -14,7 +14,7 @@ from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.talk import Said
 from pflow.paths import write_path
-from pflow.plan.answer import read_flow
+from pflow.plan.conversation import read_flow
 from pflow.plan.limits import LIMITS, MOST_STEPS
 from pflow.plan.planner import judge
 

@@ -1,15 +1,10 @@
 """What a flow needs and nobody gave: asked for on a terminal, else said in words."""
 
-import os
-import pty
-import threading
-
 import pytest
 
 from pflow.errors import PflowError
 from pflow.run import inputs
 from pflow.run.inputs import ask_for, missing_inputs, nothing_gives
-from pflow.terminal import ask as questions
 from tests.run.flows import plan_of
 
 ISSUE = '''from pflow import Node
@@ -21,7 +16,6 @@ class GithubGetIssue(Node):
     Interface:
     - Reads: shared["issue_number"]: int [flag issue]  # issue number
     - Reads: shared["repo"]: str = "here"  # whose
-    - Writes: shared["issue"]: dict  # it
     """
 '''
 SECRET = '''from pflow import Node
@@ -34,7 +28,6 @@ class Secret(Node):
     - Reads: shared["key"]: str [secret]  # a key
     """
 '''
-FLOW = {"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "w", "type": "wait_for"}]}
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +38,12 @@ def more_nodes(nodes):
 
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     monkeypatch.setattr(inputs, "_open_terminal", lambda: None)
-    plan = plan_of(FLOW)
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "w", "type": "wait_for"}]})
+    assert [each.name for each in missing_inputs(plan, {"issue_number": 1})] == ["file"]
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}))
-    error = caught.value
-    assert (error.exit, error.hint) == (66, "--issue=INT --file=PATH")
-    assert error.message == (
+    assert (caught.value.exit, caught.value.hint) == (66, "--issue=INT --file=PATH")
+    assert caught.value.message == (
         "cannot find 'issue_number' (issue number) for github-get-issue, 'file' (the file) for wait_for: "
         "nothing gives it (PF03)"
     )
@@ -66,53 +59,52 @@ def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, ty
 
 
 class Terminal:
-    """A terminal whose person types what it is told to, each line once there is a prompt for it."""
+    """A terminal whose person types these lines, and then is gone."""
 
-    def __init__(self, monkeypatch, *lines):
-        self.ours, self.theirs = pty.openpty()
+    def __init__(self, lines):
         self.lines = list(lines)
-        self.seen = b""
-        monkeypatch.setattr(inputs, "_open_terminal", lambda: questions.Terminal(self.theirs))
-        self.person = threading.Thread(target=self._answer)
-        self.person.start()
+        self.said = []
 
-    def _answer(self):
-        while True:
-            try:
-                part = os.read(self.ours, 1000)
-            except OSError:
-                return
-            self.seen += part
-            if self.seen.endswith((b": ", b"? ")) and self.lines:
-                os.write(self.ours, self.lines.pop(0))
+    def read_line(self, question):
+        self.said.append(question)
+        return self.lines.pop(0) if self.lines else None
 
-    def said(self):
-        self.person.join()
-        os.close(self.ours)
-        return self.seen.decode(errors="backslashreplace").replace("\r\n", "\n")
+    def say(self, text):
+        self.said.append(text)
+
+    def close(self):
+        self.said.append("closed")
 
 
 @pytest.mark.parametrize(
     ("type", "lines", "value", "end"),
     [
-        ("int", ["twelve", "", "12"], 12, ": int? "),
-        ("path", ["a b"], "a b", ": path? "),
-        ("bool", ["maybe", "Y"], True, ": y|n? "),
-        ("warm|cold", ["hot", "cold"], "cold", ": warm|cold? "),
-        ("dict", ["[1]", '{"a": 1}'], {"a": 1}, ": JSON object? "),
-        ("list[int]", ["two", "2"], [2], ": an item, or a JSON list? "),
-        ("list[int]", ["[1", "[1, 2]"], [1, 2], ": an item, or a JSON list? "),
+        ("int", ["twelve", "", "12"], 12, "int? "),
+        ("path", ["a b"], "a b", "path? "),
+        ("bool", ["maybe", "Y"], True, "y|n? "),
+        ("warm|cold", ["hot", "cold"], "cold", "warm|cold? "),
+        ("dict", ["[1]", '{"a": 1}'], {"a": 1}, "JSON object? "),
+        ("list[int]", ["two", "2"], [2], "an item, or a JSON list? "),
+        ("list[int]", ["[1", "[1, 2]"], [1, 2], "an item, or a JSON list? "),
+        ("int", ["x"], None, "int? "),
     ],
 )
 def test_it_asks_until_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
+    terminal = Terminal(lines)
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: terminal)
     ir = {"inputs": {"it": {"type": type, "description": "x"}}}
     ir["nodes"] = [{"id": "e", "type": "wait_for", "inputs": {"file": "$it"}}]
     plan = plan_of(ir)
-    terminal = Terminal(monkeypatch, *(f"{line}\n".encode() for line in lines))
-    assert ask_for(plan, [plan.inputs["it"]]) == {"it": value}
-    said = terminal.said()
-    assert said.count(f"wait_for needs --it (x){end}") == len(lines)
-    assert said.count("cannot take --it") == len([line for line in lines if line]) - 1
+    if value is None:
+        with pytest.raises(PflowError, match="nothing gives it"):
+            ask_for(plan, [plan.inputs["it"]])
+    else:
+        assert ask_for(plan, [plan.inputs["it"]]) == {"it": value}
+        assert len([each for each in terminal.said if each.startswith("cannot take --it")]) == len(
+            [line for line in lines[:-1] if line]
+        )
+    assert terminal.said[0] == f"wait_for needs --it (x): {end}"
+    assert terminal.said[-1] == "closed"
 
 
 def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():

@@ -1,5 +1,6 @@
 """The trace: from a run's events and from a document's header, as text, JSON, a timeline and spans."""
 
+import fcntl
 import json
 
 import pytest
@@ -10,25 +11,29 @@ from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.stage.document import Document
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32}
+END = f"run {ID} (fix-issue): done after 5.0 s\n"
 
 
 @pytest.fixture
-def directory(tmp_path):
+def traced(tmp_path):
+    """Makes the trace of a run with these events, a second apart."""
     directory = tmp_path / ID
     directory.mkdir()
-    return directory
+    (directory / "snapshot.json").write_text('{"cli_injections": {}}')
 
+    def make(*events: dict, is_running: bool = False) -> Trace:
+        numbered = enumerate([RUN, *events])
+        lines = [json.dumps({"v": 1, "time": 100.0 + number, **event}) + "\n" for number, event in numbered]
+        log = directory / "trace.jsonl"
+        log.write_text("".join(lines))
+        with (directory / "lock").open("w") as lock:
+            if is_running:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            run = Run(str(directory))
+        return trace_of_run(run, read_events(log.read_bytes())[0])
 
-def traced(directory, *events: dict) -> Trace:
-    """The trace of a run with these events, a second apart where they do not say when."""
-    lines = [json.dumps({"v": 1, "time": 100.0 + number, **event}) + "\n" for number, event in enumerate(events)]
-    log = directory / "trace.jsonl"
-    log.write_text("".join(lines))
-    run = Run(str(directory))
-    return trace_of_run(run, read_events(log.read_bytes())[0])
-
-
-RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32, "steps": 2, "by": "pflow-shell 0.1.0"}
+    return make
 
 
 def start(step: str, node: str = "llm", visit: int = 1, **more: object) -> dict:
@@ -47,32 +52,13 @@ def shown(trace: Trace, **more: object) -> str:
     return trace_text(trace, **{"now": 110.0, "with_store": False, **more}).decode()
 
 
-END = f"run {ID} (fix-issue): done after 5.0 s\n"
-
-
-def test_a_step_is_shown_as_seed_001_does(directory):
-    trace = traced(
-        directory,
-        RUN,
-        start("fetcher", "github-get-issue"),
-        end("fetcher", "github-get-issue", reads={"repo": []}, writes={"issue_data": ["fetcher.issue_data"]}),
-        start("analyzer"),
-        end(
-            "analyzer",
-            ms=1234.5,
-            reads={"prompt": ["fetcher.issue_data.body"], "model": []},
-            writes={"response": ["analyzer.response"]},
-        ),
-        finish(),
-    )
+def test_a_step_is_shown_as_seed_001_does(traced):
+    reads = {"prompt": ["fetcher.issue_data.body"], "model": []}
+    trace = traced(start("analyzer"), end("analyzer", ms=1234.5, reads=reads, writes={"r": ["analyzer.r"]}), finish())
     assert shown(trace) == (
-        "[1] fetcher (github-get-issue)  12 ms\n"
-        "    ← reads: repo given\n"
-        "    → writes: fetcher.issue_data\n"
-        "\n"
-        "[2] analyzer (llm)  1.2 s\n"
+        "[1] analyzer (llm)  1.2 s\n"
         "    ← reads: prompt from fetcher.issue_data.body, model given\n"
-        "    → writes: analyzer.response\n"
+        "    → writes: analyzer.r\n"
         "\n" + END
     )
 
@@ -80,45 +66,29 @@ def test_a_step_is_shown_as_seed_001_does(directory):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (
-            {"tokens": {"in": 3, "out": 0}, "model": "m", "cost": 0.0012},
-            "12 ms, tokens in 3 out 0, model m, cost 0.0012",
-        ),
+        ({"tokens": {"in": 3, "out": 0}, "model": "m", "cost": 0.5}, "12 ms, tokens in 3 out 0, model m, cost 0.5"),
         ({"tries": 2, "dry": True}, "12 ms, tries 2, dry"),
         ({"items": {"done": 9, "failed": 1}}, "12 ms, items done 9 failed 1"),
         ({"visit": 3, "lane": "fork/b"}, "12 ms, visit 3, branch fork/b"),
-        ({"action": "retry", "exit": 66}, "12 ms, action retry, exit 66"),
+        ({"action": "retry", "exit": 66, "message": "gone"}, "12 ms, action retry, exit 66\n    ✗ gone"),
     ],
 )
-def test_what_a_step_took_and_how_it_ended_stands_behind_it(directory, more, told):
-    trace = traced(directory, RUN, start("a", **{"visit": 1, **more}), end("a", **more), finish())
-    assert shown(trace) == f"[1] a (llm)  {told}\n\n{END}"
+def test_what_a_step_took_and_how_it_ended_stands_behind_it(traced, more, told):
+    assert shown(traced(start("a", **more), end("a", **more), finish())) == f"[1] a (llm)  {told}\n\n{END}"
 
 
-def test_a_failed_step_says_why_once(directory):
-    caught = end("a", exit=66, message="no such file")
-    trace = traced(directory, RUN, start("a"), caught, start("b"), end("b", exit=1, message="no"), finish())
-    assert "[1] a (llm)  12 ms, exit 66\n    ✗ no such file\n" in shown(trace)
+def test_the_failure_that_ended_a_run_is_said_once(traced):
     error = {"step": "b", "node": "llm", "exit": 1, "message": "no"}
-    trace = traced(directory, RUN, start("b"), end("b", exit=1, message="no"), finish(1, error=error))
-    assert shown(trace) == (
+    assert shown(traced(start("b"), end("b", exit=1, message="no"), finish(1, error=error))) == (
         f"[1] b (llm)  12 ms, exit 1\n\nfailed: b (exit 1): no\n\nrun {ID} (fix-issue): failed with 1 after 5.0 s\n"
     )
 
 
-def test_visits_of_loops_branches_and_subflows_are_told_apart(directory):
+def test_visits_of_loops_branches_and_subflows_are_told_apart(traced):
     trace = traced(
-        directory,
-        *(RUN, start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
+        *(start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
         *(start("b", lane="a/b"), start("c", lane="a/c"), end("c", lane="a/c", exit=3), end("b", lane="a/b")),
-        *(
-            start("o", "flow:sub"),
-            start("o/in"),
-            start("o/in/most"),
-            end("o/in/most"),
-            end("o/in"),
-            end("o", "flow:sub"),
-        ),
+        *(start("o"), start("o/in"), start("o/in/most"), end("o/in/most"), end("o/in"), end("o")),
         finish(),
     )
     found = [(each["step"], each["visit"], each.get("lane", ""), each["state"]) for each in trace["execution_trace"]]
@@ -130,121 +100,77 @@ def test_visits_of_loops_branches_and_subflows_are_told_apart(directory):
     assert "\n    [6] o/in (llm)  12 ms\n\n        [7] o/in/most (llm)  12 ms\n" in shown(trace)
 
 
-def test_a_run_without_an_end_was_killed_and_so_was_its_step(directory):
-    trace = traced(directory, RUN, start("a"), end("a"), start("b"))
-    assert (
-        shown(trace) == f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\nrun {ID} (fix-issue): killed after 3.0 s\n"
-    )
+def test_a_run_without_an_end_was_killed_and_one_that_goes_on_is_shown_as_far_as_it_is(traced):
+    events = (start("a"), end("a"), start("b"))
+    killed = f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\nrun {ID} (fix-issue): killed after 3.0 s\n"
+    assert shown(traced(*events)) == killed
+    trace = traced(*events, is_running=True)
+    text = shown(trace, with_store=True)
+    assert "[2] b (llm)  running for 7.0 s\n" in text
+    assert text.endswith(f"{ID} (fix-issue): running for 10.0 s\n\nthe store is known when the run has ended\n")
+    assert [span["name"] for span in spans_of(trace)] == ["a"]
+    assert drawn(trace, "name", "dur") == [("fix-issue", 10e6), ("a", 12300.0), ("b", 7e6)]
 
 
-def test_a_run_that_goes_on_is_shown_as_far_as_it_is(directory):
-    import fcntl
-
-    with (directory / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        trace = traced(directory, RUN, start("a"), end("a"), start("b"))
-    assert "[2] b (llm)  running for 7.0 s\n" in shown(trace)
-    assert shown(trace, with_store=True).endswith(
-        f"run {ID} (fix-issue): running for 10.0 s\n\nthe store is known when the run has ended\n"
-    )
-    spans = spans_of(trace)
-    assert [span["name"] for span in spans] == ["a"]
-    assert durations(trace) == {"fix-issue": 10e6, "a": 12300.0, "b": 7e6}
+def test_the_final_store_is_shown_by_keys_types_and_sizes(traced):
+    store = {"text": {"type": "str", "size": 1234}, "one": {"type": "list", "size": 1}, "number": {"type": "int"}}
+    said = "the store\n    text: str, 1,234 characters\n    one: list, 1 item\n    number: int\n"
+    assert shown(traced(finish(store=store)), with_store=True) == f"{END}\n{said}"
+    assert shown(traced(finish()), with_store=True) == f"{END}\nthe store is empty\n"
 
 
-def test_the_final_store_is_shown_by_keys_types_and_sizes(directory):
-    store = {
-        "text": {"type": "str", "size": 1234},
-        "one": {"type": "list", "size": 1},
-        "number": {"type": "int"},
-    }
-    trace = traced(directory, RUN, finish(store=store))
-    assert shown(trace, with_store=True) == (
-        END + "\nthe store\n    text: str, 1,234 characters\n    one: list, 1 item\n    number: int\n"
-    )
-    assert shown(traced(directory, RUN, finish()), with_store=True) == END + "\nthe store is empty\n"
-
-
-def test_json_has_the_execution_trace_of_seed_002(directory):
-    snapshot = {"flow_hash": "ab", "config_overrides": {"summarise": {"temperature": 0.9}}, "cli_injections": {}}
-    (directory / "snapshot.json").write_text(json.dumps(snapshot))
+def test_json_has_the_execution_trace_of_seed_002(traced):
     step = end("fetch", "yt-transcript", reads={"url": ["video_url"]}, writes={"transcript": ["raw_transcript"]})
-    trace = traced(directory, RUN, start("fetch", "yt-transcript"), step, finish(store={"x": {"type": "int"}}))
+    trace = traced(start("fetch", "yt-transcript"), step, finish(store={"x": {"type": "int"}}))
     document = json.loads(formats.as_json(trace, now=110.0, with_store=True))
-    (entry,) = document["execution_trace"]
-    assert (entry["node"], entry["read_keys"], entry["write_keys"]) == (
-        "yt-transcript",
-        ["video_url"],
-        ["raw_transcript"],
-    )
-    assert (document["snapshot"], document["store"]) == (snapshot, {"x": {"type": "int"}})
+    entry = {name: document["execution_trace"][0][name] for name in ("node", "read_keys", "write_keys")}
+    assert entry == {"node": "yt-transcript", "read_keys": ["video_url"], "write_keys": ["raw_transcript"]}
+    assert (document["snapshot"], document["store"]) == ({"cli_injections": {}}, {"x": {"type": "int"}})
     assert document["flow"] == {"name": "fix-issue", "hash": "ab" * 32}
     assert (document["run"], document["status"], document["exit"], document["ms"]) == (ID, "done", 0, 5000.0)
     assert [event["event"] for event in document["events"]] == ["run", "start", "end", "finish"]
 
 
-def durations(trace: Trace) -> dict[str, float]:
-    events = json.loads(formats.as_chrome(trace, now=110.0, with_store=False))["traceEvents"]
-    return {event["name"]: event["dur"] for event in events if event["ph"] == "X"}
+def timeline(trace: Trace) -> list[dict]:
+    return json.loads(formats.as_chrome(trace, now=110.0, with_store=False))["traceEvents"]
 
 
-def test_a_timeline_has_the_flow_and_a_track_for_each_lane(directory):
+def drawn(trace: Trace, *names: str) -> list[tuple]:
+    return [tuple(event[name] for name in names) for event in timeline(trace) if event["ph"] == "X"]
+
+
+def test_a_timeline_has_the_flow_and_a_track_for_each_lane(traced):
     trace = traced(
-        directory,
-        *(RUN, start("a"), end("a", ms=1000.0, reads={"x": ["y"]}), start("b", lane="a/b"), start("c", lane="a/c")),
+        *(start("a"), end("a", ms=1000.0), start("b", lane="a/b"), start("c", lane="a/c")),
         *(end("b", lane="a/b", ms=250.5), end("c", lane="a/c"), finish()),
     )
-    timeline = json.loads(formats.as_chrome(trace, now=0.0, with_store=False))
-    names = {event["tid"]: event["args"]["name"] for event in timeline["traceEvents"] if event["name"] == "thread_name"}
+    names = {event["tid"]: event["args"]["name"] for event in timeline(trace) if event["name"] == "thread_name"}
     assert names == {1: "fix-issue", 2: "a/b", 3: "a/c"}
-    drawn = [event for event in timeline["traceEvents"] if event["ph"] == "X"]
-    assert [(each["name"], each["cat"], each["tid"], each["ts"], each["dur"]) for each in drawn] == [
+    assert drawn(trace, "name", "cat", "tid", "ts", "dur") == [
         ("fix-issue", "flow", 1, 0.0, 7e6),
         ("a", "llm", 1, 1e6, 1e6),
         ("b", "llm", 2, 3e6, 250500.0),
         ("c", "llm", 3, 4e6, 12300.0),
     ]
-    assert drawn[1]["args"]["reads"] == {"x": ["y"]}
-    assert {event["pid"] for event in timeline["traceEvents"]} == {1}
 
 
 def spans_of(trace: Trace) -> list[dict]:
-    lines = formats.as_otlp(trace, now=110.0, with_store=False).decode().splitlines()
-    return [span for line in lines for span in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    (resource,) = json.loads(formats.as_otlp(trace, now=110.0, with_store=False))["resourceSpans"]
+    return resource["scopeSpans"][0]["spans"]
 
 
-def attributes(span: dict) -> dict[str, object]:
-    return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
-
-
-def test_a_run_and_each_visit_of_a_step_are_spans(directory):
+def test_a_run_and_each_visit_of_a_step_are_spans(traced):
+    used = {"tokens": {"in": 3, "out": 4}, "model": "m", "reads": {"x": ["y"]}, "cost": 0.5}
+    inner_end = end("a/b", visit=2, exit=66, message="no", **used)
     run, outer, inner = spans_of(
-        traced(
-            directory,
-            *(RUN, start("a", "flow:x"), start("a/b", visit=2)),
-            end(
-                "a/b",
-                visit=2,
-                exit=66,
-                message="no",
-                tokens={"in": 3, "out": 4},
-                model="m",
-                reads={"x": ["y"]},
-                cost=0.5,
-            ),
-            *(end("a", "flow:x", ms=2000.0), finish()),
-        )
+        traced(start("a", "flow:x"), start("a/b", visit=2), inner_end, end("a", "flow:x", ms=2000.0), finish())
     )
-    assert {len(span["traceId"]) for span in (run, outer, inner)} == {32}
-    assert len({span["spanId"] for span in (run, outer, inner)}) == 3
-    assert len(inner["spanId"]) == 16
+    assert ({len(span["traceId"]) for span in (run, outer, inner)}, len(inner["spanId"])) == ({32}, 16)
     assert "parentSpanId" not in run
     assert (outer["parentSpanId"], inner["parentSpanId"]) == (run["spanId"], outer["spanId"])
     assert (outer["startTimeUnixNano"], outer["endTimeUnixNano"]) == ("101000000000", "103000000000")
-    assert (run["startTimeUnixNano"], run["endTimeUnixNano"]) == ("100000000000", "105000000000")
     assert [span["status"] for span in (run, inner)] == [{"code": 1}, {"code": 2, "message": "no"}]
-    assert attributes(run) == {"pflow.run": ID, "pflow.flow_hash": "ab" * 32, "pflow.exit": "0"}
-    assert attributes(inner) == {
+    assert {each["key"]: next(iter(each["value"].values())) for each in inner["attributes"]} == {
         "pflow.node": "llm",
         "pflow.version": "1.0.0",
         "pflow.visit": "2",
@@ -258,19 +184,18 @@ def test_a_run_and_each_visit_of_a_step_are_spans(directory):
 
 
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
-TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
 
 
-def test_a_run_that_another_trace_began_is_a_span_of_it(directory):
-    spans = {"traceparent": f"00-{TRACE}-{OWN}-01", "parent": TRACEPARENT}
-    run, visit = spans_of(traced(directory, RUN | spans, start("a"), end("a"), finish()))
+def test_a_run_that_another_trace_began_is_a_span_of_it(traced, monkeypatch):
+    monkeypatch.setitem(RUN, "traceparent", f"00-{TRACE}-{OWN}-01")
+    monkeypatch.setitem(RUN, "parent", f"00-{TRACE}-{PARENT}-01")
+    run, visit = spans_of(traced(start("a"), end("a"), finish()))
     assert {run["traceId"], visit["traceId"]} == {TRACE}
     assert (run["spanId"], run["parentSpanId"], visit["parentSpanId"]) == (OWN, PARENT, OWN)
 
 
 def piped(**header: object) -> Trace:
     document = Document({"v": 1, "run": ID, **header})
-    document.set("text", "héllo")
     document.set("data", b"\xff")
     return trace_of_document(document, with_store=True)
 
@@ -282,27 +207,23 @@ STEPS = [
 
 
 def test_a_document_shows_its_stages_as_they_tell_them():
-    assert shown(piped(steps=STEPS)) == (
+    told = (
         "[1] first (shell)  5 ms\n    ← reads: command from --command, input from stdin\n\n"
         "[2] llm (llm)\n    ← reads: prompt from --prompt (first.stdout, a.b)\n    → writes: response\n"
     )
+    assert shown(piped(steps=STEPS)) == told
+    trace = piped(steps=STEPS, error={"step": "llm", "node": "llm", "exit": 69, "message": "no"})
+    assert (shown(trace), trace["exit"]) == (f"{told}\nfailed: llm (exit 69): no\n", 69)
     assert shown(piped()) == "no step has run\n"
 
 
-def test_a_document_that_failed_says_so():
-    error = {"step": "llm", "node": "llm", "exit": 69, "message": "no"}
-    trace = piped(steps=[*STEPS[:1], {**STEPS[1], "exit": 69}], error=error)
-    assert shown(trace).endswith("    → writes: response\n\nfailed: llm (exit 69): no\n")
-    assert trace["exit"] == 69
-
-
 def test_a_document_has_every_form():
-    trace = piped(steps=STEPS, by="pflow-shell 0.1.0", traceparent=TRACEPARENT)
+    trace = piped(steps=STEPS, traceparent=f"00-{TRACE}-{PARENT}-01")
     document = json.loads(formats.as_json(trace, now=0.0, with_store=True))
-    assert document["store"]["text"] == {"type": "str", "size": 5, "value": "héllo"}
-    assert document["store"]["data"] == {"type": "bytes", "size": 1, "value": {"$bytes": "/w=="}}
+    assert document["store"] == {"data": {"type": "bytes", "size": 1, "value": {"$bytes": "/w=="}}}
     assert [entry["read_keys"] for entry in document["execution_trace"]] == [["stdin"], ["first.stdout", "a.b"]]
     assert (document["flow"], document["status"], document["events"]) == (None, "done", STEPS)
-    assert durations(trace) == {"pipe": 5000.0, "first": 5000.0, "llm": 0.0}
-    assert [span["name"] for span in spans_of(trace)] == ["pipe", "first", "llm"]
-    assert {span["traceId"] for span in spans_of(trace)} == {TRACE}
+    assert drawn(trace, "name", "dur") == [("pipe", 5000.0), ("first", 5000.0), ("llm", 0.0)]
+    assert [(span["name"], span["traceId"]) for span in spans_of(trace)] == [
+        *(("pipe", TRACE), ("first", TRACE), ("llm", TRACE)),
+    ]

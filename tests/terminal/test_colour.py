@@ -4,10 +4,8 @@ import re
 
 import pytest
 
-from pflow.run.trace import trace_of_document, trace_text
-from pflow.stage.document import Document
 from pflow.terminal import columns, messages
-from pflow.terminal.columns import PLAIN, Colour, colour_of, is_wanted, table
+from pflow.terminal.columns import Colour, colour_of, is_wanted, table
 
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}
@@ -53,14 +51,6 @@ def test_the_flag_is_over_no_color_over_clicolor_force_over_the_terminal(
     assert colour_of(1, when).is_on is wanted
 
 
-def test_each_kind_of_word_has_its_own_look_and_ends_it():
-    kinds = ("heading", "name", "good", "warning", "fault", "dim")
-    painted = [getattr(Colour(is_on=True), kind)("word") for kind in kinds]
-    assert len(set(painted)) == len(kinds)
-    assert all(re.fullmatch(r"\x1b\[[0-9;]+mword\x1b\[0m", text) for text in painted)
-    assert [getattr(PLAIN, kind)("word") for kind in kinds] == ["word"] * len(kinds)
-
-
 def plain(text):
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
@@ -71,13 +61,6 @@ def test_the_columns_of_a_painted_table_stand_where_they_did():
     assert [plain(line) for line in painted] == table(rows, 40)
     assert painted[0].startswith("  \x1b[36mname\x1b[0m  a long")
     assert painted[-1] == table(rows, 40)[-1]
-
-
-def test_a_name_in_a_trace_cannot_paint_the_terminal():
-    error = {"step": "\x1b[31mred", "exit": 1, "message": "\x1b]0;title\x07"}
-    found = trace_of_document(Document({"v": 1, "error": error}), with_store=False)
-    text = trace_text(found, now=0, with_store=False, colour=Colour(is_on=True)).decode()
-    assert plain(text).endswith("failed: \\x1b[31mred (exit 1): \\x1b]0;title\\x07\n")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
     `catalog` its steps are nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
     """
     from pflow.catalog.kinds import Catalog
-    from pflow.flow.pipe.compile import parse_pipe
+    from pflow.flow.pipe.read import parse_pipe
 
     return parse_pipe(words, catalog or Catalog())
 

@@ -5,73 +5,95 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING
-from pflow.errors import USAGE, PflowError, shorten
+from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
-from pflow.flow.pipe.read import read_flow
-from pflow.flow.pipe.references import References, either, is_whole, latest
-from pflow.flow.pipe.scan import is_cut_separator, scan, scan_words
 from pflow.flow.wiring import wire
-from pflow.flow.written import path_text, rewritten
+from pflow.flow.written import INPUT, PARAM, path_text, rewritten
 from pflow.paths import parse_path
-from pflow.templates import TEMPLATE, parse_template, references
+from pflow.templates import TEMPLATE, is_reference, references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Any
 
-    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
     from pflow.interface import Item
     from pflow.paths import Path
 
 
-def parse_pipe(words: Sequence[str], catalog: Catalog) -> Flow:
-    if len(words) > 1:
-        _check_words(words)
-    text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-    flow, apart = read_flow(text, tokens, catalog)
-    return compile_flow(flow, apart)
-
-
-def _check_words(words: Sequence[str]) -> None:
-    """Refuse what a shell has left of a `=>` without quotes, and a flow in quotes with more words behind it."""
-    from pflow.flow.pipe.recognize import is_pipe_text, taken_for_redirection
-
-    if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
-        raise error
-    if is_pipe_text(words[0]):
-        what = f"cannot take '{shorten(words[1])}' behind a flow in quotes"
-        raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
-
-
 def compile_flow(flow: Flow, apart: set[str]) -> Flow:
     """A new flow with the mappings that pipe syntax implies. Steps in `apart` have `--id`: their keys move under it."""
-    return _Compiler(wire(flow), apart).compiled()
+    compiler = _Compiler(wire(flow), apart)
+    compiler.refuse_slips()
+    compiler.guess()
+    compiled = copy(flow)
+    compiled.steps = [compiler.step(step) for step in compiler.flow.steps.values()]
+    compiled.warnings = list(dict.fromkeys([*flow.warnings, *compiler.warnings]))
+    return compiled
 
 
 class _Compiler:
-    """`moved` are the steps whose writes go under their ids, `fed` those that take what these steps hand on."""
+    """The references of a flow as it is written, each read as if the steps in `moved` had moved under their ids.
+
+    `places` gives, for each step, the places of its paths that mean something else than they say; `fed` the steps that
+    take what others hand on.
+    """
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
         self.flow = flow
         self.apart = apart
-        self.moved = find_moved(flow, apart)
-        self.references = References(flow, self.moved)
+        self.moved = _find_moved(flow, apart)
+        self.warnings: list[str] = []
+        self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
+        self.templates: dict[str, list[Reference]] = {id: [] for id in flow.steps}
+        """The references in each step's flags, except those of --map-in."""
+        for reference in flow.references:
+            self._find_places(reference)
+            if reference.role in (INPUT, PARAM):
+                self.templates[reference.step].append(reference)
         self.carried = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
-        self.warnings: list[str] = []
 
-    def compiled(self) -> Flow:
-        self.references.refuse_slips()
-        self.references.guess(self.carried, self.fed)
-        compiled = copy(self.flow.flow)
-        compiled.steps = [self._step(step) for step in self.flow.steps.values()]
-        warnings = [*compiled.warnings, *self.warnings, *self.references.warnings]
-        compiled.warnings = list(dict.fromkeys(warnings))
-        return compiled
+    def _find_places(self, reference: Reference) -> None:
+        """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""
+        path = reference.path
+        is_by_id = len(path) > 1 and path[0] in self.flow.steps
+        if is_by_id or not any(write.step in self.moved for write in reference.writes):
+            return
+        places = {self._place_in(path, write): write.step for write in latest(reference.writes)}
+        if len(places) > 1 and are_parallel(self.flow, set(places.values())):
+            what = f"{_shown(reference)} may mean {_either(places)}, which run at the same time: name one"
+            self.warnings.append(what)
+        elif tuple(places) != (path,):
+            self.places[reference.step][path] = tuple(places)
+
+    def _place_in(self, path: Path, write: Write) -> Path:
+        """The place in the end of what a path leads to in a write; the path itself where it holds the write."""
+        for name in (write.target, (write.key,)):
+            if path[: len(name)] == name:
+                return self._place_of(write) + path[len(name) :]
+        return path
+
+    def _place_of(self, write: Write) -> Path:
+        """Where a write, or a data flag, goes in the end."""
+        step = self.flow.steps[write.step]
+        if write.step not in self.moved or (write.is_data and not _is_whole(step, self.moved)):
+            return write.target
+        return self._place_of_key(step, write.key)
+
+    def _place_of_key(self, step: WiredStep, key: str) -> Path:
+        written = step.step.output_mappings.get(key)
+        if written is not None:
+            return parse_path(written)
+        return (step.id, key) if step.id in self.moved else (key,)
+
+    def _carried_place(self, writer: str) -> Path:
+        """Where in the end the store holds what a step hands on through the pipe."""
+        write = self.flow.steps[writer].interface.pipe_write if writer != STDIN else None
+        return ("stdin",) if write is None else self._place_of_key(self.flow.steps[writer], write.name)
 
     def _feeders(self, step: WiredStep) -> tuple[str, ...]:
         """The steps whose write a step takes as what is carried; none where it is not to, or need not be there."""
@@ -79,10 +101,65 @@ class _Compiler:
         if read is None or is_given(step, read.name) or not (carried.is_sure or read.required):
             return ()
         is_start = step.id == self.flow.graph.first and carried.writers == (STDIN,)
-        return () if is_start or self.references.uses(step.id, carried.writers) else carried.writers
+        is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carried.writers)
+        return () if is_start or is_used else carried.writers
 
-    def _step(self, wired: WiredStep) -> Step:
-        step, places = copy(wired.step), self.references.places[wired.id]
+    def _leads_to(self, reference: Reference, writer: str) -> bool:
+        """Whether a reference is to what a step hands on through the pipe, a part of it, or what holds it."""
+        if writer == STDIN:
+            return reference.path[0] == "stdin"
+        handed_on = self.flow.steps[writer].interface.pipe_write
+        if handed_on is None:
+            return False
+        keys = {write.key for write in reference.writes if write.step == writer and not write.is_data}
+        return handed_on.name in keys or (reference.path == (writer,) and writer in self.moved)
+
+    def refuse_slips(self) -> None:
+        """Raise PflowError (2) for a name in a template that nothing writes and that is near to one that there is."""
+        for reference in [each for templates in self.templates.values() for each in templates]:
+            is_slip = bool(reference.trouble) and reference.remedy.startswith("did you mean")
+            if is_slip and reference.path[0] not in self.flow.steps:
+                what = f"cannot find {_shown(reference)}: nothing writes it"
+                raise PflowError(what, hint=reference.remedy, exit=USAGE)
+
+    def guess(self) -> None:
+        """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it."""
+        taken = {writer for writers in self.fed.values() for writer in writers}
+        for id in self.flow.steps:
+            carried, reference = self.carried[id], self._only_unknown(id)
+            writer = carried.writers[0] if len(carried.writers) == 1 and carried.is_sure else STDIN
+            is_right_before = writer != STDIN and writer in self.flow.graph.before[id]
+            if reference is None or not is_right_before or writer in taken or self._is_taken(writer):
+                continue
+            place = self._carried_place(writer)
+            self.places[id][reference.path] = (place,)
+            taken.add(writer)
+            name, flag = reference.path[0], reference.key.replace("_", "-")
+            what = f"nothing writes '${name}' in --{flag} of '{id}'; it is taken for what '{writer}' hands on"
+            self.warnings.append(f"{what}: ${{{path_text(place)}}}")
+
+    def _only_unknown(self, id: str) -> Reference | None:
+        """The one name in a step's templates that nothing writes and nothing else in the flow reads."""
+        unknown = [each for each in self.templates[id] if each.input not in (None, "stdin")]
+        if len({reference.path for reference in unknown}) != 1 or len(unknown[0].path) != 1:
+            return None
+        name = str(unknown[0].path[0])
+        is_write = any(name in each.interface.writes for each in self.flow.steps.values())
+        is_read_elsewhere = any(reader != id for reader, _ in self.flow.inputs[name].readers)
+        is_other = is_write or is_read_elsewhere or _reads_by_name(self.flow.steps[id], name)
+        return None if is_other else unknown[0]
+
+    def _is_taken(self, writer: str) -> bool:
+        """Whether a template, a mapping or a read by its name takes what a step hands on."""
+        if any(self._leads_to(reference, writer) for reference in self.flow.references):
+            return True
+        write = self.flow.steps[writer].interface.pipe_write
+        later = (self.flow.steps[id] for id in self.flow.graph.reach(writer))
+        return write is not None and any(_reads_by_name(step, write.name) for step in later)
+
+    def step(self, wired: WiredStep) -> Step:
+        """The step with the mappings that are implied."""
+        step, places = copy(wired.step), self.places[wired.id]
         step.input_mappings = {key: _renamed(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
         step.inputs = {}
@@ -92,7 +169,9 @@ class _Compiler:
                 step.input_mappings[key] = source
             else:
                 step.inputs[key] = self._rewritten(wired, key, value)
-        self._feed(wired, step)
+        read = wired.interface.pipe_read
+        if read is not None and wired.id in self.fed:
+            step.input_mappings[read.name] = _source(map(self._carried_place, self.fed[wired.id]))
         if self.moved:
             self._map_by_name(wired, step)
         if wired.id in self.moved:
@@ -111,37 +190,23 @@ class _Compiler:
         """
         if item is None or not is_liftable(item, value):
             return None
-        places = self.references.places[step.id]
-        path = whole_reference(value)
-        if path is None or not (is_textual(item) or self._is_exact(step, item)):
+        if not (is_textual(item) and is_reference(value)):
             return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
-        source = one_or_several(map(path_text, places.get(path, (path,))))
+        path = next(iter(references(value)))
+        source = _source(self.places[step.id].get(path, (path,)))
         return None if item.is_stored and isinstance(source, str) else source
-
-    def _is_exact(self, step: WiredStep, item: Item) -> bool:
-        """Whether a flag's references are to values of its very type, so that it need not be read as text."""
-        own = [each for each in self.references.of_step[step.id] if each.key == item.name]
-        fits = {"int", "float"} if item.type.name == "float" else {item.type.name}
-        return {self.flow.type_of(each).name for each in own} <= fits
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
         """A flag's value with each name as the one place that it means. Several are left, with a warning."""
         item = step.interface.reads.get(key) or step.interface.params.get(key)
         if item is not None and "verbatim" in item.marks:
             return value
-        places = self.references.places[step.id]
+        places = self.places[step.id]
         for path in references(value):
             if len(places.get(path, ())) > 1:
                 what = f"'{path_text(path)}' in --{key.replace('_', '-')} of '{step.id}'"
-                self.warnings.append(f"{what} may mean {either(places[path])}: name one")
+                self.warnings.append(f"{what} may mean {_either(places[path])}: name one")
         return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
-
-    def _feed(self, wired: WiredStep, step: Step) -> None:
-        """Map the `[pipe]` read to what is carried."""
-        writers, read = self.fed.get(wired.id), wired.interface.pipe_read
-        if writers and read:
-            places = [self.references.carried_place(writer) for writer in writers]
-            step.input_mappings[read.name] = one_or_several(map(path_text, places))
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map the reads that take the store's key of their name to where the latest write of it moved."""
@@ -149,15 +214,13 @@ class _Compiler:
             writes = latest(self.flow.writes_named(wired.id, (key,)))
             steps = {write.step for write in writes if not write.is_data}
             is_fed = "pipe" in item.marks and bool(self.carried[wired.id].writers)
-            if is_fed or "explicit" in item.marks or is_given(wired, key) or not steps & self.moved:
+            if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
-                step.input_mappings[key] = one_or_several(
-                    path_text(self.references.place_of(write)) for write in writes
-                )
+                step.input_mappings[key] = _source(map(self._place_of, writes))
 
 
-def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
+def _find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
     """The steps that move whole under their ids: those `apart`, and those whose writes meet what another step stores.
 
     Moving one may put it in another's way.
@@ -180,8 +243,25 @@ def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
             free += [(id, key)] if key not in mapped and id not in moved else []
         for key in step.step.inputs:
             if key in step.interface.reads and step.interface.reads[key].is_stored:
-                writers.setdefault(id if is_whole(step, moved) else key, set()).add(id)
+                writers.setdefault(id if _is_whole(step, moved) else key, set()).add(id)
     return {id for id, key in free if len(writers[key]) > 1}
+
+
+def _is_whole(step: WiredStep, moved: set[str]) -> bool:
+    """Whether all writes of a step go under its id, and so its data flags too."""
+    writes = step.interface.writes
+    return step.id in moved and bool(writes) and not any(key in step.step.output_mappings for key in writes)
+
+
+def _reads_by_name(step: WiredStep, key: str) -> bool:
+    item = step.interface.reads.get(key)
+    return item is not None and "explicit" not in item.marks and not is_given(step, key)
+
+
+def latest(writes: Iterable[Write]) -> list[Write]:
+    """The writes that a name means: a data flag is stored only where nothing is, so any other goes before it."""
+    every = list(writes)
+    return [write for write in every if not write.is_data] or every
 
 
 def is_liftable(item: Item, value: Any) -> bool:
@@ -196,18 +276,23 @@ def is_textual(item: Item) -> bool:
     return item.type.name in ("str", "any", "path", "bytes", "choice")
 
 
-def whole_reference(text: str) -> Path | None:
-    parts = parse_template(text)
-    return parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else None
-
-
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:
     """A mapping's source, each of its paths as the places that it means."""
-    paths = [(path, places.get(parse_path(path))) for path in (source if isinstance(source, list) else [source])]
-    return one_or_several([text for path, there in paths for text in (map(path_text, there) if there else [path])])
+    paths = source if isinstance(source, list) else [source]
+    if not any(parse_path(path) in places for path in paths):
+        return source
+    return _source(place for path in paths for place in places.get(parse_path(path), (parse_path(path),)))
 
 
-def one_or_several(paths: Iterable[str]) -> str | list[str]:
-    """A mapping's source of these paths."""
-    several = list(dict.fromkeys(paths))
+def _source(places: Iterable[Path]) -> str | list[str]:
+    """A mapping's source: one place, or several of which the one written last counts."""
+    several = list(dict.fromkeys(map(path_text, places)))
     return several[0] if len(several) == 1 else several
+
+
+def _shown(reference: Reference) -> str:
+    return f"'{path_text(reference.path)}' in --{reference.key.replace('_', '-')} of '{reference.step}'"
+
+
+def _either(places: Iterable[Path]) -> str:
+    return " or ".join(map(path_text, places))

@@ -8,15 +8,18 @@ from itertools import pairwise
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
-from pflow.errors import PflowError, shorten
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, Flow
-from pflow.flow.pipe.recognize import free_id, full_type, split_name
-from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, quote
+from pflow.flow.pipe.compile import compile_flow
+from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
+from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, is_cut_separator, quote, scan, scan_words
 from pflow.flow.pipe.steps import draft_step
 from pflow.paths import is_step_name
 from pflow.templates import parse_template
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.scan import Token
     from pflow.flow.pipe.steps import Draft
@@ -59,6 +62,23 @@ class Mention:
 
     def is_beside_bar(self) -> bool:
         return any(each is not None and each.text == "|" for each in (self.before, self.after))
+
+
+def parse_pipe(words: Sequence[str], catalog: Catalog) -> Flow:
+    if len(words) > 1:
+        _check_words(words)
+    text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
+    flow, apart = read_flow(text, tokens, catalog)
+    return compile_flow(flow, apart)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Refuse what a shell has left of a `=>` without quotes, and a flow in quotes with more words behind it."""
+    if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
+        raise error
+    if is_pipe_text(words[0]):
+        what = f"cannot take '{shorten(words[1])}' behind a flow in quotes"
+        raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
 
 
 def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:

@@ -7,9 +7,9 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST
-from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual, parse_pipe
+from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual, latest
+from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
-from pflow.flow.pipe.references import latest
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import words_of
 from pflow.flow.wiring import wire
