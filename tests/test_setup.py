@@ -154,6 +154,15 @@ def test_a_list_that_setup_did_not_write_is_refused(share, text):
     assert caught.value.exit == 65
 
 
+def test_nobody_else_may_write_where_zsh_reads(share):
+    mask = os.umask(0)
+    try:
+        put(share, WANTED)
+    finally:
+        os.umask(mask)
+    assert all(path.stat().st_mode & 0o022 == 0 for path in (share / "zsh").rglob("*"))
+
+
 @pytest.mark.parametrize("text", ["bindkey -e", "autoload -Uz compinit\ncompinit\n", "caf\udce9\r\n"])
 def test_the_block_in_zshrc_comes_first_and_goes_exactly(share, home, text):
     zshrc, data = home / ".zshrc", text.encode("utf-8", "surrogateescape")
