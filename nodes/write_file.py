@@ -78,12 +78,6 @@ def _check(path: str) -> None:
         raise PflowError(
             f"cannot write '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
         )
-    if path.startswith("~/") and not os.path.lexists("~"):
-        raise PflowError(
-            f"cannot write '{path}': no shell expanded the ~",
-            hint='write "$HOME"/… for your home, ./~/… for a directory of that name',
-            exit=CANNOT_WRITE,
-        )
 
 
 def _data(content: Any) -> str | bytes:

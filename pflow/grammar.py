@@ -42,7 +42,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
                 _take_line(interface, lines[n].strip(), seen)
             elif lines[n].strip().startswith(tuple(f"- {head}:" for head in _LINES)):
                 _fail("the interface ended at an empty line")
-        except _BadLine as bad:
+        except ValueError as bad:
             raise _located(bad, lines[n], file, None if first_line is None else first_line + n) from None
     interface.examples = _examples(lines[end:])
     return interface
@@ -62,11 +62,7 @@ def _split_prose(lines: list[str]) -> tuple[str, str]:
     return " ".join(paragraphs[0].split("\n")), "\n\n".join(p.strip("\n") for p in paragraphs[1:])
 
 
-class _BadLine(Exception):
-    """A line that does not parse, and why."""
-
-
-def _located(bad: _BadLine, line: str, file: str | None, number: int | None) -> PflowError:
+def _located(bad: ValueError, line: str, file: str | None, number: int | None) -> PflowError:
     place = (f"{file}:{number}" if number else file) if file else f"line {number}" if number else "its docstring"
     return PflowError(
         f"cannot parse the interface at {place}: '{line.strip()}': {bad}",
@@ -90,7 +86,7 @@ def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
 
 
 def _fail(why: str) -> NoReturn:
-    raise _BadLine(why)
+    raise ValueError(why)
 
 
 def _take_read(interface: Interface, rest: str) -> None:
@@ -136,10 +132,7 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
     if kind == "write" and name == "stdin":
         _fail("'stdin' is reserved for what comes through the pipe")
     rest = rest.strip()
-    try:
-        type, end = parse_type(rest)
-    except ValueError as error:
-        _fail(str(error))
+    type, end = parse_type(rest)
     item = Item(kind, name, type)
     rest = rest[end:].lstrip()
     if rest.startswith("="):

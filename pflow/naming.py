@@ -11,17 +11,15 @@ _SHOWN = 12
 """How many names a list of them shows."""
 
 
-def is_near(one: str, other: str) -> bool:
-    """Whether two names differ as a slip of the fingers does: in one letter, in longer ones in two."""
-    shorter = min(len(one), len(other))
-    limit = 0 if shorter < 3 else 1 if shorter < 6 else 2
-    return one != other and abs(len(one) - len(other)) <= limit and _distance(one, other) <= limit
-
-
 def nearest(name: str, there: Iterable[str]) -> str | None:
-    """The name that this one is near to, if there is one."""
-    near = [(_distance(name, other), other) for other in there if is_near(name, other)]
-    return min(near)[1] if near else None
+    """The name that this one is near to, as a slip of the fingers is: one letter off, a longer one two."""
+    near = [(_distance(name, other), other) for other in there if other != name]
+    return min([each for each in near if each[0] <= _slips(name, each[1])], default=(0, None))[1]
+
+
+def _slips(one: str, other: str) -> int:
+    shorter = min(len(one), len(other))
+    return 0 if shorter < 3 else 1 if shorter < 6 else 2
 
 
 def meant(name: str, there: Iterable[str]) -> str | None:

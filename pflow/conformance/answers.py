@@ -7,9 +7,9 @@ import shlex
 import shutil
 from typing import Any
 
-from pflow.conformance.samples import RUN, STEPS, misfit_of, shown
+from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
-from pflow.conformance.trial import ALIENS, Skipped, Trial, check
+from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.paths import kind_of
 from pflow.process.streams import as_it_is
 from pflow.types import Type
@@ -68,7 +68,7 @@ def help_is_printed(trial: Trial) -> None:
 
 @check("runs", "with all that it reads it ends with 0 and a document, and nothing else on stdout", of_good_run=False)
 def it_runs(trial: Trial) -> None:
-    values = f"pflow test-node {shlex.quote(trial.node.typed)} -- --FLAG=VALUE …"
+    values = f"pflow test-node {shlex.quote(trial.node.file)} -- --FLAG=VALUE …"
     trial.good.expect_exit(0, f"fix it; if it takes other values: {values}")
     trial.good.expect_answer("write the document that came in, with your keys in it; all else goes to stderr")
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
 from pflow.conformance.node import TestedNode
+from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, Run
-from pflow.conformance.trial import CHECKS, Check, Skipped, Trial
+from pflow.conformance.trial import CHECKS, Check, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 from pflow.terminal.columns import Colour, clean, encodable
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from pflow.conformance.samples import document, flag_words, laid_out_otherwise, misfit_of, same, shown, value_of
+from pflow.conformance.samples import (
+    Skipped,
+    document,
+    flag_words,
+    laid_out_otherwise,
+    misfit_of,
+    same,
+    shown,
+    value_of,
+)
 from pflow.conformance.sandbox import Run
-from pflow.conformance.trial import ALIENS, Skipped, Trial, check
+from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, USAGE
 from pflow.interface import Item
 from pflow.jsontext import decode
@@ -21,7 +30,7 @@ T = TypeVar("T")
 
 @check("no-input", "/dev/null is no input: flags are enough")
 def no_input_is_read(trial: Trial) -> None:
-    trial.expect_agreement(trial.run(trial.flags_without(), None), "begin with an empty store")
+    trial.expect_agreement(trial.run_by_flags(None), "begin with an empty store")
 
 
 @check("empty-pipe", "an empty pipe is 66 where a [pipe] read needs it", of_good_run=False)
@@ -29,18 +38,18 @@ def empty_pipe_is_66(trial: Trial) -> None:
     pipe = trial.interface.pipe_read
     if pipe is None or pipe.name in trial.samples.words:
         trial.answer  # noqa: B018 - raises Skipped
-        trial.run(trial.flags_without(), b"").expect_exit(0, "it reads nothing from the pipe: an empty one is no input")
+        trial.run_by_flags(b"").expect_exit(0, "it reads nothing from the pipe: an empty one is no input")
     else:
-        trial.run(trial.flags_without(pipe.name), b"").expect_refusal(MISSING, "the command before has failed")
+        trial.run_by_flags(b"", without=pipe.name).expect_refusal(MISSING, "the command before has failed")
 
 
 @check("raw-text", "raw text is the [pipe] read, byte for byte; else 64")
 def raw_text_is_carried(trial: Trial) -> None:
     if trial.pipe is None:
         change = "no read takes it: a stage must not eat another program's input"
-        trial.run(trial.flags_without(), b"raw text\n").expect_refusal(BAD_STDIN, change)
+        trial.run_by_flags(b"raw text\n").expect_refusal(BAD_STDIN, change)
     elif trial.pipe.type.name not in _TEXTUAL:
-        run = trial.run(trial.flags_without(trial.pipe.name), b"raw text\n")
+        run = trial.run_by_flags(b"raw text\n", without=trial.pipe.name)
         run.expect_refusal(BAD_DATA, f"text is no {trial.pipe.type}")
     else:
         text = trial.samples.members[trial.pipe.name]
@@ -66,7 +75,7 @@ def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> Run:
     """A run with this as its [pipe] read: it is the key stdin too."""
     if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
         raise Skipped("no read takes raw input")
-    run = trial.run(trial.flags_without(trial.pipe.name), data)
+    run = trial.run_by_flags(data, without=trial.pipe.name)
     if may_refuse and run.refuses_in_order:
         return run
     run.expect_answer("what is no document is raw: it is the [pipe] read")
@@ -159,9 +168,8 @@ def misfit_is_65(trial: Trial) -> None:
 @check("flags", "a read's flag gives it as the store does, and is stored")
 def flags_are_taken(trial: Trial) -> None:
     members = _some([*trial.samples.members.items()], "it takes nothing from the store")
-    trial.flags_without()  # raises Skipped
     for apart in (False, True):
-        run = trial.run(trial.samples.all_words(apart=apart) or [], document(ALIENS))
+        run = trial.run_by_flags(document(ALIENS), apart=apart)
         trial.expect_agreement(run, "a flag named like a read gives its value: --key=value and --key value")
         for name, value in members:
             is_stored = trial.interface.reads[name].is_stored and name not in trial.interface.writes

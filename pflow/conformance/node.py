@@ -16,7 +16,7 @@ from pflow.source import read_interface, source_version
 
 @dataclass
 class TestedNode:
-    """A node's name, its file, the command that starts it (`argv`), and its name as the user typed it.
+    """A node's name, its file, and the command that starts it (`argv`).
 
     `fault` says why its interface cannot be read; then `interface` is an open one.
     """
@@ -24,7 +24,6 @@ class TestedNode:
     name: str
     file: str
     argv: list[str]
-    typed: str = ""
     interface: Interface = field(default_factory=Interface)
     version: str = ""
     fault: str = ""
@@ -41,7 +40,6 @@ def find_node(path: str) -> TestedNode:
     for an unknown name.
     """
     node = _of_file(path) if _is_path(path) else _of_name(path)
-    node.typed = path
     try:
         node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
         node.version = node.interface.version or ("" if node.is_program else source_version(node.file))

@@ -61,6 +61,10 @@ def misfit_of(type: Type) -> Any:
     return _MISFITS.get(type.name)
 
 
+class Skipped(Exception):
+    """A check that does not apply, and why."""
+
+
 class Samples:
     """What a node needs to succeed: members of the document, and words after its name.
 
@@ -103,16 +107,14 @@ class Samples:
     def words_without(self, *names: str) -> list[str]:
         return [word for name, words in self.words.items() if name not in names for word in words]
 
-    def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str] | None:
-        """Every value as a flag; None where one has no flag (a secret)."""
+    def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str]:
+        """Every value as a flag, but one. Raises Skipped where one has no flag."""
         words = self.words_without()
         for name, value in self.members.items():
             item = self.interface.reads[name]
-            if name == without:
-                continue
-            if "secret" in item.marks or value is None:
-                return None
-            words += flag_words(item, value, apart=apart)
+            if name != without and ("secret" in item.marks or value is None):
+                raise Skipped("a read is secret, and has no flag")
+            words += flag_words(item, value, apart=apart) if name != without else []
         return words
 
 

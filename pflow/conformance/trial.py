@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.conformance.node import TestedNode
-from pflow.conformance.samples import Answer, Samples, document, same
+from pflow.conformance.samples import Answer, Samples, Skipped, document, same
 from pflow.conformance.sandbox import Run
 from pflow.interface import Item
 
@@ -21,10 +21,6 @@ ALIENS: dict[str, Any] = {
     "émile": "naïve",
 }
 """Keys that no node knows."""
-
-
-class Skipped(Exception):
-    """A check that does not apply, and why."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +105,9 @@ class Trial:
         """The members of the node's document, after the first of these keys and before the rest."""
         return {**dict(list(around.items())[:1]), **self.samples.members, **around}
 
-    def flags_without(self, name: str | None = None) -> list[str]:
-        """Every value as a flag, without one. Raises Skipped where one has no flag."""
-        words = self.samples.all_words(without=name)
-        if words is None:
-            raise Skipped("a read is secret, and has no flag")
-        return words
+    def run_by_flags(self, stdin: bytes | None, *, without: str | None = None, apart: bool = False) -> Run:
+        """A run with every value as a flag, but one. Raises Skipped where one has no flag."""
+        return self.run(self.samples.all_words(without=without, apart=apart), stdin)
 
     @property
     def good(self) -> Run:

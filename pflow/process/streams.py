@@ -18,23 +18,11 @@ if TYPE_CHECKING:
     Piece = bytes | memoryview
 
 
-def wait_to_read(fd: int) -> None:
+def wait_for(fd: int, *, to_write: bool = False, seconds: float | None = None) -> bool:
+    """Wait until a descriptor can be read (written to), so long at most; whether it can."""
     import select
 
-    select.select([fd], [], [])
-
-
-def wait_to_write(fd: int) -> None:
-    import select
-
-    select.select([], [fd], [])
-
-
-def is_quiet(fd: int) -> bool:
-    """Whether a read would have to wait for the command before this one."""
-    import select
-
-    return not select.select([fd], [], [], 0)[0]
+    return any(select.select([] if to_write else [fd], [fd] if to_write else [], [], seconds))
 
 
 _NULL = os.makedev(1, 3)
@@ -64,7 +52,7 @@ def read_all() -> bytes:
     if os.isatty(2):
         call_after(_PATIENCE, _say_waiting)
         try:
-            wait_to_read(0)
+            wait_for(0)
         finally:
             stop_timer()
     parts: list[bytes] = []
@@ -72,7 +60,7 @@ def read_all() -> bytes:
         stdin: Any = FileIO(0, closefd=False)
         while (part := stdin.readall()) != b"":
             if part is None:  # another process that shares this pipe made it non-blocking
-                wait_to_read(0)
+                wait_for(0)
             else:
                 parts.append(part)
     except OSError as error:
@@ -151,7 +139,7 @@ def _write(fd: int, data: memoryview) -> int:
     except BrokenPipeError:
         raise ClosedPipe from None
     except BlockingIOError:  # another process that shares this pipe made it so
-        wait_to_write(fd)
+        wait_for(fd, to_write=True)
         return 0
     except OSError as error:
         raise PflowError(f"cannot write to stdout: {error.strerror}", exit=CANNOT_WRITE) from None

@@ -11,7 +11,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
-from pflow.process.streams import is_quiet, is_readable, read_all
+from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_whole, split_lines
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def take_in(
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
-    if warm is not None and is_quiet(0):
+    if warm is not None and not wait_for(0, seconds=0):
         warm()
     data = read_all()
     if not data and not allow_empty:

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from pflow.binding.store import is_same
+from pflow.binding.resolve import Binding
+from pflow.binding.sources import Constant, parse_source
+from pflow.binding.store import REMOVED, check_changes, is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
@@ -138,6 +140,43 @@ def test_a_str_read_takes_the_json_text_of_what_is_no_text():
         assert find(interface, [], {"x": value}, "x").values == {"t": text}
 
 
+def test_a_mapping_that_may_lead_nowhere_leaves_the_read_to_the_next_rule_but_no_wrong_type():
+    def value(store):
+        source = {"n": parse_source("mapped")}
+        return Binding(node('- Reads: shared["n"]: int'), flags={}, mappings=source, params={}, soft=["n"]).open(store)
+
+    assert value({"n": 1})["n"] == 1
+    assert value({"n": 1, "mapped": 2})["n"] == 2
+    for store, exit in (({}, 66), ({"n": 1, "mapped": "x"}, 65)):
+        with pytest.raises(PflowError) as caught:
+            value(store)
+        assert caught.value.exit == exit
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "is_plain"),
+    [
+        ("a: any", [], True),
+        ("a: any", ["--a=x"], False),
+        ("a: str", [], False),
+        ("a: any [explicit]", [], False),
+        ("a: any = 1", [], False),
+    ],
+)
+def test_a_binding_is_plain_where_every_value_is_the_stores_own(line, words, is_plain):
+    name, _, rest = line.partition(":")
+    interface = node(f'- Reads: shared["{name}"]:{rest}')
+    assert bind(interface, parse_flags(words, interface), Document({"v": 1})).is_plain is is_plain
+
+
+@pytest.mark.parametrize(
+    ("type", "word", "value"),
+    [("str", '{"a": 1}', '{"a": 1}'), ("dict", '{"a": 1}', {"a": 1}), ("str", "$l", '["a"]'), ("list", "$l", ["a"])],
+)
+def test_only_a_list_or_an_object_is_taken_apart(type, word, value):
+    assert find(node(f'- Reads: shared["t"]: {type}'), [f"--t={word}"], {"l": ["a"]}).values == {"t": value}
+
+
 # The pipe read, and templates that use what the pipe carries.
 
 LLM = node('- Reads: shared["prompt"]: str = null [own]', '- Reads: shared["text"]: any = null [pipe]')
@@ -211,6 +250,10 @@ def test_a_param_comes_from_its_flag_else_from_its_variable_else_from_its_defaul
     monkeypatch.setenv("PFLOW_TEST_N", "2")
     assert find(interface, [], {}).params == {"n": 2}
     assert find(interface, ["--n=3"], {}).params == {"n": 3}
+    two = node("- Params: a: int = 1", "- Params: b: int = 2")
+    assert find(two, ["--a=5"], {}).params == {"a": 5, "b": 2}
+    given = {"a": Constant(7, "a"), "b": Constant(8, "b")}
+    assert Binding(two, flags={}, mappings={}, params=given, overrides={"a": 9}).params == {"a": 9, "b": 8}
 
 
 def test_a_variable_that_does_not_convert_is_bad_configuration_and_a_secret_one_is_not_shown(monkeypatch):
@@ -299,3 +342,18 @@ def test_two_values_are_the_same_when_their_json_is(other):
     for one in (1, "two", [1], {"a": 1}):
         assert is_same(one, other) is (json.dumps(one) == json.dumps(other))
         assert is_same(json.loads(json.dumps(one)), one)
+
+
+def test_a_large_integer_that_a_tool_has_rounded_is_the_same_where_that_counts():
+    assert is_same(2**53, 2**53 + 1, is_rounded=True)
+    assert not is_same(2**53, 2**53 + 1)
+    assert not is_same(1, 2, is_rounded=True)
+    assert not is_same(2, 1, is_rounded=True)
+
+
+@pytest.mark.parametrize(("value", "did"), [("x", "wrote"), (REMOVED, "removed")])
+def test_what_a_node_changes_its_interface_names(value, did):
+    interface = node('- Reads: shared["r"]: str', '- Writes: shared["w"]: str')
+    check_changes(interface, {"w": value})
+    with pytest.raises(PflowError, match=f"the node {did} 'other', which its interface does not name"):
+        check_changes(interface, {"other": value})

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, parse_source
+from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, check_place, parse_source
+from pflow.errors import PflowError
 
 STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
 
@@ -110,3 +111,12 @@ def test_a_template_in_an_objects_key_is_refused():
 def test_a_constant_looks_at_nothing():
     source = Constant([1], "nodes[0].inputs.x")
     assert (source.find({}), source.paths, source.origin) == ([1], (), "nodes[0].inputs.x")
+
+
+@pytest.mark.parametrize("path", [("a",), ("new", "b"), ("o", "x"), ("o", "new", "y")])
+def test_something_can_be_put_where_no_value_stands_in_the_way(path):
+    store = {"a": 1, "o": {}}
+    check_place(store, path)
+    with pytest.raises(PflowError, match="cannot write") as caught:
+        check_place(store, ("a", *path))
+    assert caught.value.exit == 65

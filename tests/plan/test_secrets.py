@@ -2,8 +2,12 @@
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.errors import USAGE, PflowError
-from pflow.plan.secrets import hide_secrets, is_secret_name, is_secret_value, refuse_secrets, secret_variables
+from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wiring import wire
+from pflow.plan.secrets import hide_secrets, is_secret_name, is_secret_value, masked, refuse_secrets, secret_variables
 
 
 @pytest.mark.parametrize(
@@ -74,3 +78,40 @@ def test_who_asks_the_environment_for_a_secret_is_known(text):
 
 def test_a_word_is_no_question_for_a_secret():
     assert secret_variables("grep -n API_TOKEN a.py; echo $HOME $token") == []
+
+
+KEYED = """
+import pocketflow
+
+class Keyed(pocketflow.Node):
+    '''Take a key.
+
+    Interface:
+    - Reads: shared["key"]: str [secret]  # who asks
+    - Reads: shared["plain"]: str = ""  # what for
+    - Params: token: str = null [secret] [env KEYED]  # who asks
+    '''
+"""
+
+
+def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
+    (tmp_path / "keyed.py").write_text(KEYED)
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    forget_kinds()
+    said = {"params": {"token": "hush-1"}, "inputs": {"key": "hush-2", "plain": "said"}}
+    document = {
+        "inputs": {"key": {"type": "str", "default": "hush-3"}},
+        "nodes": [{"id": "a", "type": "keyed"}, {"id": "b", "type": "keyed", **said}, {"type": "keyed", "id": "c"}],
+        "mappings": {"c": {"input_mappings": {"key": "template:hush-4 $key"}}},
+    }
+    ir = masked(wire(load_document(document, "flow", FlowCatalog()).flow))
+    forget_kinds()
+    assert "hush" not in str(ir)
+    assert ir["nodes"][1] == {
+        "id": "b",
+        "type": "keyed",
+        "params": {"token": "***"},
+        "inputs": {"key": "***", "plain": "said"},
+    }
+    assert ir["mappings"]["c"]["input_mappings"] == {"key": "template:***"}
+    assert ir["inputs"]["key"]["default"] == "***"
