@@ -1,7 +1,6 @@
 """Where each value of a wired flow comes from, and who reads each write: facts, as data."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pflow.binding import resolve
@@ -15,15 +14,8 @@ from pflow.types import Type
 Origin = dict[str, Any]
 """Where a value comes from: `from` names the kind of origin, the other members depend on it."""
 
-
-@dataclass(frozen=True)
-class Use:
-    """One use of a place of the store: the step (None at the end) that takes it for a key, who may have written it."""
-
-    step: str | None
-    key: str
-    place: Path
-    writes: tuple[Write, ...]
+Use = tuple[Path, str, set[str]]
+"""A place of the store, who takes it (a step, or an output), and the steps that may have written it."""
 
 
 class Origins:
@@ -36,8 +28,8 @@ class Origins:
             self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[object, list[Use]] = {}
-        for use in [*self._uses_of_references(), *self._uses_by_name()]:
-            self._uses.setdefault(use.place[0], []).append(use)
+        for place, reader, writes in self._find_uses():
+            self._uses.setdefault(place[0], []).append((place, reader, {write.step for write in writes}))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Where a read's value comes from: the first of these that has one."""
@@ -129,28 +121,24 @@ class Origins:
         known = {(write.step, write.key): write for write in [*reference.writes, *found]}
         return tuple(known.values()) if reference.writes else ()
 
-    def _uses_of_references(self) -> Iterator[Use]:
+    def _find_uses(self) -> Iterator[tuple[Path, str, Iterable[Write]]]:
+        """Each place that a step, or an output, takes, with the writes that it may be."""
         for reference in self.flow.references:
             if not reference.trouble and not reference.is_item:
+                reader = reference.step or f"output {reference.key}"
                 for place in reference.places:
-                    yield Use(reference.step or None, reference.key, place, self._writes_behind(reference))
-
-    def _uses_by_name(self) -> Iterator[Use]:
+                    yield place, reader, self._writes_behind(reference)
         for step in self.flow.steps.values():
-            for key in [key for key in step.interface.reads if not _is_mapped(step, key)]:
+            for key in step.interface.reads.keys() - step.step.inputs.keys() - step.step.input_mappings.keys():
                 for place, write in self._found_by_name(step, key):
-                    yield Use(step.id, key, place, (write,))
+                    yield place, step.id, (write,)
                 if input := self.inputs.get((step.id, key)):
-                    yield Use(step.id, key, input.path, ())
+                    yield input.path, step.id, ()
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
         """The steps (and outputs) that read what these steps write at a place, a part of it, or what holds it."""
-        uses = [use for use in self._uses.get(place[0], []) if meet(use.place, place) and _is_written_by(use, writers)]
-        return list(dict.fromkeys(use.step if use.step is not None else f"output {use.key}" for use in uses))
-
-
-def _is_mapped(step: WiredStep, key: str) -> bool:
-    return key in step.step.inputs or key in step.step.input_mappings
+        uses = [use for use in self._uses.get(place[0], []) if meet(use[0], place)]
+        return list(dict.fromkeys(reader for _, reader, by in uses if not by or by & writers))
 
 
 def _of_store(places: tuple[Path, ...] | list[Path], writes: tuple[Write, ...] | list[Write]) -> Origin:
@@ -177,7 +165,3 @@ def _merged(origins: list[Origin]) -> list[Origin]:
         there = merged.setdefault(tuple(origin["paths"]), {**origin, "written_by": []})
         there["written_by"] = list(dict.fromkeys([*there["written_by"], *origin["written_by"]]))
     return [*merged.values(), *others]
-
-
-def _is_written_by(use: Use, writers: set[str]) -> bool:
-    return not use.writes or bool(writers.intersection(write.step for write in use.writes))

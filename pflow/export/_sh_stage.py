@@ -79,35 +79,30 @@ class Stage:
 
     def _add_values(self, variables: Mapping[str, str]) -> None:
         """Flags for what the flow itself says, and for what the script is given."""
-        wired, reads = self.wired, self.wired.interface.reads
-        is_stand_in = {key: key in reads and key not in wired.interface.params for key in wired.params}
-        for key, source in wired.params.items():
-            item = wired.interface.params.get(key)
-            is_null = isinstance(source, Constant) and source.value is None
-            is_unset = is_null and item is not None and item.default is None and not item.env
-            if not is_stand_in[key] and not is_unset:
-                self._add_flag(key, source)
+        wired = self.wired
         for key, source in wired.sources.items():
             if key in wired.step.inputs or (isinstance(source, TemplateSource) and not self._is_whole(key, source)):
-                self._give(key, source, is_kept=key in wired.step.inputs)
+                self._add_flag(key, source)
+                self._keep(key, is_kept=key in wired.step.inputs)
         for key, name in variables.items():
             self.flags.append(f'--{key.replace("_", "-")}="${name}"')
             self._keep(key, is_kept=True)
         for key, source in wired.params.items():
-            if is_stand_in[key] and key not in {**wired.sources, **variables}:
+            item = wired.interface.params.get(key)
+            if key in wired.interface.reads and item is None:
                 self._stand_in(key, source)
+            elif not (item and item.default is None and not item.env and _is_null(source)):
+                self._add_flag(key, source)
 
     def _stand_in(self, key: str, source: Source) -> None:
         """A param in place of a read counts where the store has nothing under that name."""
         is_own = "explicit" in self.wired.interface.reads[key].marks
-        if is_own or not self.state.may_have((key,)):
-            self._give(key, source, is_kept=False)
-        elif not self.state.surely_has((key,)):
+        if key in self._done or key in self.wired.sources or (not is_own and self.state.surely_has((key,))):
+            return
+        if not is_own and self.state.may_have((key,)):
             raise self._refused(key, "whether the store has it cannot be told before")
-
-    def _give(self, key: str, source: Source, *, is_kept: bool) -> None:
         self._add_flag(key, source)
-        self._keep(key, is_kept=is_kept)
+        self._keep(key, is_kept=False)
 
     def _add_flag(self, key: str, source: Source) -> None:
         interface = self.wired.interface
@@ -202,6 +197,10 @@ class Stage:
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)
+
+
+def _is_null(source: Source) -> bool:
+    return isinstance(source, Constant) and source.value is None
 
 
 def _program_of(wired: WiredStep) -> str:

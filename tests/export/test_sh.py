@@ -46,7 +46,7 @@ def test_a_chain_is_a_pipe_of_its_nodes():
     )
     assert pipe(flow) == (
         "pflow-read-file -n --path='a b.txt' |\n"
-        '    pflow-llm --temperature=0.5 --prompt="It\'s" --map-out=response=draft.response --retries=2 |\n'
+        '    pflow-llm --prompt="It\'s" --temperature=0.5 --map-out=response=draft.response --retries=2 |\n'
         "    pflow-write-file --path=out.md"
     )
 
@@ -159,4 +159,4 @@ def test_a_shell_that_fails_where_it_could_return_an_action_is_no_hindrance():
         node("say"),
         mappings=reads(say={"value": "stdout"}),
     )
-    assert pipe(flow).startswith("pflow-shell --check --command=x |")
+    assert pipe(flow).startswith("pflow-shell --command=x --check |")

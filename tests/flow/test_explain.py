@@ -7,7 +7,6 @@ import pytest
 
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text, origins_text
-from pflow.flow.findings import Finding
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.pipe import write_pipe
 from pflow.flow.subflow import FlowCatalog
@@ -351,33 +350,6 @@ def test_no_secret_is_ever_shown(monkeypatch):
     everything = account_text(account, 100) + encode(account).decode()
     assert "hush" not in everything
     assert str(account["steps"]).count("'secret'") == 4
-
-
-def test_warnings_are_told_once_and_findings_are_in_the_document():
-    found = chain(Step("a", "ask"), warnings=["mind the gap"])
-    findings = [
-        Finding("PF10", ("nodes", 0), "odd", is_warning=True),
-        Finding("PF11", ("nodes", 0, "type"), "no such node"),
-    ]
-    account = explain(found, findings)
-    assert account["warnings"] == ["mind the gap", "nodes[0]: PF10: warning: odd"]
-    assert [finding["rule"] for finding in account["findings"]] == ["PF10", "PF11"]
-    assert "Mind\n  mind the gap\n  nodes[0]: PF10: warning: odd\n" in account_text(account, 80)
-
-
-@pytest.mark.parametrize("width", [60, 80, 100])
-def test_no_line_is_wider_than_the_terminal(width):
-    long = "a-very-long-word-" * 9
-    found = chain(
-        Step("fetch-" + "x" * 40, "fetch", inputs={"issue_number": long}),
-        Step("b", "ask", input_mappings={"prompt": f"template:{long} $" + "k" * 70}, inputs={"tone": "猫" * 70}),
-        Step("c", "save", inputs={"path": long}),
-        name="n" * 90,
-        description="words " * 40,
-    )
-    text = account_text(explain(found), width)
-    assert max(map(len, text.split("\n"))) <= width
-    assert not [line for line in text.split("\n") if line != line.rstrip()]
 
 
 def test_what_a_terminal_would_obey_is_escaped():

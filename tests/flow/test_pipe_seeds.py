@@ -41,14 +41,9 @@ NODES = {
     - Reads: shared["data"]: list [pipe]  # rows
     - Writes: shared["findings"]: dict [pipe]  # what is in them
     - Params: method: quick|detailed = "quick"  # how""",
-    "custom_analysis": """
-    - Reads: shared["data"]: list [pipe]  # rows
-    - Writes: shared["findings"]: dict [pipe]  # what is in them""",
     "save_results": """
     - Reads: shared["results"]: any [pipe]  # what to save
     - Params: format: text|json = "text"  # in which form""",
-    "export_dashboard": """
-    - Reads: shared["results"]: any [pipe]  # what to show""",
 }
 
 
@@ -89,11 +84,6 @@ git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
         "pflow yt-transcript \\\n  --url=https://youtu.be/abc123 \\\n  >> summarise-text \\\n  --temperature=0.9\n",
         {"summarise-text": {"text": "transcript"}},
     ),
-    "003, simple": (
-        "pflow yt-transcript --url=https://youtu.be/abc123 =>"
-        ' llm --prompt="Summarize this transcript" --temperature=0.9',
-        {"llm": {"text": "transcript"}},
-    ),
     "003, sequential": (
         'pflow read-file --path=data.txt => llm --prompt="Summarize this data" => write-file --path=summary.md',
         {"llm": {"text": "content"}, "write-file": {"content": "response"}},
@@ -115,18 +105,6 @@ git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
     "003, generated": (
         "load-csv --file data.csv => clean-data => analyze => save-results",
         {"clean-data": {"data": "rows"}, "analyze": {"data": "cleaned"}, "save-results": {"results": "findings"}},
-    ),
-    "003, edited": (
-        "load-csv --file data.csv => clean-data --strict => analyze --method=detailed => save-results --format=json",
-        {"clean-data": {"data": "rows"}, "analyze": {"data": "cleaned"}, "save-results": {"results": "findings"}},
-    ),
-    "003, own": (
-        "pflow load-csv --file new_data.csv => custom-analysis => export-dashboard",
-        {"custom-analysis": {"data": "rows"}, "export-dashboard": {"results": "findings"}},
-    ),
-    "003, walk-through": (
-        "pflow yt-transcript \\\n  --url=https://youtu.be/abc123 \\\n  => summarise-text \\\n  --temperature=0.9",
-        {"summarise-text": {"text": "transcript"}},
     ),
 }
 
