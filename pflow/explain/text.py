@@ -111,7 +111,7 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
     return [
         list(map(colour.heading, wrap(title, width))) if title else [],
         pipe,
-        _section("It will touch", _touches(account), colour.warning, width, colour, "nothing: no step has an effect"),
+        _section("It will touch", touches(account), colour.warning, width, colour, "nothing: no step has an effect"),
         _section("It needs", _needs(account), colour.name, width, colour),
         _section("It gives", _gives(account), colour.name, width, colour),
     ]
@@ -132,12 +132,13 @@ def _warnings(account: Account, width: int, colour: Colour) -> list[str]:
     return [colour.warning("Mind"), *table(rows, width)] if rows else []
 
 
-def _touches(account: Account) -> Rows:
+def touches(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
+    """Each effect, worst first, its step and what it touches, in these words."""
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
         known = [(key, each) for key, each in touch["what"].items() if not _is_unset(each)]
-        what = ", ".join(f"{clean(key)} {origins_text(origins)}" for key, origins in known)
+        what = ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows

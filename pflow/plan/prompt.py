@@ -7,7 +7,6 @@ from typing import Any
 from zlib import crc32
 
 from pflow.flow.findings import Finding
-from pflow.flow.schema import SCHEMA
 
 Schema = dict[str, Any]
 
@@ -59,12 +58,6 @@ VERSION = crc32(SYSTEM.encode())
 MOST_FINDINGS = 20
 """Findings that are handed back at once: more would only follow from the first."""
 
-_MEMBERS = ("type", "description", "properties", "additionalProperties", "required", "items", "enum", "anyOf")
-"""No references, patterns, bounds or defaults: one server or another refuses each of them."""
-
-_SIMPLE: Schema = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
-"""Stands for any value: not every server takes a schema that says nothing."""
-
 _MOST_TYPES = 200
 """Types of steps that a schema lists."""
 
@@ -84,31 +77,31 @@ def listed(findings: Sequence[Finding]) -> str:
 
 
 def plan_schema(types: Sequence[str] = ()) -> Schema:
-    """The JSON schema of a plan; a step's type is one of `types`, unless they are too many to list."""
-    plan = _plain(SCHEMA)
-    for member in ("$schema", "pflow"):  # a model has no use for them
-        del plan["properties"][member]
-    step = plan["properties"]["nodes"]["items"]
-    step["required"] = ["id", "type"]
-    del step["anyOf"], step["properties"]["name"]
-    step["properties"]["type"] = {"type": "string", "description": "The node that it runs, or flow:NAME."}
-    plan["properties"]["cannot"] = {"type": "string", "description": "Why the task cannot be done; then no nodes."}
-    if 0 < len(types) <= _MOST_TYPES:
-        step["properties"]["type"]["enum"] = list(types)
-    return plan
-
-
-def _plain(schema: Schema) -> Schema:
-    plain = {key: schema[key] for key in _MEMBERS if key in schema}
-    if not plain.keys() - {"description"}:
-        return {**plain, **_SIMPLE}
-    if "properties" in plain:
-        plain["properties"] = {
-            key: _plain(each) for key, each in plain["properties"].items() if not each.get("deprecated")
+    """The JSON schema of a plan, in what every server takes; a step's type is one of `types`, if they are not many."""
+    text: Schema = {"type": "string"}
+    values: Schema = {"type": "object"}
+    number: Schema = {"type": "number"}
+    whole: Schema = {"type": "integer"}
+    names: Schema = {"type": "object", "additionalProperties": text}
+    batch = _object({"over": text, "as": text, "jobs": whole, "on_error": text}, "over")
+    step: Schema = {"id": text, "type": {**text, "enum": list(types)} if 0 < len(types) <= _MOST_TYPES else text}
+    step |= {"inputs": values, "params": values, "batch": batch, "retries": whole, "max_visits": whole}
+    step |= {"wait": number, "timeout": number}
+    source: Schema = {"anyOf": [text, {"type": "array", "items": text}]}
+    mapping = _object({"input_mappings": {"type": "object", "additionalProperties": source}, "output_mappings": names})
+    given = _object({"type": text, "description": text, "required": {"type": "boolean"}})
+    return _object(
+        {
+            "name": text,
+            "inputs": {"type": "object", "additionalProperties": given},
+            "nodes": {"type": "array", "items": _object(step, "id", "type")},
+            "edges": {"type": "array", "items": _object({"from": text, "to": text, "action": text}, "from", "to")},
+            "mappings": {"type": "object", "additionalProperties": mapping},
+            "outputs": names,
+            "cannot": {**text, "description": "Why the task cannot be done; then no nodes."},
         }
-    for key in ("items", "additionalProperties"):
-        if isinstance(plain.get(key), dict):
-            plain[key] = _plain(plain[key])
-    if "anyOf" in plain:
-        plain["anyOf"] = [_plain(each) for each in plain["anyOf"]]
-    return plain
+    )
+
+
+def _object(properties: Schema, *required: str) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}

@@ -8,9 +8,9 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, assign
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
+from pflow.errors import PflowError
 from pflow.paths import write_path
-from pflow.process.signals import ClosedPipe, Deadline, Interrupted
+from pflow.process.signals import Deadline
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
@@ -70,7 +70,7 @@ class Execution:
         """Run the steps, with whatever listens; the document that they leave."""
         run_id = new_run_id()
         listeners = Listeners(self.wired, run_id, document, snapshot, self.flags, self.output.end_line)
-        code, failed = BUG, None
+        failed: BaseException | None = None
         begun = time.monotonic()
         try:
             context = self._context(listeners)
@@ -80,19 +80,12 @@ class Execution:
             ms = int((time.monotonic() - begun) * 1000 + 0.5)
             about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
             self._add_entry(left, about)
-            code = OK
             return left
-        except ClosedPipe:
-            code = CLOSED_PIPE
-            raise
-        except PflowError as error:
-            code, failed = error.exit, error
-            raise
-        except Interrupted as interrupted:
-            code, failed = interrupted.exit, interrupted.as_error()
+        except BaseException as error:
+            failed = error
             raise
         finally:
-            listeners.finish(code, failed, shared.known())
+            listeners.finish(failed, shared.known())
 
     def _context(self, listeners: Listeners) -> Context:
         def emit(part: str | bytes) -> None:

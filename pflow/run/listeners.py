@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.jsontext import decode, encode
+from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
 from pflow.stage.trace import enter_span, write_lines
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pflow.errors import PflowError
     from pflow.flow.wired import WiredFlow
     from pflow.run.arguments import RunFlags
     from pflow.run.snapshot import Snapshot
@@ -37,7 +38,8 @@ class Listeners:
         self.snapshot = snapshot
         self.has_chosen_model = False
         self.log = self._open_log(run_id, document)
-        self.progress = Progress(end_line) if wants_progress(quiet=flags.quiet) else None
+        shows_progress = os.isatty(2) and not flags.quiet and os.environ.get("TERM", "") not in ("", "dumb")
+        self.progress = Progress(end_line) if shows_progress else None
         self.is_verbose = flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
@@ -85,16 +87,19 @@ class Listeners:
         if self.progress is not None:
             self.progress.clear()
 
-    def finish(self, code: int, error: PflowError | None, store: dict[str, Any]) -> None:
-        """The end of the run: `store` is its final one."""
+    def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
+        """The end of the run: `store` is its final one, `error` what ended it early."""
         self.clear()
         if self.log is None:
             return
         if self.has_chosen_model:
             self.log.write_snapshot(self.snapshot.as_json())
+        if isinstance(error, Interrupted):
+            error = error.as_error()
+        code = OK if error is None else CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG
         about = None
-        if error is not None:
-            name = self.wired.flow.name or "flow"
+        if isinstance(error, PflowError):
+            name, code = self.wired.flow.name or "flow", error.exit
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
         if self.log.finish(code, about, store):
@@ -144,7 +149,3 @@ def say_places(event: dict[str, Any]) -> None:
         say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
     for key, places in event.get("writes", {}).items():
         say(PROGRAM, f"{event['step']} writes {key} to {', '.join(places)}")
-
-
-def wants_progress(*, quiet: bool) -> bool:
-    return os.isatty(2) and not quiet and os.environ.get("TERM", "") not in ("", "dumb")

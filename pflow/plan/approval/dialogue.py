@@ -15,7 +15,6 @@ from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
-from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
 from pflow.terminal.ask import Terminal, edit
@@ -98,16 +97,12 @@ class Dialogue:
             if not name:
                 return
             try:
-                check_name(name)
-            except PflowError as error:
-                say_error("pflow", error)
-                continue
-            try:
                 if self._keep(name):
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                return
+                if error.exit != BAD_DATA:  # another name would do no better
+                    return
 
     def _keep(self, name: str) -> bool:
         """Save it; to replace a flow that has the name is asked first. Whether that is done."""

@@ -9,7 +9,7 @@ from typing import Any
 from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines
+from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
 from pflow.flow.load import write_json
 from pflow.jsontext import encode
@@ -59,7 +59,7 @@ def proposal_text(proposal: Proposal) -> str:
         _pipe(proposal, width, colour),
         [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
         section("Inputs", inputs, colour.name),
-        section("It will touch", list(_touches(account, proposal.values))),
+        section("It will touch", touches(account, lambda origins: _origins(origins, proposal.values))),
         section("Mind", [("", clean(each)) for each in account["warnings"]], str),
     ]
     return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
@@ -114,20 +114,6 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
     if need["pipe"]:
         return "what comes through the pipe"
     return "(asked for when it runs)" if need["required"] else "unset"
-
-
-def _touches(account: Account, values: dict[str, Any]) -> Iterable[tuple[str, ...]]:
-    """Each effect, worst first, and all of what it touches: what is cut would run unseen."""
-    before = ""
-    for touch in account["touches"]:
-        effect = touch["effect"] if touch["effect"] != before else ""
-        before = touch["effect"]
-        parts = [f"{clean(key)} {_origins(each, values)}" for key, each in touch["what"].items() if _is_set(each)]
-        yield effect, shorten(clean(touch["step"]), _NAME), ", ".join(parts)
-
-
-def _is_set(origins: list[Account]) -> bool:
-    return bool(origins) and not (origins[0]["from"] == "default" and origins[0]["value"] in (None, []))
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:

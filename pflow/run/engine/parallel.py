@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pflow.run.engine.context import Context
     from pflow.run.engine.workers import Take
 
-    Done = tuple[dict[str, Any], Origins, tuple[int, str] | None]
-    """What one item gave: its writes, where its reads came from, and why it failed."""
+    Done = tuple[dict[str, Any], Origins, dict[str, Any]]
+    """What one item gave: its writes, where its reads came from, and why it failed: exit and message, else nothing."""
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -91,10 +91,7 @@ class IsolatedStep(StepNode):
         emit = self.context.emit
 
         def serve(number: int, take: Take) -> Any:
-            if emit is not None:
-                self.context.emit = lambda part: take(
-                    part if isinstance(part, bytes) else part.encode("utf-8", "replace")
-                )
+            self.context.emit = emit and take
             try:
                 changes, found = StepNode.run_once(self, store, work)
                 changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
@@ -126,26 +123,24 @@ class BatchStep(StepNode):
         self.over = wired.over
 
     def perform(self, shared: Any, work: Work) -> None:
-        names, items = self._items(shared)
+        over = self.over.find(shared)
+        if not isinstance(over, list | dict):
+            what = f"cannot run over '{self.batch.over}': it is {kind_of(over)}, no list and no object"
+            raise PflowError(what, exit=BAD_DATA)
+        names: list[Any] = list(over) if isinstance(over, dict) else list(range(len(over)))
+        items = [over[name] for name in names]
         self._keep_data(shared)
         done = self._run_items(shared, items)
-        failed = [(number, each[2]) for number, each in enumerate(done) if each[2] is not None]
-        keys = self._collect(shared, names, done)
+        keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
+        for key in keys:
+            values = [each[0].get(key) for each in done]
+            self.put(shared, key, dict(zip(names, values, strict=True)) if isinstance(over, dict) else values)
+        errors = [{"index": names[n], "item": items[n], **why} for n, (_, _, why) in enumerate(done) if why]
+        if self.batch.on_error == "keep":
+            self.context.assign(shared, (self.id, "errors"), errors)
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
-        work.more["items"] = {"done": len(done) - len(failed), "failed": len(failed)}
-        if self.batch.on_error == "keep":
-            self._note_failures(shared, names, items, failed)
-
-    def _items(self, shared: Any) -> tuple[list[str] | None, list[Any]]:
-        """The items, and their names where they are members of an object."""
-        over = self.over.find(shared)
-        if isinstance(over, list):
-            return None, over
-        if isinstance(over, dict):
-            return list(over), list(over.values())
-        where = self.batch.over
-        raise PflowError(f"cannot run over '{where}': it is {kind_of(over)}, no list and no object", exit=BAD_DATA)
+        work.more["items"] = {"done": len(done) - len(errors), "failed": len(errors)}
 
     def _run_items(self, shared: Any, items: list[Any]) -> list[Done]:
         if not self.context.isolate and (self.batch.jobs is None or self.batch.jobs == 1 or len(items) < 2):
@@ -158,7 +153,7 @@ class BatchStep(StepNode):
             return self._run_item(shared, number, items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
-            return {}, {}, (error.exit, error.message)
+            return {}, {}, {"exit": error.exit, "message": error.message}
 
         try:
             return run_all(
@@ -178,13 +173,13 @@ class BatchStep(StepNode):
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            return written, work.reads, None
+            return written, work.reads, {}
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
             failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
             if self.batch.on_error == "keep":
-                return {}, work.reads, (failure.exit, encodable(failure.message))
+                return {}, work.reads, {"exit": failure.exit, "message": encodable(failure.message)}
             failure.message = f"item {number}: {failure.message}"
             raise failure from (None if failure is error else error)
 
@@ -194,14 +189,6 @@ class BatchStep(StepNode):
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
-    def _collect(self, shared: Any, names: list[str] | None, done: list[Done]) -> tuple[str, ...]:
-        """Put each write of all items where it belongs, as one list or object. The writes."""
-        keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
-        for key in keys:
-            values = [each[0].get(key) for each in done]
-            self.put(shared, key, values if names is None else dict(zip(names, values, strict=True)))
-        return tuple(keys)
-
     def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
         """Where the reads of all items came from; what an item gave, from where the items stand."""
         over = tuple(map(write_path, self.over.places(shared)))
@@ -210,12 +197,3 @@ class BatchStep(StepNode):
             there = [over if parse_path(place)[0] == self.batch.item else (place,) for place in places]
             reads[key] = tuple(dict.fromkeys([*reads.get(key, ()), *(place for each in there for place in each)]))
         return reads
-
-    def _note_failures(
-        self, shared: Any, names: list[str] | None, items: list[Any], failed: list[tuple[int, Any]]
-    ) -> None:
-        errors = [
-            {"index": n if names is None else names[n], "item": items[n], "exit": why[0], "message": why[1]}
-            for n, why in failed
-        ]
-        self.context.assign(shared, (self.id, "errors"), errors)

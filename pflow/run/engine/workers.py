@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    Take = Callable[[bytes], None]
+    Take = Callable[[Any], None]
     Serve = Callable[[int, Take], Any]
     """Does the work of a number; what it hands to Take arrives in the parent at once."""
     Rescue = Callable[[int, PflowError], Any]
@@ -189,13 +189,10 @@ def _answer(serve: Serve, number: int, take: Take) -> bytes:
         return pickle.dumps((RESULT, serve(number, take)))
     except Interrupted:
         raise
-    except PflowError as error:
-        failure = error
     except Exception as error:
-        failure = bug_error(error)
+        return pickle.dumps((FAILURE, error if isinstance(error, PflowError) else bug_error(error)))
     except BaseException as error:
-        failure = PflowError(f"it raised {type(error).__name__}")
-    return pickle.dumps((FAILURE, failure))
+        return pickle.dumps((FAILURE, PflowError(f"it raised {type(error).__name__}")))
 
 
 def _flush() -> None:
