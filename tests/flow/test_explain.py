@@ -8,7 +8,7 @@ import pytest
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text, origins_text
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.pipe import write_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
