@@ -78,9 +78,8 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
     except UnicodeError as error:
         if not encoding:
             return data
-        why = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         raise PflowError(
-            f"cannot read '{path}' as {encoding}: {why}",
+            f"cannot read '{path}' as {encoding}: {error}",
             hint="--encoding=bytes leaves it as it is",
             exit=BAD_DATA,
         ) from None

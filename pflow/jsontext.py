@@ -225,16 +225,18 @@ def _copy(value: Any, escape: bool) -> Any:
     return value
 
 
+_KINDS: tuple[tuple[Any, Any], ...] = (
+    *((kind, kind) for kind in (str, int, float, dict)),
+    ((list, tuple), list),
+    ((bytes, bytearray, memoryview), bytes),
+)
+
+
 def _kin_of(value: Any) -> Any:
     """The JSON value that something resembles: a tuple, a str of an own class, an enum's member."""
-    kinds: tuple[Any, ...] = (str, int, float, dict, list, bytes)
-    for kind in kinds:
-        if isinstance(value, kind):
+    for like, kind in _KINDS:
+        if isinstance(value, like):
             return kind(value)
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, bytearray | memoryview):
-        return bytes(value)
     raise ValueError(f"a {type(value).__name__} is no JSON value")
 
 

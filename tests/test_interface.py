@@ -175,7 +175,6 @@ SCRIPTS = {
     "count.js": ["// Count the words.", "//", *["// " + line for line in LINES], "console.log(1)"],
     "count.lua": ["-- Count the words.", "--", *["-- " + line for line in LINES], "print(1)"],
     "count.c": ["/* Count the words.", " *", *[" * " + line for line in LINES], " */", "int main() {}"],
-    "count.el": [";;; Count the words.", ";;", *[";; " + line for line in LINES], "(message)"],
     "count_words.py": [
         '"""A module."""', "import os", "class Helper:", "    pass", "class CountWords:", '    """Count the words.', "",
         *["    " + line for line in LINES], '    """', "    version = '9'",

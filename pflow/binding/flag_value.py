@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.jsontext import decode, text_of
+from pflow.jsontext import compact, decode
 from pflow.templates import expand, is_reference, references
 from pflow.types import Type, fit, from_text
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from pflow.binding.sources import Source
     from pflow.paths import Path
-
-_ANY = Type("any")
-NoneType = type(None)
 
 
 class FlagValue:
@@ -34,7 +31,7 @@ class FlagValue:
             except ValueError as error:
                 raise PflowError(f"cannot take {flag}: {error}", exit=USAGE) from None
             if not self.references:
-                written = expand(written, _look_up_nothing)
+                written = expand(written, lambda path: None)
         self.value = written if self.references else flag_value(flag, type, written)
 
     def source(self) -> Source:
@@ -44,28 +41,13 @@ class FlagValue:
         return Constant(self.value, self.flag)
 
 
-def _look_up_nothing(path: Path) -> Any:
-    raise AssertionError(path)
-
-
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
     """What was written as a value of its type. Raises PflowError (2, or `exit`)."""
     try:
         return converted(type, written)
     except ValueError as error:
-        shown = shorten(_as_json(written) if exit == BAD_DATA else _as_texts(written))
+        shown = shorten(written if isinstance(written, str) else compact(written))
         raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=f"it wants {type}", exit=exit) from None
-
-
-def _as_texts(value: Any) -> str:
-    return value if isinstance(value, str) else ", ".join(map(str, value))
-
-
-def _as_json(value: Any) -> str:
-    try:
-        return text_of(value)
-    except PflowError:
-        return str(value)
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
@@ -73,7 +55,7 @@ def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
 
     Raises PflowError (65) when it does not fit the type.
     """
-    if type.name == "list" and isinstance(written, str) and not isinstance(value, list | NoneType):
+    if type.name == "list" and isinstance(written, str) and not isinstance(value, list | None):
         value = [value]
     return None if value is None else flag_value(flag, type, value, BAD_DATA)
 
@@ -81,7 +63,7 @@ def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
 def converted(type: Type, value: Any) -> Any:
     """Text as its type reads it, anything else as it fits; in a list, each item. Raises ValueError in words."""
     if type.name == "list" and isinstance(value, list):
-        return [converted(type.items or _ANY, item) for item in value]
+        return [converted(type.items or Type("any"), item) for item in value]
     if isinstance(value, str):
         return from_text(type, value)
     _check_texts(value)
@@ -91,7 +73,7 @@ def converted(type: Type, value: Any) -> Any:
 def _check_texts(value: Any) -> None:
     """Refuse what a template may bring into the texts of a list or an object: bytes that are not UTF-8."""
     if isinstance(value, str):
-        from_text(_ANY, value)
+        from_text(Type("any"), value)
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _check_texts(item)

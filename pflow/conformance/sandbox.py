@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from pflow.conformance.samples import FILES, Answer, read_answer
 from pflow.errors import BUG, EXIT_CODES, OK
 from pflow.process.children import running_groups, signal_session
+from pflow.process.signals import HeldSignals
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
 """Who reads stdout, as a shell has it: somebody to its end, nobody, or somebody who goes away after the first byte."""
@@ -79,12 +80,15 @@ class Run:
         self.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
 
     def _run(self, place: Path, timeout: float) -> None:
+        held = HeldSignals()  # an exception before the process is known would leave it running
         try:
             process = self._popen(place)
         except (OSError, ValueError) as error:
+            held.release()
             self.code, self.stderr = _CANNOT_START, f"cannot start it: {getattr(error, 'strerror', error)}"
             return
         try:
+            held.release()
             process.communicate(self.stdin, timeout)
             end = time.monotonic() + _GRACE
             while (left := bool(running_groups(process.pid))) and time.monotonic() < end:

@@ -121,35 +121,26 @@ class Graph:
         return [self._fork(id, action, targets) for id, action, targets in actions if len(targets) > 1]
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
+        """A fork. The steps that handle a branch's failures and lead on to the meeting step are in the branch, unless
+        another one leads to them too; any other `error` edge is an exit."""
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}
-        far = {id: max(each[id] for each in reached) for id in common}
-        meet = min(common, key=lambda id: (far[id], place[id])) if common else None
-        branches = [set(self.reach(start, meet, source, past_errors=False)) - {meet or "", source} for start in starts]
-        fork = Fork(source, action, starts, branches, meet)
-        self._add_handlers(fork)
-        return fork
-
-    def _add_handlers(self, fork: Fork) -> None:
-        """Add to each branch the steps that handle its failures and lead on to the meeting step, unless another branch
-        leads to them too. Any other `error` edge is an exit."""
-        handlers = [self._handlers(fork, branch) for branch in fork.branches]
-        for branch, found in zip(fork.branches, handlers, strict=True):
-            others = [other | more for other, more in zip(fork.branches, handlers, strict=True) if other is not branch]
-            own = {id for id in found if not any(id in other for other in others)}
-            leads_back = {id for id in own if fork.meet is None or fork.meet in self.reach(id)}
-            branch |= leads_back
+        meet = min(common, key=lambda id: (max(each[id] for each in reached), place[id])) if common else None
+        outside = {meet, source}
+        every = [set(self.reach(start, meet, source)) - outside for start in starts]
+        fork = Fork(source, action, starts, [], meet)
+        shared: dict[str, int] = {}
+        for id in [id for each in every for id in each]:
+            shared[id] = shared.get(id, 0) + 1
+        for start, steps in zip(starts, every, strict=True):
+            branch = set(self.reach(start, meet, source, past_errors=False)) - outside
+            own = {id for id in steps - branch if shared[id] == 1 and (meet is None or meet in self.reach(id))}
+            fork.branches.append(branch | own)
         for branch in fork.branches:
-            for id in sorted(branch):
-                for target in self.next[id].get(ERROR, []):
-                    if target not in branch and target != fork.meet:
-                        fork.exits.append((id, target))
-
-    def _handlers(self, fork: Fork, branch: set[str]) -> set[str]:
-        targets = [target for id in branch for target in self.next[id].get(ERROR, [])]
-        found = {id for target in targets for id in self.reach(target, fork.meet, fork.source)}
-        return found - branch - {fork.meet or "", fork.source}
+            edges = [(id, target) for id in sorted(branch) for target in self.next[id].get(ERROR, [])]
+            fork.exits += [edge for edge in edges if edge[1] not in branch and edge[1] != meet]
+        return fork
 
     def open_edges(self, fork: Fork) -> list[tuple[str, str]]:
         """The edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""

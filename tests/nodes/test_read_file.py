@@ -58,7 +58,7 @@ def test_an_encoding_decodes(tmp_path, encoding, data, content):
 @pytest.mark.parametrize(
     ("encoding", "data", "why"),
     [
-        ("utf-8", b"four\xff", "invalid start byte at byte 4"),
+        ("utf-8", b"four\xff", "in position 4: invalid start byte"),
         ("punycode", b"a-b", "incomplete punicode string"),  # a decoder that does not say where
     ],
 )

@@ -240,22 +240,6 @@ def test_stdout_is_emitted_while_the_command_runs(tmp_path):
     assert parts == [b"one\n", b"two\n"]
 
 
-def test_stderr_is_shown(capfd):
-    run(r"""echo one >&2; printf '\303\244' >&2""")
-    assert capfd.readouterr().err == "one\nä"
-
-
-def test_a_command_ignores_what_we_were_told_to_ignore_and_nothing_that_python_does():
-    assert refuse("kill -PIPE $$").exit == 141
-    mask = "sed -n 's/^Sig\\(Blk\\|Ign\\)://p' /proc/self/status"
-    blocked, ignored = (int(each, 16) for each in run(mask)["stdout"].split())
-    own = {signum for signum in signal.valid_signals() if signal.getsignal(signum) == signal.SIG_IGN}
-    told = own - {signal.SIGPIPE, signal.SIGXFSZ}
-    assert blocked == 0
-    assert {n for n in range(1, 32) if ignored >> (n - 1) & 1} == {int(signum) for signum in told}
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
-
-
 def test_an_ignored_sigchld_loses_no_exit_code():
     old = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

@@ -223,26 +223,12 @@ def test_a_script_without_a_first_line_for_the_system_is_run_by_sh():
     assert it("-r").stdout == "1\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "exit", "message"), [("a\0b", 65, "cannot give --how"), ("x" * 300_000, 65, "its fla")]
-)
-def test_a_param_that_is_no_argument_is_refused(text, exit, message):
-    program("touch ran")
-    ran = it("--text=x", "--how=$stdin", stdin=text)
-    assert (ran.exit, message in ran.stderr, os.path.exists("ran")) == (exit, True, False)
-
-
 def test_an_interface_that_does_not_parse_is_65_with_file_and_line():
     program("touch ran", INTERFACE.replace('shared["out"]: any', "out"))
     for words in (["pflow", "it"], ["pflow", "bin/pflow-it"]):
         ran = Ran(*words)
         assert (ran.exit, ran.header["error"]["exit"], os.path.exists("ran")) == (65, 65, False)
         assert "bin/pflow-it:7: " in ran.stderr
-
-
-def test_one_without_an_interface_takes_our_place():
-    program("echo $PPID; cat", "#!/bin/sh\n")
-    assert it("--any", "flag").stdout == f"{os.getpid()}\na b"
 
 
 def test_a_guard_in_one_without_an_interface_ends_in_its_body():

@@ -103,22 +103,6 @@ def test_a_node_that_succeeds_at_last_has_succeeded(kind, pauses):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_a_number_the_nodes_own_holds(kind, pauses):
-    node = made(kind, max_retries=3, wait=7)
-    with pytest.raises(ValueError, match="no"):
-        run_node(node, {}, wait=7)
-    assert len(node.calls) == 3
-    assert pauses == [7, 7]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_node_that_says_max_retries_0_is_still_run_once(kind):
-    node, shared = made(kind, failures=0, max_retries=0), {}
-    run_node(node, shared)
-    assert shared == {"out": "answer to q"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("asked", "wait", "pause"), [(None, 2, 2), (5, 2, 5), (1, 2, 2), (0, 0, 0), (0.5, 0, 0.5)])
 def test_a_retry_after_is_honoured(kind, asked, wait, pause, pauses):
     node = made(kind, failures=1, error=PflowError("busy", exit=75, retry_after=asked))

@@ -16,7 +16,7 @@ from pflow.types import Type, from_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.flow.written import Part
     from pflow.paths import Path
 
@@ -25,6 +25,7 @@ _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "out
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
+    at = {reference.place: reference for reference in flow.references}
     for wired in flow.steps.values():
         if wired.is_known:
             for place, key, there, message in unknown_names(wired):
@@ -33,7 +34,7 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
                 yield Finding("PF13", place, message, remedy)
             yield from _check_needed(wired)
             for part in flow.parts[wired.id]:
-                yield from _check_value(flow, part, _item_of(part, wired))
+                yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
     for name, given in flow.flow.inputs.items():
         item = Item("read", name, flow.inputs[name].type)
         if given.default is not None and (why := misfit(item, given.default)):
@@ -83,7 +84,7 @@ def _item_of(part: Part, wired: WiredStep) -> Item | None:
     return params.get(part.key) or reads.get(part.key) if part.role == PARAM else None
 
 
-def _check_value(flow: WiredFlow, part: Part, item: Item | None) -> Iterator[Finding]:
+def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Reference | None) -> Iterator[Finding]:
     """Hold an input or a param to its type; of a template as far as it is known what it becomes."""
     if item is None or part.fault:
         return
@@ -96,10 +97,9 @@ def _check_value(flow: WiredFlow, part: Part, item: Item | None) -> Iterator[Fin
     elif not isinstance(part.written, str):
         there = Type("list" if isinstance(part.written, list) else "dict")
         why = f"it is {named(there)}" if fits(there, item.type) == NO else ""
-    elif is_reference(part.written):
-        found = [each for each in flow.references if each.part is part and not each.trouble]
-        wrong = [each for each in map(flow.type_of, found) if template_fits(each, item.type) == NO]
-        why = f"'{part.written}' is {named(wrong[0])}" if wrong else ""
+    elif is_reference(part.written) and reference is not None and not reference.trouble:
+        there = flow.type_of(reference)
+        why = f"'{part.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
     if why:
         yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
 

@@ -95,14 +95,18 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
         if earlier is not None and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
-    read = {path for step in flow.steps.values() for path in _read_places(step)}
-    read |= {path for source in flow.outputs.values() for path in source.paths}
+    read: dict[str | int, list[Path]] = {}
+    paths = [path for step in flow.steps.values() for path in _read_places(step)]
+    for path in paths + [path for source in flow.outputs.values() for path in source.paths]:
+        read.setdefault(path[0], []).append(path)
     for id, pairs in over.items():
         main = flow.steps[id].interface.pipe_write
         counting = [
             later
             for _, later in pairs
-            if main is None or main.name == later.key or any(meet(each, later.target) for each in read)
+            if main is None
+            or main.name == later.key
+            or any(meet(each, later.target) for each in read.get(later.target[0], ()))
         ]
         if counting and id not in tangled and not flow.is_uncertain:
             message = f"'{id}' writes {_places(later for _, later in pairs)} over what {_steps(pairs)} wrote"
