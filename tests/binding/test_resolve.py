@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.binding.resolve import Binding
-from pflow.binding.sources import Constant, parse_source
+from pflow.binding.sources import Constant, TemplateSource, parse_source
 from pflow.binding.store import REMOVED, check_changes, is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
