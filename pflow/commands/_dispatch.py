@@ -77,7 +77,7 @@ def _run(words: list[str], closed: list[int]) -> int:
 def _is_pipe(words: list[str]) -> bool:
     if not any(map(separates, words)) and not {" ", "\n"} & set(words[0]):
         return False  # told without the modules that know pipe syntax
-    from pflow.flow.pipe import is_pipe
+    from pflow.flow.pipe.recognize import is_pipe
 
     return is_pipe(words)
 
@@ -85,7 +85,7 @@ def _is_pipe(words: list[str]) -> bool:
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
     """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
     if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
-        from pflow.flow.pipe import taken_for_redirection
+        from pflow.flow.pipe.recognize import taken_for_redirection
 
         error = taken_for_redirection(words)
         if error is not None:
