@@ -246,7 +246,7 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
 def test_a_step_whose_interface_is_not_known_is_marked(tmp_path, type, words):
     (tmp_path / "broken.py").write_text("class (")
     text = "\n".join(lines_of(chain(Step("x", type))))
-    assert words in text
+    assert words.replace(" ", "") in "".join(text.split())  # a long path is broken at the line's end
     assert "\nanything x\n" in text
 
 
