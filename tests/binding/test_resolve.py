@@ -259,6 +259,11 @@ def test_a_data_flag_goes_into_the_store_but_a_default_a_param_and_an_own_read_d
     assert inputs.params == {"d": "d"}
 
 
+def test_a_data_flag_of_a_read_that_may_be_unset_and_a_path_that_is_not_utf_8_are_stored():
+    assert find(node('- Reads: shared["a"]: str = null'), ["--a=x"], {}).stored == {"a": "x"}
+    assert find(node('- Reads: shared["p"]: path'), ["--p=b\udcff"], {}).stored == {"p": b"b\xff"}
+
+
 # Params.
 
 
