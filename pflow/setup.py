@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -175,29 +174,19 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
 
     Raises PflowError (66) where pflow came without its pages.
     """
-    files: dict[str, bytes] = {}
+    usages: list[Usage] = []
     left_out: list[str] = []
-    for usage in _own_usages(left_out):
-        for name, text in man_pages([usage]).items():
-            files[f"{FOLDERS['man']}/man1/{name}"] = text.encode("utf-8", "replace")
-        files[f"{FOLDERS['bash']}/{usage.name}"] = LOADER.format(name=usage.name).encode()
-    return files | _bundled(), left_out  # a name of pflow's is never another's
-
-
-def _own_usages(left_out: list[str]) -> Iterator[Usage]:
-    """How each of the user's own nodes is used; those without an interface are left out."""
-    for kind in list_kinds():
-        if kind.origin not in (PYTHON, PROGRAM):
-            continue
+    for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
         try:
-            interface = kind.interface
-            fault = (interface.fault or "it has no interface") if interface.open else ""
+            if kind.interface.open:
+                raise PflowError(kind.interface.fault or "it has no interface")
+            usages.append(usage_of_node(kind.name, kind.interface))
         except PflowError as error:
-            fault = error.message
-        if fault:
-            left_out.append(f"'{kind.name}' is left out: {fault}")
-        else:
-            yield usage_of_node(kind.name, interface)
+            left_out.append(f"'{kind.name}' is left out: {error.message}")
+    pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(usages).items()}
+    loaders = {f"{FOLDERS['bash']}/{usage.name}": LOADER.format(name=usage.name) for usage in usages}
+    own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}
+    return own | _bundled(), left_out  # a name of pflow's is never another's
 
 
 def _bundled() -> dict[str, bytes]:

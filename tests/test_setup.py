@@ -131,14 +131,6 @@ def full_at(monkeypatch):
     return fail_at
 
 
-def test_when_a_write_fails_the_first_setup_is_taken_back(tmp_path, share, full_at):
-    before = listing(tmp_path)
-    full_at("pflow.fish")
-    with pytest.raises(OSError, match="No space left"):
-        put(share, WANTED)
-    assert listing(tmp_path) == before
-
-
 @pytest.mark.parametrize("then", [WANTED, NEWER, {}])
 def test_an_update_that_failed_halfway_is_finished_or_undone_later(tmp_path, share, full_at, then):
     before = listing(tmp_path)
@@ -184,15 +176,6 @@ def test_the_block_in_zshrc_comes_first_and_goes_exactly(share, home, text):
     take_away(share)
     assert zshrc.read_bytes() == data
     assert zshrc.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_block_that_was_edited_is_left(share, home):
-    zshrc = home / ".zshrc"
-    put(share, WANTED, zshrc)
-    edited = zshrc.read_text().replace("autoload", "#autoload")
-    zshrc.write_text(edited)
-    take_away(share)
-    assert zshrc.read_text() == edited
 
 
 NODE = '''from pflow import Node

@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
-from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
@@ -59,7 +59,7 @@ def _run(words: list[str], closed: list[int]) -> int:
         write_pieces(1 if words else 2, [driver_help().encode()])
         return 0 if words else USAGE
     word, rest = words[0], words[1:]
-    if _is_pipe(words) and not (word in _OF_FLOWS and not _separates(rest[0])):
+    if _is_pipe(words) and not (word in _OF_FLOWS and not separates(rest[0])):
         return _run_flow(words, closed)
     if word == "run":
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
@@ -75,21 +75,17 @@ def _run(words: list[str], closed: list[int]) -> int:
 
 
 def _is_pipe(words: list[str]) -> bool:
-    if not any(map(_separates, words)) and not {" ", "\n"} & set(words[0]):
+    if not any(map(separates, words)) and not {" ", "\n"} & set(words[0]):
         return False  # told without the modules that know pipe syntax
-    from pflow.flow.pipe import is_pipe
+    from pflow.flow.pipe.recognize import is_pipe
 
     return is_pipe(words)
-
-
-def _separates(word: str) -> bool:
-    return word == ";" or is_separator(word)
 
 
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
     """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
     if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
-        from pflow.flow.pipe import taken_for_redirection
+        from pflow.flow.pipe.recognize import taken_for_redirection
 
         error = taken_for_redirection(words)
         if error is not None:

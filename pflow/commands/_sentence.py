@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow.catalog.kinds import list_kinds
 from pflow.common import LETTERS
 from pflow.flow.pipe.recognize import names_node, split_name
-from pflow.flow.pipe.scan import is_separator
+from pflow.flow.pipe.scan import separates
 from pflow.naming import nearest
 
 
@@ -15,11 +15,7 @@ def is_sentence(text: str) -> bool:
     A first word with a flag or a separator behind it begins a step, and so does `pflow` with such a one.
     """
     words = _words_of(text)
-    return len(words) > 1 and not _is_flag(words[1]) and not _separates(words[1])
-
-
-def _separates(word: str) -> bool:
-    return word == ";" or is_separator(word)
+    return len(words) > 1 and not _is_flag(words[1]) and not separates(words[1])
 
 
 def _words_of(text: str) -> list[str]:
@@ -38,6 +34,6 @@ def step_hint(text: str) -> str:
     """What to do with a text that is one step of pipe syntax, or a slip away from one."""
     words = _words_of(text)
     if names_node(words[0]):
-        return "" if words[1:] and _separates(words[1]) else "one step needs no quotes around it"
+        return "" if words[1:] and separates(words[1]) else "one step needs no quotes around it"
     near = nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()])
     return f"did you mean {near}?" if near else ""

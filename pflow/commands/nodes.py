@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, own_places
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import about, entry, find, is_known, line_entry, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
@@ -28,14 +28,13 @@ from pflow.terminal.columns import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pflow.catalog.kinds import Kind
     from pflow.catalog.lines import Line
 
     Entry = dict[str, Any]
-    Row = tuple[str, ...]
 
 _ONE_LINE = 1 << 30
 """The width of a list that is no terminal's: a line a node, for grep."""
@@ -116,49 +115,35 @@ def _print(text: str) -> int:
     return 0
 
 
-_TITLES = {BUNDLED: "Nodes that come with pflow", FLOW: "Saved flows"}
-_FOUND = "Found, best first"
+_TITLES = {
+    BUNDLED: "Nodes that come with pflow",
+    PYTHON: "Your own, in Python",
+    PROGRAM: "Programs, your own and on PATH",
+    FLOW: "Saved flows",
+}
 
 
 def list_text(listed: list[Line], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
-    """A line for each node: its name, version, what it touches, what it is; ranked ones in their order, else by place.
+    """A line for each node: its name, version, what it touches, what it is; ranked ones in their order, else by origin.
 
-    Then what is a node only by its look, and why: another has its name, or it has a fault.
+    Then what is a node only by its look, and why: another has its name, or it has a fault. Those lines are whole, so
+    that a path in them can be copied.
     """
-    own = set(own_places())
-    groups: dict[str, list[Row]] = {}
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    reasons: dict[str, list[str]] = {"Shadowed": [], "Broken": []}
     for line in listed:
         if line.is_there:
-            title = _FOUND if is_ranked else _title(line, own)
-            groups.setdefault(title, []).append((line.name, line.version, line.touched, line.summary))
-    parts = [_group(title, rows, width, colour) for title, rows in groups.items()]
-    hidden = [(line, f"{line.file} is behind {line.behind}") for line in listed if line.behind]
-    faulty = [(line, _fault(line)) for line in listed if line.fault]
-    parts += [_reasons("Shadowed", hidden, colour.warning, colour)] if hidden else []
-    parts += [_reasons("Broken", faulty, colour.fault, colour)] if faulty else []
-    return "\n".join(parts)
-
-
-def _fault(line: Line) -> str:
-    return line.fault if line.file in line.fault else f"{line.file}: {line.fault}"
-
-
-def _title(line: Line, own: set[str]) -> str:
-    if line.origin in _TITLES:
-        return _TITLES[line.origin]
-    folder = os.path.dirname(line.file)
-    return f"Your own, in {folder}" if folder in own else f"Programs on PATH, in {folder}"
-
-
-def _group(title: str, rows: list[Row], width: int, colour: Colour) -> str:
-    shown = [tuple(map(clean, row)) for row in rows]
-    return "\n".join([colour.heading(clean(title)), *table(shown, width, first=colour.name)]) + "\n"
-
-
-def _reasons(title: str, rows: list[tuple[Line, str]], paint: Callable[[str], str], colour: Colour) -> str:
-    """Why some are no nodes: whole lines, so that a path in them can be copied."""
-    lines = [f"  {paint(clean(line.name))}  {clean(why)}" for line, why in rows]
-    return "\n".join([colour.heading(title), *lines]) + "\n"
+            title = "Found, best first" if is_ranked else _TITLES[line.origin]
+            about = (line.name, line.version, line.touched, line.summary)
+            rows.setdefault(title, []).append(tuple(map(clean, about)))
+        if line.behind:
+            why = clean(f"{line.file} is behind {line.behind}")
+            reasons["Shadowed"].append(f"  {colour.warning(clean(line.name))}  {why}")
+        if line.fault:
+            why = clean(line.fault if line.file in line.fault else f"{line.file}: {line.fault}")
+            reasons["Broken"].append(f"  {colour.fault(clean(line.name))}  {why}")
+    groups = {title: table(each, width, first=colour.name) for title, each in rows.items()} | reasons
+    return "\n".join("\n".join([colour.heading(title), *each]) + "\n" for title, each in groups.items() if each)
 
 
 def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:

@@ -13,7 +13,7 @@ from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.flow import Flow
 from pflow.flow.load import read_text
-from pflow.flow.pipe import is_pipe
+from pflow.flow.pipe.recognize import is_pipe
 from pflow.flow.pipe.scan import is_cut_separator
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir

@@ -7,7 +7,7 @@ from pflow.catalog.registry import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
-from pflow.flow.pipe.scan import is_separator
+from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
 
@@ -62,7 +62,7 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
         return _of_step(words, line.word)
-    is_flow = any(map(_separates, words[0].split()))
+    is_flow = any(map(separates, words[0].split()))
     return _of_usage(table["pflow run" if is_flow else SENTENCE], words[1:], line.word)
 
 
@@ -90,11 +90,7 @@ def _in_flow(text: str) -> Answer:
 
 def _step_start(words: list[str]) -> int:
     """Where the last step begins; 0 where no separator is among the words."""
-    return max([n + 1 for n, word in enumerate(words) if _separates(word)], default=0)
-
-
-def _separates(word: str) -> bool:
-    return word == ";" or is_separator(word)
+    return max([n + 1 for n, word in enumerate(words) if separates(word)], default=0)
 
 
 def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answer:

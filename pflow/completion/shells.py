@@ -14,20 +14,7 @@ from pflow.help.usage import TITLES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_KINDS = {groups.COMMANDS: "command", groups.NODES: "node", groups.TOOLS: "tool", groups.FLOWS: "flow"}
-_LABELS = {**{group: group for group in TITLES}, **_KINDS}
-"""What bash and fish, which have no headings, write before each description."""
-_TITLES = {
-    **TITLES,
-    groups.COMMANDS: "Commands",
-    groups.NODES: "Nodes",
-    groups.TOOLS: "Tools",
-    groups.FLOWS: "Saved flows",
-    groups.RUNS: "Runs",
-    groups.MODELS: "Models",
-    groups.VALUES: "Values",
-    groups.FILES: "Files",
-}
+_OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _LISTING = "63"
 """readline's COMP_TYPE, the character `?`, where TAB lists what there is and inserts nothing."""
 _MOST = 99
@@ -56,19 +43,17 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         width = int(columns or 80)
         lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
         return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
-    words = [line.raw[line.cut :] + _rest(found, line, each) for each in found.candidates]
+    words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     if found.flow is not None and len(words) == 1:
         end = quoted(_end_in_flow(found.candidates[0], found.flow), line.quote)
         words = [words[0] + end, words[0] + end + " "]  # readline takes what two share, and leaves the quote open
     return ["+" if len(words) == 1 and not found.candidates[0].is_open else "-", *words]
 
 
-def _rest(found: Answer, line: Typed, candidate: Candidate) -> str:
-    """What a candidate adds to what is typed, quoted for where it stands."""
+def _rest(found: Answer, candidate: Candidate) -> str:
+    """What a candidate adds to what is typed, quoted for the pipe syntax that it stands in."""
     rest = candidate.value[len(found.typed) :]
-    if found.flow is not None:
-        rest = quoted(rest, found.flow.quote)
-    return quoted(rest, line.quote)
+    return rest if found.flow is None else quoted(rest, found.flow.quote)
 
 
 def _end_in_flow(candidate: Candidate, flow: Typed) -> str:
@@ -92,7 +77,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
         cells = [cell for _, pair in run for cell in pair]
-        lines.append("\t".join([group, _TITLES[group], suffix, "-l" * (names != shown), *cells]))
+        lines.append("\t".join([group, _title(group), suffix, "-l" * (names != shown), *cells]))
     return lines
 
 
@@ -100,16 +85,19 @@ def _fish(text: str) -> list[str]:
     """The whole word, as it is without quotes, and what is said of it."""
     line = split(text)
     found = answer(line)
-    words = [line.word + each.value[len(found.typed) :] for each in found.candidates]
-    if found.flow is not None:
-        words = [line.word + quoted(each.value[len(found.typed) :], found.flow.quote) for each in found.candidates]
+    words = [line.word + _rest(found, each) for each in found.candidates]
     return [f"{word}\t{about}" for word, about in zip(words, _labelled(found, "[{}] "), strict=True)]
 
 
+def _title(group: str) -> str:
+    return TITLES.get(group) or ("Saved flows" if group == groups.FLOWS else group.capitalize())
+
+
 def _labelled(found: Answer, label: str) -> list[str]:
-    """What is said of each candidate, after its group."""
-    candidates = found.candidates
-    return [label.format(_LABELS.get(each.group)) * (each.group in _LABELS) + _shown(each.about) for each in candidates]
+    """What is said of each candidate, for bash and fish, which have no headings, after its group or what it is."""
+    kinds = {**{group: group for group in TITLES}, **{group: group.removesuffix("s") for group in _OF_WORDS}}
+    labels = {group: label.format(kind) for group, kind in kinds.items()}
+    return [labels.get(each.group, "") + _shown(each.about) for each in found.candidates]
 
 
 def _described(names: list[str], texts: list[str], columns: int, between: str) -> list[str]:

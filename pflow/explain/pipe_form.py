@@ -7,7 +7,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import Flow, Step
-from pflow.flow.pipe import write_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, reference
 from pflow.jsontext import text_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.flow.pipe import write_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow
 
 

@@ -62,7 +62,7 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
     if _is_json(text, name):
         return load_document(parse_json(text, name), name, catalog)
-    from pflow.flow.pipe import parse_pipe
+    from pflow.flow.pipe.read import parse_pipe
 
     return Loaded(parse_pipe([text], catalog), [])
 

@@ -152,8 +152,6 @@ def load_named(words: Sequence[str]) -> Loaded:
 
     Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
     """
-    from pflow.flow.pipe import is_pipe, parse_pipe
-
     if not words:
         raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
@@ -161,6 +159,9 @@ def load_named(words: Sequence[str]) -> Loaded:
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file, FlowCatalog())
+    from pflow.flow.pipe.read import parse_pipe
+    from pflow.flow.pipe.recognize import is_pipe
+
     if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return Loaded(parse_pipe(words, FlowCatalog()), [])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
-from pflow.flow.load import load_document
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
 from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
 from pflow.plan.change import Change, Options, change_error, errors_of, open_flow, say
-from pflow.plan.conversation import PL00, PLACE, Request, converse, read_flow
+from pflow.plan.conversation import Request, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
-from pflow.plan.planner import checked_sentence
+from pflow.plan.planner import check_answer, checked_sentence
 from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
@@ -54,8 +51,8 @@ def main(words: Sequence[str], options: Options) -> int:
             raise PflowError(what, hint=remedy, exit=BAD_DATA)
     model = choose_capable(options.model, f"tell what '{sentence}' changes")
     blocks = building_blocks(sentence, room_for(model))
-    judge = _Judge(old, sentence)
-    outcome = converse(model, judge.request(SYSTEM + blocks.text), judge, say, options.timeout)
+    request = _request(old, sentence, SYSTEM + blocks.text)
+    outcome = converse(model, request, lambda said: _judge(said, old, sentence), say, options.timeout)
     if not outcome.is_right:
         if outcome.result is not None:
             say("the best try, which will not do:")
@@ -66,49 +63,30 @@ def main(words: Sequence[str], options: Options) -> int:
     return Change(old, outcome.result, file, {"sentence": sentence, "model": model.model_id}).finish(options)
 
 
-class _Judge:
-    """What a model's answers amount to.
+def _request(old: WiredFlow, sentence: str, system: str) -> Request:
+    errors = errors_of(old)
+    wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
+    flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
+    task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
+    return Request(system, task, lambda findings: findings_text(f"change the flow: {sentence}", findings), plan_schema)
+
+
+def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
+    """The flow of an answer, and what is wrong with it; None for an answer that cannot be loaded.
 
     What the limits found in the old flow does not count: a person may write what a model may not.
     """
+    ir, findings = read_flow(said)
+    if ir is None:
+        return None, findings
 
-    def __init__(self, old: WiredFlow, sentence: str) -> None:
-        self.old = old
-        self.sentence = sentence
-        self.known = {(each.rule, each.message) for each in [*check_document(old.flow), *check_limits(old)]}
+    def adjust(flow: Flow) -> None:
+        drop_choices(flow, f"{sentence}\n{_choices(old.flow)}")
+        _keep_unsaid(old.flow, flow, sentence.lower())
 
-    def request(self, system: str) -> Request:
-        errors = errors_of(self.old)
-        wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
-        flow, nodes = canonical_json(flow_to_ir(self.old.flow)), interfaces_text(self.old)
-        task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=self.sentence)
-        about = f"change the flow: {self.sentence}"
-        return Request(system, task, lambda findings: findings_text(about, findings), plan_schema)
-
-    def __call__(self, said: Said) -> tuple[WiredFlow | None, list[Finding]]:
-        """The flow of an answer, and what is wrong with it; None for an answer that cannot be loaded."""
-        ir, findings = read_flow(said)
-        try:
-            return (None, findings) if ir is None else self._of_document(ir)
-        except PflowError as error:
-            return None, [Finding(PL00, PLACE, error.message, error.hint)]
-        except RecursionError:
-            return None, [Finding(PL00, PLACE, "it is nested too deeply", "write a plain flow")]
-
-    def _of_document(self, ir: dict[str, Any]) -> tuple[WiredFlow | None, list[Finding]]:
-        loaded = load_document(ir, "the answer", self.old.flow.catalog)
-        flow = loaded.flow
-        errors = [each for each in [*loaded.findings, *self._new(check_document(flow))] if not each.is_warning]
-        if errors:
-            return None, errors
-        drop_choices(flow, f"{self.sentence}\n{_choices(self.old.flow)}")
-        _keep_unsaid(self.old.flow, flow, self.sentence.lower())
-        wired = wire(flow)
-        found = [*errors_of(wired), *self._new(check_limits(wired))]
-        return wired, [each for each in found if not each.is_warning]
-
-    def _new(self, findings: Sequence[Finding]) -> list[Finding]:
-        return [each for each in findings if (each.rule, each.message) not in self.known]
+    known = {each.message for each in [*check_document(old.flow), *check_limits(old)]}
+    new, findings = check_answer(ir, old.flow.catalog, adjust, known)
+    return new, [each for each in findings if not each.is_warning]
 
 
 def _keep_unsaid(old: Flow, new: Flow, sentence: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pflow.atomic import replace
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
@@ -18,6 +19,7 @@ from pflow.flow.load import load_document, write_json
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.jsontext import decode, encode
 from pflow.models.choose import NoCapableModel, choose_capable
@@ -25,7 +27,7 @@ from pflow.models.talk import Said
 from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
 from pflow.plan.conversation import PL00, PLACE, TRIES, Report, Request, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
-from pflow.plan.limits import check_document, check_limits, drop_choices
+from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
 from pflow.xdg import cache_directory, read_cached
@@ -182,30 +184,36 @@ def _judge_answer(said: Said, sentence: str) -> tuple[_Try | None, list[Finding]
 
 def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
     """The flow, named and with its inputs declared, and its warnings; or None, and what is wrong with it."""
+    wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
+    if wired is None or any(not each.is_warning for each in findings):
+        return None, findings
+    wired.flow.name = short_name(wired.flow.name) or short_name(sentence) or "plan"
+    wired.flow.description = sentence
+    planned = declare_inputs(wired, sentence)
+    return planned.flow, [*check(planned), *(each for each in findings if each.rule in LIMITS)]
+
+
+def check_answer(
+    document: dict[str, Any], catalog: Catalog, adjust: Callable[[Flow], None], known: Collection[str] = ()
+) -> tuple[WiredFlow | None, list[Finding]]:
+    """What a model's document is as a flow, None for nothing, and all that is found in it.
+
+    `adjust` may change the flow before it is wired. What the limits say does not count where it is `known`.
+    """
     try:
-        return _judge(document, sentence)
+        loaded = load_document(document, "the plan", catalog)
+        if found := [each for each in check_document(loaded.flow) if each.message not in known]:
+            return None, [*loaded.findings, *found]
+        adjust(loaded.flow)
+        wired = wire(loaded.flow)
+        findings = check(wired, loaded.findings)
+        broken = {each.place for each in findings if not each.is_warning}
+        limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
+        return wired, [*findings, *limits]
     except PflowError as error:
         return None, [Finding(PL00, PLACE, error.message, error.hint)]
     except RecursionError:
         return None, [Finding(PL00, PLACE, "it is nested too deeply", "write a plain flow")]
-
-
-def _judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
-    loaded = load_document(document, "the plan", FlowCatalog())
-    flow = loaded.flow
-    if found := check_document(flow):
-        return None, [*loaded.findings, *found]
-    drop_choices(flow, sentence)
-    wired = wire(flow)
-    findings = check(wired, loaded.findings)
-    broken = {each.place for each in findings if not each.is_warning}
-    limits = [each for each in check_limits(wired) if each.place not in broken]
-    if any(not each.is_warning for each in [*findings, *limits]):
-        return None, [*findings, *limits]
-    flow.name = short_name(flow.name) or short_name(sentence) or "plan"
-    flow.description = sentence
-    planned = declare_inputs(wired, sentence)
-    return planned.flow, [*check(planned), *limits]
 
 
 def short_name(text: str) -> str:

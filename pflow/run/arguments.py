@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
+from pflow.flow.pipe.scan import separates
 from pflow.interface import Item
 from pflow.stage.flags import check_common
 from pflow.types import Type
@@ -28,7 +29,6 @@ _OWN = {
     "show_store": (Type("bool"), "print the final store on stderr"),
 }
 
-_SEPARATORS = frozenset({"::", "=>", ">>", "|", ";"})
 _VALUED = ("--from", "--timeout", "--jobs")
 _FIRST = ("-n", "--no-stdin", "--allow-empty")
 _LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
@@ -58,11 +58,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def has_separator(words: list[str]) -> bool:
     """Whether a separator stands between steps."""
-    return any(map(_is_separator, words))
-
-
-def _is_separator(word: str) -> bool:
-    return word in _SEPARATORS or (len(word) > 2 and word[0] == "=" and word.endswith("=>") and " " not in word)
+    return any(map(separates, words))
 
 
 def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
@@ -76,7 +72,7 @@ def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
-    places = [at for at, word in enumerate(words) if _is_separator(word)]
+    places = [at for at, word in enumerate(words) if separates(word)]
     flow: list[str] = []
     taken: list[str] = []
     for at, word in enumerate(words):

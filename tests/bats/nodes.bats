@@ -15,12 +15,12 @@ setup() { load helper; }
         printf "%s\n" "#!/bin/sh" "# Theirs." "touch ran" >bin/pflow-theirs; chmod +x bin/pflow-theirs
         echo "{\"description\": \"Ours.\", \"nodes\": [{\"type\": \"theirs\"}]}" >data/pflow/flows/ours.pflow.json
         export PFLOW_NODES=$PWD/own PATH="$PWD/bin:$PATH" XDG_DATA_HOME=$PWD/data
-        pflow nodes | grep -A 1 -e "^Your" -e "^Programs" -e "^Saved" | sed "s,in /.*/,in ,"
+        pflow nodes | grep -A 1 -e "^Your" -e "^Programs" -e "^Saved"
         pflow nodes mine theirs ours | grep "^From" | sed "s,/.*/,,"; ls'
-    expect 0 'Your own, in own
+    expect 0 'Your own, in Python
   mine  1.0.0  open  Mine.
 --
-Programs on PATH, in bin
+Programs, your own and on PATH
   theirs  1.0.0  open  Theirs.
 --
 Saved flows

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.binding.resolve import Binding
-from pflow.binding.sources import Constant, parse_source
+from pflow.binding.sources import Constant, TemplateSource, parse_source
 from pflow.binding.store import REMOVED, check_changes, is_same
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
@@ -17,6 +17,27 @@ from pflow.stage.stage import bind, check_stdin
 
 def node(*lines: str) -> Interface:
     return parse_interface("\n".join(["Interface:", *lines]))
+
+
+def test_only_what_takes_every_value_by_its_name_and_of_any_type_is_plain():
+    def is_plain(line, flags=(), params=()):
+        return Binding(node(line), flags=dict(flags), mappings={}, params=dict(params)).is_plain
+
+    assert is_plain('- Reads: shared["a"]: any')
+    assert not is_plain('- Reads: shared["a"]: int')
+    assert not is_plain('- Reads: shared["a"]: any [explicit]')
+    assert not is_plain('- Reads: shared["a"]: any = 1')
+    assert not is_plain('- Reads: shared["a"]: any', flags={"a": Constant(1, "--a")})
+    assert not is_plain('- Reads: shared["a"]: any', params={"a": TemplateSource("$b")})
+    assert not is_plain("- Params: p: any = null", params={"p": TemplateSource("$b")})
+
+
+def test_a_mapped_text_without_references_is_read_as_a_template_is_and_a_flags_value_stands():
+    interface = node('- Reads: shared["n"]: int')
+    five = {"n": Constant("5", "it")}
+    assert Binding(interface, flags={}, mappings=five, params={}).open({})["n"] == 5
+    with pytest.raises(PflowError, match="cannot read 'n' from it"):
+        Binding(interface, flags=five, mappings={}, params={})
 
 
 class Found:
@@ -123,7 +144,7 @@ def test_null_is_no_value_of_a_read_that_is_required():
 def test_a_reference_to_null_leaves_an_optional_read_unset(type):
     inputs = find(node(f'- Reads: shared["a"]: {type} = null'), ["--a=$n"], {"n": None})
     assert inputs.values.get("a") is None
-    assert inputs.stored.get("a") is None
+    assert "a" not in inputs.stored
 
 
 def test_a_value_that_does_not_fit_is_65_and_names_read_place_and_types():

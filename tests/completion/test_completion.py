@@ -155,36 +155,10 @@ def test_what_is_typed_decides_what_may_follow(line):
     assert offered(line) == LINES[line]
 
 
-def test_every_first_word_is_there_once_with_what_is_said_of_it():
-    about = {each.value: (each.group, each.about) for each in answer(split("pflow ")).candidates}
-    assert about["run"][0] == "commands"
-    assert about["get"][0] == "tools"
-    assert about["odd"] == ("nodes", "")
-    assert about["fix-issue"] == ("flows", "Fix an issue")
-    assert about.keys().isdisjoint({"plain", "x.interface", "x", "a b", "pflow", "SENTENCE"})
-
-
-def test_an_own_node_completes_before_any_setup():
-    Path("data/pflow/nodes/its_own.py").write_text(
-        'from pflow import Node\n\n\nclass ItsOwn(Node):\n    """Own.\n\n    Interface:\n'
-        '    - Reads: shared["the_text"]: str [pipe]  # what\n    """\n'
-    )
-    for line in ("pflow its_own --the", "pflow its-own --the", "pflow 'odd => its-own:x --the"):
-        assert offered(line) == ["--the-text="]
-
-
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\n# Interface:\n# - Reads: nonsense\n"])
 def test_a_node_without_a_sound_interface_has_the_flags_of_every_stage(text):
     Path("bin/pflow-odd").write_text(text)
     assert offered("pflow-odd --from=s") == ["store"]
-
-
-def test_runs_come_newest_first():
-    runs = [f"01JD{n:022}" for n in range(3)]
-    for run in [*runs, ".hidden", "other"]:
-        Path("state/pflow/runs", run).mkdir(parents=True)
-        Path("state/pflow/runs", run, "trace.jsonl").touch()
-    assert offered("pflow trace 0") == runs[::-1]
 
 
 @pytest.mark.parametrize("spoil", [lambda file: file.chmod(0o666), lambda file: (file.unlink(), os.mkfifo(file))])
@@ -192,13 +166,6 @@ def test_a_list_of_models_that_others_may_write_is_not_read(spoil):
     assert offered("pflow-odd --model=g") == ["gpt-9"]
     spoil(Path("cache/pflow/completion/models"))
     assert offered("pflow-odd --model=g") == []
-
-
-def test_a_list_of_models_that_cannot_be_written_is_in_nobodys_way(capfd, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
-    keep_models([("gpt-9", "")])
-    assert offered("pflow-odd --model=g") == []
-    assert capfd.readouterr() == ("", "")
 
 
 def test_without_a_home_there_is_only_less(monkeypatch):
@@ -252,10 +219,6 @@ def test_bash_lists_what_is_said_of_each_cut_to_the_terminal():
     ]  # fmt: skip
     assert len(lines[1]) > 30
     assert bash("pflow-odd --o", type="63")[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
-
-
-def test_bash_takes_a_word_whole_where_nothing_breaks_words():
-    assert bash("pflow-odd --model=ollama/llama3:", breaks=" ") == ["+", "--model=ollama/llama3:8b"]
 
 
 def test_fish_gets_whole_words_with_their_groups():

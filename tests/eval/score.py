@@ -10,7 +10,7 @@ from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
-from pflow.flow.pipe import parse_pipe
+from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from pflow.flow.load import load_document
-from pflow.flow.pipe import parse_pipe
+from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir

@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.pipe import parse_pipe
+from pflow.flow.pipe.read import parse_pipe
 
 
 def refusal(*words: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text, origins_text
 from pflow.flow.flow import Batch, Edge, Flow, Input, Step
-from pflow.flow.pipe import write_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.jsontext import encode
@@ -246,7 +246,7 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
 def test_a_step_whose_interface_is_not_known_is_marked(tmp_path, type, words):
     (tmp_path / "broken.py").write_text("class (")
     text = "\n".join(lines_of(chain(Step("x", type))))
-    assert words in text
+    assert words.replace(" ", "") in "".join(text.split())  # a long path is broken at the line's end
     assert "\nanything x\n" in text
 
 

@@ -255,7 +255,7 @@ def pipes(monkeypatch):
         asked.append((words, catalog.directory))
         return Flow([Step("a", "a")], [])
 
-    monkeypatch.setitem(sys.modules, "pflow.flow.pipe", SimpleNamespace(parse_pipe=parse_pipe))
+    monkeypatch.setitem(sys.modules, "pflow.flow.pipe.read", SimpleNamespace(parse_pipe=parse_pipe))
     return asked
 
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from pflow.flow.pipe import is_pipe, parse_pipe, taken_for_redirection
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.recognize import is_pipe, taken_for_redirection
 from pflow.flow.subflow import FlowCatalog
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal

@@ -3,7 +3,9 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.pipe import is_pipe, parse_pipe, write_pipe
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.recognize import is_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes

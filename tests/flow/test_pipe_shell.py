@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.flow.pipe import parse_pipe
+from pflow.flow.pipe.read import parse_pipe
 from tests.flow.refusal import refusal
 
 

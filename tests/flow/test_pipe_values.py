@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
-from pflow.flow.pipe import parse_pipe, write_pipe
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
 from tests.run.flows import Ran

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Step
-from pflow.flow.pipe import parse_pipe, write_pipe
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.write import write_pipe
 from tests.flow.own_nodes import own_nodes
 
 NODES = {

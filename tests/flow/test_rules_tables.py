@@ -504,3 +504,56 @@ def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkey
     finding = only(flow("loud"), {"pflow-loud": LOUD.format("/bin/sh")})
     assert "'loud' is no node: '" in finding
     assert "pflow-loud': it may not be executed (chmod +x)" in finding
+
+
+def test_what_comes_of_an_unknown_node_is_not_said_of_its_step_but_what_runs_later_is():
+    unknown = {"id": "x", "type": "nope"}
+    assert found(flow(unknown, "ask", mappings={"ask": {"input_mappings": {"prompt": "x"}}})) == ["PF11 nodes[0].type"]
+    later = flow("ask", unknown, mappings={"ask": {"input_mappings": {"prompt": "x.y"}}})
+    assert found(later) == ["PF11 nodes[1].type", "PF14 mappings.ask.input_mappings.prompt"]
+
+
+def test_a_long_loop_is_named_by_its_first_steps():
+    def loop_of(size):
+        ids = [f"s{n}" for n in range(size)]
+        ring = edges(*(f"{one} {other}" for one, other in zip(ids, [*ids[1:], ids[0]], strict=True)))
+        (finding,) = [each for each in told(flow(*(f"{id}:ask" for id in ids), edges=ring)) if "the loop" in each]
+        return finding
+
+    assert "the loop s0 → s1 → s2 → s3 → s4 → s5 → s6 → s7 → s0 has no way out" in loop_of(8)
+    assert "the loop s0 → s1 → s2 → s3 → s4 → s5 → s6 → s7 → … has no way out" in loop_of(9)
+
+
+def test_a_by_product_that_nobody_reads_may_be_overwritten_whatever_it_is_called():
+    files = node(
+        "Two", 'Writes: shared["main"]: str [pipe]', 'Writes: shared["extra"]: str', 'Writes: shared["other"]: str'
+    )
+    apart = {id: {"output_mappings": {"main": f"{id}.main"}} for id in ("a", "b")}
+    assert found(flow("a:two", "b:two", mappings=apart), files) == []
+    assert found(flow("a:two", "b:two"), files) == ["PF16? nodes[1]"]
+
+
+def test_an_edge_that_enters_a_branch_is_named():
+    document = flow("fetch", "a:ask", "b:ask", "save", edges=[*FORK, *edges("a b")])
+    assert "the edge from 'b' to 'save' enters a branch of the fork at 'fetch'" in only(document)
+
+
+def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
+    files = node("Both", 'Reads: shared["path"]: path [explicit]', 'Reads: shared["what"]: str')
+    assert found(flow("both", inputs={"zzz": {}}), files)[:2] == ["PF03 nodes[0]", "PF08 nodes[0]"]
+
+
+def test_below_the_name_of_a_step_only_the_key_must_be_a_plain_word():
+    mappings = {"as-k": {"output_mappings": {"answer": "as-k.answer", "used": "as-k.Used"}}}
+    assert found(flow("as-k:ask", mappings=mappings)) == ["PF10? mappings.as-k.output_mappings.used"]
+
+
+def test_an_input_that_was_taken_may_be_written_over_but_nothing_goes_below_a_text():
+    inputs = {"x": {"type": "str"}}
+
+    def of(place):
+        asked = {"input_mappings": {"prompt": "x"}, "output_mappings": {"answer": place}}
+        return found(flow("ask", inputs=inputs, mappings={"ask": asked}))
+
+    assert "PF07 inputs.x" in of("x.y")
+    assert "PF07 inputs.x" not in of("x")

@@ -25,38 +25,32 @@ def test_every_executable_and_every_command_has_a_page():
     assert sorted(files(usages())) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_mandoc_has_nothing_to_say(name):
-    assert lint(PAGES[name]) == ""
+@pytest.fixture(scope="module", params=PAGES)
+def page(request):
+    """A page's name, its source, and what a terminal shows of it."""
+    return request.param, PAGES[request.param], rendered(PAGES[request.param])
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_terminal_of_80_columns(name):
-    assert [line for line in rendered(PAGES[name]).split("\n") if len(line) > TERMINAL] == []
+def test_mandoc_has_nothing_to_say_and_the_page_fits_a_terminal_of_80_columns(page):
+    _, source, shown = page
+    assert lint(source) == ""
+    assert [line for line in shown.split("\n") if len(line) > TERMINAL] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_an_example_needs_no_tab_because_a_page_shows_spaces(name):
-    assert [line for line in PAGES[name].split("\n") if line.startswith("\t") or "\\(aq\t" in line] == []
+def test_an_example_needs_no_tab_because_a_page_shows_spaces(page):
+    assert [line for line in page[1].split("\n") if line.startswith("\t") or "\\(aq\t" in line] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_what_every_page_has(name):
-    there = list(sections(rendered(PAGES[name])))
+def test_a_page_has_what_every_page_has_under_headings_as_they_are_written(page):
+    name, source, shown = page
     wanted = ALWAYS if name.endswith(".1") else ["NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"]
-    assert [title for title in wanted if title not in there] == []
+    assert [title for title in wanted if title not in sections(shown)] == []
+    titles = [plain(title) for title in re.findall(r"^\.S[hs] (.*)$", source, re.MULTILINE)]
+    assert [title for title in titles if title not in map(str.strip, shown.split("\n"))] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_heading_is_shown_as_it_is_written(name):
-    titles = [plain(title) for title in re.findall(r"^\.S[hs] (.*)$", PAGES[name], re.MULTILINE)]
-    shown = [line.strip() for line in rendered(PAGES[name]).split("\n")]
-    assert [title for title in titles if title not in shown] == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_names_only_pages_that_there_are(name):
-    named = re.findall(r"(pflow[a-z-]*)\(([157])\)", rendered(PAGES[name]).replace("‐\n", "").lower())
+def test_a_page_names_only_pages_that_there_are(page):
+    named = re.findall(r"(pflow[a-z-]*)\(([157])\)", page[2].replace("‐\n", "").lower())
     assert [f"{page}.{section}" for page, section in named if f"{page}.{section}" not in PAGES] == []
 
 

@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, Flow
@@ -20,7 +20,6 @@ from pflow.templates import parse_template
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pflow.catalog.kinds import Catalog
     from pflow.flow.pipe.scan import Token
     from pflow.flow.pipe.steps import Draft
 
@@ -64,11 +63,16 @@ class Mention:
         return any(each is not None and each.text == "|" for each in (self.before, self.after))
 
 
-def parse_pipe(words: Sequence[str], catalog: Catalog) -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
+    """The flow that pipe syntax says, wired; what is doubtful in it is in its `warnings`.
+
+    One word is a text, with quotes and comments; several are what a shell has taken apart already. Without a
+    `catalog` its steps are nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
+    """
     if len(words) > 1:
         _check_words(words)
     text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-    flow, apart = read_flow(text, tokens, catalog)
+    flow, apart = _read_flow(text, tokens, catalog or Catalog())
     return compile_flow(flow, apart)
 
 
@@ -81,7 +85,7 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
 
 
-def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
+def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
     """The flow as it is written, without what a pipe carries, and the steps with --id.
 
     Raises PflowError (2) with the place in the text.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_pipe(words: Sequence[str]) -> bool:
+    """Whether a command's words are pipe syntax: a separator among them, or one text that holds one after a node."""
     if any(is_separator(word) for word in words):
         return True
     return bool(words) and is_pipe_text(words[0])

@@ -44,6 +44,11 @@ def is_separator(text: str) -> bool:
     return text in SEPARATORS or (text.startswith("=") and text.endswith("=>") and len(text) > 3)
 
 
+def separates(word: str) -> bool:
+    """Whether a word that a shell has taken apart stands between steps: a separator, or the `;` between chains."""
+    return word == ";" or is_separator(word)
+
+
 def is_cut_separator(word: str) -> bool:
     """Whether a word is what the shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
     return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))

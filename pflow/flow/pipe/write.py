@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def write_pipe(flow: Flow) -> str:
-    """What compiling makes by itself is left out. Versions that are asked for are in a comment."""
+    """The pipe syntax of a flow, one step a line. Raises PflowError (65) where it cannot say the same.
+
+    What compiling makes by itself is left out. Versions that are asked for are in a comment.
+    """
     try:
         _refuse_unsayable(flow)
         wanted = wire(flow)
