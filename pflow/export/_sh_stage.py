@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pflow.binding.sources import AlternativeSource, Constant, Source, TemplateSource
@@ -52,15 +51,14 @@ class State:
 class Stage:
     """What one step becomes, and in `state` what it leaves. Raises PflowError (65) where no stage does the same."""
 
-    def __init__(self, wired: WiredStep, state: State, variables: Mapping[str, str], *, takes_pipe: bool) -> None:
-        """`variables` hold, by read, what the script itself was given for it."""
+    def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
         self.state = state
         self.flags: list[str] = []
         self._kept: list[Path] = []
         self._used: list[Path] = []
         self._done: set[str] = set()
-        self._add_values(variables)
+        self._add_values()
         for key, source in wired.sources.items():
             if key not in self._done:
                 self._map(key, source)
@@ -77,16 +75,13 @@ class Stage:
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
 
-    def _add_values(self, variables: Mapping[str, str]) -> None:
-        """Flags for what the flow itself says, and for what the script is given."""
+    def _add_values(self) -> None:
+        """Flags for what the flow itself says."""
         wired = self.wired
         for key, source in wired.sources.items():
             if key in wired.step.inputs or (isinstance(source, TemplateSource) and not self._is_whole(key, source)):
                 self._add_flag(key, source)
                 self._keep(key, is_kept=key in wired.step.inputs)
-        for key, name in variables.items():
-            self.flags.append(f'--{key.replace("_", "-")}="${name}"')
-            self._keep(key, is_kept=True)
         for key, source in wired.params.items():
             item = wired.interface.params.get(key)
             if key in wired.interface.reads and item is None:

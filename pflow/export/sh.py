@@ -27,12 +27,7 @@ _HEAD = """\
 _TEXTS = ("str", "path", "any", "choice")
 """Types whose flag is the text itself; that of any other is JSON."""
 _NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '$1': it has no flags" >&2; exit 2; }"""
-_FUNCTIONS = """\
-# A stage would take a $ in a flag's value for a template: $$ is a dollar.
-escape() {
-    escaped=$(printf '%sx' "$1" | sed 's/\\$/&&/g')
-    escaped=${escaped%x}
-}
+_FAIL = """\
 fail() {
     printf '%s: %s\\n' "$0" "$2" >&2
     exit "$1"
@@ -55,7 +50,7 @@ class _Script:
             for each in wired.inputs.values()
             if (each.declared or each.required or each.name in looked_at) and not each.secret
         ]
-        taken = {"word", "escaped"}
+        taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
@@ -84,12 +79,13 @@ class _Script:
         if self.takes_pipe:
             self.state.carried = None
             self.state.places[("stdin",)] = False
-        in_store = [each for each in self.inputs if each.step is None]
-        for each in in_store:
+        for each in self.inputs:
+            if each.step is not None:
+                raise refused(f"nothing in the flow gives '{each.step}' its '{each.readers[0][1]}'")
             self.state.places[each.path] = each.required or each.has_default
-        members = [f"{write_path(each.path)}:={json.dumps(each.default)}" for each in in_store if each.has_default]
-        if in_store or _names_stdin(self.wired):
-            words = [*(["--"] if in_store else []), *map(quote, members), *(['"$@"'] if in_store else [])]
+        members = [f"{write_path(each.path)}:={json.dumps(each.default)}" for each in self.inputs if each.has_default]
+        if self.inputs or _names_stdin(self.wired):
+            words = [*(["--"] if self.inputs else []), *map(quote, members), *(['"$@"'] if self.inputs else [])]
             self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
 
     def _no_stdin(self) -> str:
@@ -98,17 +94,14 @@ class _Script:
 
     def _add(self, step: WiredStep) -> None:
         takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id
-        own = [each for each in self.inputs if each.step == step.id]
-        variables = {each.readers[0][1]: self.names[each.name] for each in own}
-        stage = Stage(step, self.state, variables, takes_pipe=takes_pipe)
+        stage = Stage(step, self.state, takes_pipe=takes_pipe)
         program, dashes, flags = stage.command.partition(" --")
         self.commands.append(program + self._no_stdin() + dashes + flags)
 
     def _flags(self) -> Iterator[str]:
-        """Code that reads the flags: what goes into the store becomes the script's arguments, as members for
-        pflow-set; the rest becomes variables."""
+        """Code that reads the flags: they become the script's arguments, as members for pflow-set."""
         required = [each for each in self.inputs if each.required]
-        yield _FUNCTIONS
+        yield _FAIL
         yield from (f"has_{self.names[each.name]}=" for each in required)
         yield "for word; do\n    shift\n    case $word in"
         for each in self.inputs:
@@ -118,29 +111,20 @@ class _Script:
             doc = f" ({each.doc})" if each.doc else ""
             about = quote(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…")
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
-        if any(each.step is None and each.type.name not in _TEXTS for each in self.inputs):
+        if any(each.type.name not in _TEXTS for each in self.inputs):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
     def _cases(self, needed: FlowInput) -> Iterator[str]:
         """The branches of `case` for one input: `--name=…`, and of a switch `--name` and `--no-name`."""
         name, path = self.names[needed.name], write_path(needed.path)
-        own = [f"{needed.step}.{needed.readers[0][1]}"] if needed.step is not None else []
-        flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags, *own))))
+        flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags))))
         end = f"; has_{name}=1 ;;" if needed.required else " ;;"
-        pattern = " | ".join(f"{quote(f'--{flag}=')}*" for flag in flags)
-        if needed.step is not None:
-            read = self.wired.steps[needed.step].interface.reads[needed.readers[0][1]]
-            value = "${word#*=}"
-            is_verbatim = "verbatim" in read.marks
-            yield (
-                f"    {pattern}) " + (f"{name}={value}" if is_verbatim else f'escape "{value}"; {name}=$escaped') + end
-            )
-            return
         if needed.type.name == "bool":
             for prefix, value in (("--", "true"), ("--no-", "false")):
                 switches = " | ".join(quote(prefix + flag) for flag in flags)
                 yield f'    {switches}) set -- "$@" {quote(f"{path}:={value}")}{end}'
         equals = "=" if needed.type.name in _TEXTS else ":="
+        pattern = " | ".join(f"{quote(f'--{flag}=')}*" for flag in flags)
         yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
 
 

@@ -66,7 +66,10 @@ END
         type_line "clear; pflow run 'shell --command=\"touch ran\" => github-get-issue'; echo \"<\$?>\""
         shows 'needs --issue (issue number): int?'
         "${tmux[@]}" send-keys "${key%:*}"
-        [ "$key" = C-d:66 ] || type_line 'echo "<$?>"' # which gives up its line at ^C
+        if [ "$key" = C-c:130 ]; then # the shell gives up its line at ^C
+            shows 'ended by SIGINT'
+            type_line 'echo "<$?>"'
+        fi
         shows "<${key#*:}>"
     done
     [ ! -e ran ]

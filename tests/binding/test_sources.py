@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, check_place, parse_source
+from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, check_place, parse_source, remove
 from pflow.errors import PflowError
 
 STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
@@ -120,3 +120,10 @@ def test_something_can_be_put_where_no_value_stands_in_the_way(path):
     with pytest.raises(PflowError, match="cannot write") as caught:
         check_place(store, ("a", *path))
     assert caught.value.exit == 65
+
+
+def test_what_stands_at_a_path_is_removed_alone():
+    store = {"a": {"b": {"c": 1, "d": 2}, "e": 3}, "b": 4}
+    for path in (("a", "b", "c"), ("a", "e"), ("b",)):
+        remove(store, path)
+    assert store == {"a": {"b": {"d": 2}}}

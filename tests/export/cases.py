@@ -178,7 +178,12 @@ CASES = {
     "an input that no step writes": Case(
         chain(node("say"), mappings=reads(say={"value": "wish"})), {"wish": "x", **said("x")}, flags=("--wish=x",)
     ),
-    "an input of one step": Case(chain(READ, node("save", "write-file")), WAS_READ, flags=("--save.path=$c '.txt",)),
+    "an input of one step": Case(
+        chain(READ, node("save", "write-file")),
+        WAS_READ,
+        flags=("--save.path=$c '.txt",),
+        sh="nothing in the flow gives",
+    ),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
     "stdin for an input": Case(
         chain(

@@ -127,12 +127,13 @@ NASTY = "$x ${y} $$ `z` \"q\" 'a' \\ \\n * ~ ! # ; | & > < ( ) \t é\n\n"
 
 def test_any_text_arrives_as_it_is(tmp_path):
     flow = chain(node("say", inputs={"value": NASTY.replace("$", "$$")}))
-    flow |= {"nodes": [*flow["nodes"], node("save", "write-file"), node("again", "say", inputs={"tone": "$s"})]}
+    file = "it's $$HOME.txt"
+    save, again = node("save", "write-file", inputs={"path": file}), node("again", "say", inputs={"tone": "$s"})
+    flow |= {"nodes": [*flow["nodes"], save, again]}
     flow["mappings"] = reads(save={"content": "value"}, again={"value": "s"})
-    file = "it's $HOME.txt"
-    done = run_script(Case(flow, {}), tmp_path, f"--s={NASTY}", f"--path={file}")
+    done = run_script(Case(flow, {}), tmp_path, f"--s={NASTY}")
     assert store_of(done)["said"] == {"value": NASTY, "tone": NASTY}
-    assert (tmp_path / file).read_text() == NASTY
+    assert (tmp_path / "it's $HOME.txt").read_text() == NASTY
 
 
 @pytest.mark.parametrize(

@@ -541,3 +541,19 @@ def test_an_edge_that_enters_a_branch_is_named():
 def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
     files = node("Both", 'Reads: shared["path"]: path [explicit]', 'Reads: shared["what"]: str')
     assert found(flow("both", inputs={"zzz": {}}), files)[:2] == ["PF03 nodes[0]", "PF08 nodes[0]"]
+
+
+def test_below_the_name_of_a_step_only_the_key_must_be_a_plain_word():
+    mappings = {"as-k": {"output_mappings": {"answer": "as-k.answer", "used": "as-k.Used"}}}
+    assert found(flow("as-k:ask", mappings=mappings)) == ["PF10? mappings.as-k.output_mappings.used"]
+
+
+def test_an_input_that_was_taken_may_be_written_over_but_nothing_goes_below_a_text():
+    inputs = {"x": {"type": "str"}}
+
+    def of(place):
+        asked = {"input_mappings": {"prompt": "x"}, "output_mappings": {"answer": place}}
+        return found(flow("ask", inputs=inputs, mappings={"ask": asked}))
+
+    assert "PF07 inputs.x" in of("x.y")
+    assert "PF07 inputs.x" not in of("x")
