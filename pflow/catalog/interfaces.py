@@ -34,6 +34,8 @@ class Kind:
         self.file = file
         self.fault = ""
         self.behind = ""
+        self.status: os.stat_result | None = None
+        """What the system said of its file when it was listed."""
         self.interpreter = ""
         """What a program asks to be run by, as far as its interface has been asked for."""
         self._class: Any = None

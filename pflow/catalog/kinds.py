@@ -225,7 +225,8 @@ def _listed(directory: str) -> list[str]:
 def _is_file(found: Kind) -> bool:
     """Whether it is a regular file, or a broken one: then `fault` says why."""
     try:
-        return stat.S_ISREG(os.stat(found.file).st_mode)
+        found.status = os.stat(found.file)
+        return stat.S_ISREG(found.status.st_mode)
     except FileNotFoundError:
         found.fault = "it is a link to nowhere"
         return os.path.islink(found.file)  # else it is gone since it was listed

@@ -91,13 +91,13 @@ def lines(catalog: Catalog) -> list[Line]:
 
 def node_lines() -> list[Line]:
     """All nodes, including shadowed and broken ones, from what is remembered of their files where that is enough."""
-    listed = [Line(kind) for kind in list_nodes()]
+    listed = [(kind, Line(kind)) for kind in list_nodes()]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
     known = _rows(read_cached(path) or b"") if path else {}
     seen: dict[str, list[str]] = {}
-    for line in [line for line in listed if line.is_there]:
-        stamp = stamp_of(line.file)
+    for kind, line in [each for each in listed if each[1].is_there]:
+        stamp = stamp_of(kind)
         row = known.get(line.file)
         if row is not None and row[0] == stamp:
             for name, text in zip(Line.FACTS, row[1:], strict=True):
@@ -108,7 +108,7 @@ def node_lines() -> list[Line]:
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)
-    return listed
+    return [line for _, line in listed]
 
 
 def _rows(data: bytes) -> dict[str, list[str]]:
@@ -137,18 +137,17 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
         return
 
 
-def stamp_of(file: str) -> str:
-    """What changes when a file does, or the file beside it; empty where that is too fresh to be told from the next."""
-    stamps = []
-    for each in (file, file + ".interface"):
-        try:
-            status = os.stat(each)
-        except OSError:
-            continue
-        if abs(time.time_ns() - status.st_ctime_ns) < _MOMENT:
-            return ""
-        stamps.append(f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
-    return " ".join(stamps)
+def stamp_of(kind: Kind) -> str:
+    """What changes when its file does, or the one beside it; empty where that is too fresh to be told from the next."""
+    try:
+        both = [kind.status or os.stat(kind.file)]
+    except OSError:
+        return ""
+    if os.path.exists(kind.file + ".interface"):
+        both.append(os.stat(kind.file + ".interface"))
+    if any(abs(time.time_ns() - each.st_ctime_ns) < _MOMENT for each in both):
+        return ""
+    return " ".join(f"{each.st_size} {each.st_mtime_ns} {each.st_ctime_ns} {each.st_ino}" for each in both)
 
 
 def cannot_read(file: str, error: BaseException) -> str:

@@ -79,7 +79,12 @@ class Stage:
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
         check_stdin(interface, flags, intake)
-        binding = bind(interface, flags, document)
+        self._bind(node_class, flags, document)
+        return 0
+
+    def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
+        """Find all that the node starts with; then run it, or say what it would do."""
+        binding = bind(flags.interface, flags, document)
         view = binding.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
@@ -94,7 +99,6 @@ class Stage:
             self.output.write_document(document)
         else:
             self._work(node_class, params, flags, outcome)
-        return 0
 
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):
