@@ -56,7 +56,7 @@ FILES = (
     ("~/.cache/pflow/plans/", "plans: the same sentence is planned once"),
     ("~/.cache/pflow/completion/", "the models that TAB offers"),
     ("~/.cache/pflow/nodes.json", "what pflow read in the files of nodes"),
-    ("~/.cache/pflow/embeddings/", "the embeddings of saved flows"),
+    ("~/.cache/pflow/embeddings.db", "the embeddings of saved flows"),
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 

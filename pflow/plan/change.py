@@ -8,10 +8,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace
-from pflow.errors import BAD_DATA, DENIED, OK, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -40,13 +41,20 @@ class FlowFile:
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
         self.name = name
+        self.content = _content(file)
 
     def __str__(self) -> str:
         return self.name or self.file or "flow"
 
     def write(self, flow: Flow) -> str:
-        """Put a flow there, whole or not at all; what was done, in words. Raises PflowError (73, 77)."""
+        """Put a flow there, whole or not at all; what was done, in words.
+
+        Raises PflowError: 75 where the file has changed since it was read, 73, 77.
+        """
         file = self.file or ""
+        if _content(file) != self.content:
+            hint = "nothing was written; run it again"
+            raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:
             saved = save_flow(self.name, flow, replace=True)
             notes = [*saved.notes, *([f"what it was is in {saved.old}"] if saved.old else [])]
@@ -57,6 +65,14 @@ class FlowFile:
             why = (error.strerror or str(error)).lower()
             raise PflowError(f"cannot write '{file}': {why}", exit=exit_code(error)) from None
         return f"wrote '{file}'"
+
+
+def _content(file: str | None) -> bytes:
+    """What a file holds; nothing where it cannot be read, which loading says."""
+    try:
+        return Path(file or "").read_bytes()
+    except (OSError, ValueError):
+        return b""
 
 
 def open_flow(words: Sequence[str], options: Options, act: str) -> tuple[FlowFile, WiredFlow]:

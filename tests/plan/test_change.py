@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pflow.errors import TRY_AGAIN, PflowError
+from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change import diff_lines, new_effects
+from pflow.plan.change import FlowFile, diff_lines, new_effects
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -68,3 +70,13 @@ RUN = {"id": "run", "type": "shell", "inputs": {"command": "ls"}}
 )  # fmt: skip
 def test_effects_that_are_new_are_named(old, new, expected):
     assert new_effects(old, new) == expected
+
+
+def test_a_flow_that_somebody_else_has_changed_is_not_written_over(tmp_path):
+    file = tmp_path / "a.pflow.json"
+    file.write_text('{"pflow": 1, "nodes": [{"type": "llm"}]}')
+    place = FlowFile(str(file))
+    file.write_text("theirs")
+    with pytest.raises(PflowError) as raised:
+        place.write(Flow([]))
+    assert (raised.value.exit, file.read_text()) == (TRY_AGAIN, "theirs")
