@@ -58,7 +58,18 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def has_separator(words: list[str]) -> bool:
     """Whether a separator stands between steps."""
-    return any(map(separates, words))
+    return bool(_separators(words))
+
+
+def _separators(words: list[str]) -> list[int]:
+    """Where separators stand: one after a flag, and before a flag or the end, is that flag's value."""
+    return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
+
+
+def _is_value(words: list[str], at: int) -> bool:
+    before, after = words[max(at - 1, 0)], words[at + 1 : at + 2]
+    is_after_flag = before.startswith("--") and len(before) > 2 and "=" not in before
+    return is_after_flag and (not after or after[0].startswith("-"))
 
 
 def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
@@ -72,7 +83,7 @@ def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
-    places = [at for at, word in enumerate(words) if separates(word)]
+    places = _separators(words)
     flow: list[str] = []
     taken: list[str] = []
     for at, word in enumerate(words):

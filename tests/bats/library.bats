@@ -76,7 +76,7 @@ As a pipe
     in_shells 'export HOME=$PWD PATH=$PWD/.local/bin:$PATH
         pflow save count "shell --command=\"wc -w\"" --command >file; ls .local/bin
         printf "to be\nor not\n" | pflow-shell --command=cat | pflow-count | pflow-get stdout
-        pflow-count --help | head -1; pflow-count --args="|" --input=";" -r; pflow pflow-count -n --input="a b" -r
+        pflow-count --help | head -1; pflow-count --args "|" --input ";" -r; pflow pflow-count -n --input="a b" -r
         pflow nodes --json | grep -c pflow-count; echo a | pflow run "pflow-count | pflow-shell --command=cat" -r
         pflow remove count >file; ls .local/bin; pflow-count; echo $?' 2>&1
     expect 0 $'pflow-count\n4\nUsage: pflow count [FLAG]…\n1\n2\n0\n1\n127'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.flow.flow import Flow
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -78,5 +77,5 @@ def test_a_flow_that_somebody_else_has_changed_is_not_written_over(tmp_path):
     place = FlowFile(str(file))
     file.write_text("theirs")
     with pytest.raises(PflowError) as raised:
-        place.write(Flow([]))
+        place.write(flow(READ).flow)
     assert (raised.value.exit, file.read_text()) == (TRY_AGAIN, "theirs")
