@@ -24,7 +24,7 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
         if overwrite:
             os.rename(draft, target)
         else:
-            os.link(draft, target)  # which takes no name that another file has
+            _take_name(draft, target)
     finally:
         if os.path.lexists(draft):
             os.unlink(draft)
@@ -94,6 +94,17 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
     except PermissionError:
         mode &= 0o777  # set-id bits would now speak for somebody else
     os.fchmod(fd, mode)
+
+
+def _take_name(draft: str, target: str) -> None:
+    """Give a draft its name unless another file has it."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: claim the name first
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.rename(draft, target)
 
 
 def _sync_folder(folder: str) -> None:

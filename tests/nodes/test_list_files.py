@@ -56,6 +56,8 @@ def refuse(pattern: object, directory: object = None) -> PflowError:
         ("[a-c].*", ["a.md", "a.txt"]),
         ("[!a].txt", ["B.txt"]),
         ("docs", []),
+        ("none", []),
+        ("docs/../?.txt", ["docs/../B.txt", "docs/../a.txt"]),
         ("docs//*.md", ["docs/one.md"]),
         ("*/*.md", ["docs/one.md"]),
         ("**/*.md", ["a.md", "docs/deep/deep/four.md", "docs/deep/two.md", "docs/one.md"]),
@@ -123,6 +125,13 @@ def test_names_are_sorted_by_their_bytes(tmp_path):
         open(os.fsencode(tmp_path) + b"/" + name, "w").close()
     found = [os.path.basename(os.fsencode(path)) for path in find("*", str(tmp_path))]
     assert found == [b"Z", b"a", "é".encode(), "\uffff".encode(), "\U0001f600".encode(), b"\xff"]
+
+
+def test_a_name_that_is_not_utf_8_comes_as_bytes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (b"caf\xe9.txt", b"cafe.txt"):
+        open(name, "w").close()
+    assert find("caf?.txt") == ["cafe.txt", b"caf\xe9.txt"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """read-file: a file's content, exactly."""
 
+import os
 import tempfile
+import threading
 
 import pytest
 from hypothesis import given
@@ -105,3 +107,26 @@ def test_a_closed_file_is_77(open_dir):
     path.write_text("secret")
     path.chmod(0)
     assert as_nobody(lambda: read(str(path))) == 77
+
+
+def test_a_name_need_not_be_utf_8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff"
+    with open(path, "w") as file:
+        file.write("here")
+    assert read(os.fsdecode(path)) == "here"
+    assert read(path) == "here"
+
+
+def test_a_fifo_and_an_open_file_are_read_to_their_ends(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    text = "line\r\n" * 50_000
+    writer = threading.Thread(target=path.write_bytes, args=(text.encode(),))
+    writer.start()
+    assert read(str(path)) == text
+    writer.join()
+    reader, end = os.pipe()
+    os.write(end, b"through")
+    os.close(end)
+    assert read(f"/dev/fd/{reader}") == "through"
+    os.close(reader)

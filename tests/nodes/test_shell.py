@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.nodes.shell import Shell
 from pflow.process import children
-from pflow.process.signals import Interrupted, catch_signals
+from pflow.process.signals import Deadline, Interrupted, TimedOut, catch_signals, stop_timer
 
 LONG = 5_000_000
 LIMIT = 20
@@ -201,6 +201,13 @@ def test_much_input_and_much_output_pass_each_other():
     assert got["stderr"] == text
 
 
+def test_our_own_stdin_is_never_its_stdin():
+    program = "from pflow.nodes.shell import Shell; s = {'command': 'cat'}; Shell().run(s); print(s['stdout'] == '')"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", program], input=b"ours", env=env, capture_output=True, check=True)
+    assert done.stdout == b"True\n"
+
+
 @pytest.mark.parametrize(
     ("command", "stdout"),
     [
@@ -213,6 +220,11 @@ def test_a_command_need_not_read_its_input(command, stdout):
     assert run(command, input="x" * LONG)["stdout"] == stdout
 
 
+def test_a_command_may_close_its_output_and_go_on(tmp_path):
+    run('exec >&- 2>&-; cat > "$1"', args=[str(tmp_path / "file")], input="x" * LONG)
+    assert (tmp_path / "file").stat().st_size == LONG
+
+
 @pytest.mark.parametrize("has_pidfd", [True, False])
 def test_what_is_left_in_the_background_is_not_waited_for(tmp_path, monkeypatch, has_pidfd):
     if not has_pidfd:
@@ -223,6 +235,12 @@ def test_what_is_left_in_the_background_is_not_waited_for(tmp_path, monkeypatch,
         got = run('{ read x < "$1"; } & echo started', args=[str(gate)])
         assert got["stdout"] == "started\n"
         gate.write_text("go\n")  # it was not killed either: somebody reads here
+
+
+def test_all_that_was_written_before_the_end_is_read():
+    for _ in range(5):
+        got = run("head -c 60000 /dev/zero | tr '\\0' x; exec head -c 60000 /dev/zero >&2")
+        assert (len(got["stdout"]), len(got["stderr"])) == (60000, 60000)
 
 
 def test_stdout_is_emitted_while_the_command_runs(tmp_path):
@@ -240,6 +258,40 @@ def test_stdout_is_emitted_while_the_command_runs(tmp_path):
     assert parts == [b"one\n", b"two\n"]
 
 
+def test_stderr_is_shown_while_the_command_runs(tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    shown, theirs = os.pipe()
+    parts = []
+
+    def watch() -> None:
+        parts.append(os.read(shown, 100))
+        gate.write_text("go\n")
+
+    watcher, ours = threading.Thread(target=watch), os.dup(2)
+    watcher.start()
+    os.dup2(theirs, 2)
+    try:
+        assert run('echo one >&2; read x < "$1"', args=[str(gate)])["stderr"] == "one\n"
+    finally:
+        os.dup2(ours, 2)
+        watcher.join()
+        for fd in (shown, theirs, ours):
+            os.close(fd)
+    assert parts == [b"one\n"]
+
+
+def test_a_command_ignores_what_we_were_told_to_ignore_and_nothing_that_python_does():
+    assert refuse("kill -PIPE $$").exit == 141
+    mask = "sed -n 's/^Sig\\(Blk\\|Ign\\)://p' /proc/self/status"
+    blocked, ignored = (int(each, 16) for each in run(mask)["stdout"].split())
+    own = {signum for signum in signal.valid_signals() if signal.getsignal(signum) == signal.SIG_IGN}
+    told = own - {signal.SIGPIPE, signal.SIGXFSZ}
+    assert blocked == 0
+    assert {n for n in range(1, 32) if ignored >> (n - 1) & 1} == {int(signum) for signum in told}
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+
+
 def test_an_ignored_sigchld_loses_no_exit_code():
     old = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
@@ -248,10 +300,22 @@ def test_an_ignored_sigchld_loses_no_exit_code():
         signal.signal(signal.SIGCHLD, old)
 
 
+def test_no_descriptor_is_left_open():
+    before = os.listdir("/proc/self/fd")
+    run("cat", input="x")
+    refuse("false")
+    refuse("true", args=["x" * LONG])
+    with stopped():
+        run("echo; cat", node=signalling(), input="x" * LONG)
+    assert os.listdir("/proc/self/fd") == before
+
+
 @pytest.mark.parametrize(
     "command",
     [
         "echo; exec sleep 1000",
+        "sleep 1000 | sleep 1000 & echo; exec sleep 1000",
+        "echo; kill -STOP $$",
         "sh -c 'sh -c \"sleep 1000 & sleep 1000\" & sleep 1000' & echo; wait",
         "set -m; sleep 1000 & echo; wait",
     ],
@@ -289,6 +353,12 @@ def test_a_command_may_clean_up_on_sigterm(tmp_path):
     assert (tmp_path / "log").read_text() == "child\nparent\n"
 
 
+def test_a_time_limit_ends_it():
+    with no_process_left(), pytest.raises(TimedOut), Deadline(0.01):
+        run("sleep 1000 & sleep 1000")
+    stop_timer()
+
+
 def test_a_signal_while_it_starts_leaves_no_process(monkeypatch):
     def spawn_and_signal(*args: object, **kwargs: object) -> int:
         pid = spawn(*args, **kwargs)
@@ -300,3 +370,13 @@ def test_a_signal_while_it_starts_leaves_no_process(monkeypatch):
     monkeypatch.setattr(os, "posix_spawnp", spawn_and_signal)
     with no_process_left(), another_thread() as thread, told_of_signals() as told, stopped():
         run("sleep 1000")
+
+
+def test_a_listener_that_fails_ends_it():
+    def fail(part: object) -> None:
+        raise BrokenPipeError
+
+    node = Shell()
+    node.sink = fail
+    with no_process_left(), pytest.raises(BrokenPipeError):
+        run("echo; sleep 1000", node=node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import signal
 import stat
@@ -182,6 +183,22 @@ def test_a_link_is_followed(tmp_path, params, content):
     assert sorted(os.listdir(there)) == ["file", "middle"]
 
 
+@ANY_WAY
+def test_a_dangling_link_gets_its_target(tmp_path, params):
+    link = tmp_path / "link"
+    link.symlink_to("there/file")
+    write(str(link), **params)
+    assert link.is_symlink()
+    assert (tmp_path / "there/file").read_bytes() == NEW
+
+
+def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path):
+    for name in (b"n" * 255, b"\xff"):
+        for content in (OLD, NEW):
+            write(os.fsencode(tmp_path) + b"/" + name, content)
+            assert (tmp_path / os.fsdecode(name)).read_bytes() == content
+
+
 @pytest.mark.parametrize(
     ("path", "exit", "words"),
     [
@@ -221,6 +238,70 @@ def test_what_is_not_allowed_is_77(open_dir, params):
         assert as_nobody(lambda path=path: write(str(open_dir / path), **params)) == 77
     assert (open_dir / "file").read_bytes() == OLD
     assert os.listdir(open_dir / "closed") == []
+
+
+def test_a_directory_that_cannot_be_read_can_be_written_to(open_dir):
+    (open_dir / "box").mkdir()
+    (open_dir / "box").chmod(0o333)
+    assert as_nobody(lambda: write(str(open_dir / "box/letter"))) == 0
+    assert (open_dir / "box/letter").read_bytes() == NEW
+
+
+@pytest.mark.parametrize("links", ["hard links", "no hard links"])
+@pytest.mark.parametrize("params", [{}, {"overwrite": False}])
+def test_a_file_that_appears_meanwhile_is_replaced_only_with_overwrite(tmp_path, monkeypatch, links, params):
+    path = tmp_path / "file"
+    fsync, link = os.fsync, os.link
+
+    def fsync_late(fd: int) -> None:
+        fsync(fd)
+        if not path.exists():
+            path.write_bytes(OLD)
+
+    def link_named(source: str, *args: object, **kwargs: object) -> None:
+        if links == "no hard links" and not source.startswith("/proc"):
+            raise PermissionError(errno.EPERM, "no links here")
+        link(source, *args, **kwargs)
+
+    monkeypatch.setattr(os, "fsync", fsync_late)
+    monkeypatch.setattr(os, "link", link_named)
+    if params:
+        assert refuse(str(path), **params).exit == 73
+    else:
+        write(str(path))
+    assert path.read_bytes() == (OLD if params else NEW)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("params", [{"append": True}, {"overwrite": False}])
+def test_without_hard_links_a_new_file_is_still_made(tmp_path, monkeypatch, params):
+    def refuse_link(*args: object, **kwargs: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse_link)
+    write(str(tmp_path / "file"), **params)
+    assert (tmp_path / "file").read_bytes() == NEW
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_those_who_append_take_turns(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    flock, turns = fcntl.flock, []
+
+    def wait_for_turn(fd: int, operation: int) -> None:
+        with pytest.raises(BlockingIOError):
+            flock(fd, operation | fcntl.LOCK_NB)
+        other.close()
+        flock(fd, operation)
+        turns.append(path.read_bytes())
+
+    other = path.open("ab")
+    flock(other, fcntl.LOCK_EX)
+    monkeypatch.setattr(fcntl, "flock", wait_for_turn)
+    write(str(path), "mine\n", append=True)
+    assert turns == [OLD]
+    assert path.read_bytes() == OLD + b"mine\n"
 
 
 def test_to_append_and_to_refuse_contradict_each_other():
@@ -294,6 +375,20 @@ def test_kill_9_at_any_call_leaves_the_old_file_or_the_new(tmp_path, existing, p
         assert all(name.startswith(".pflow-") and name.endswith(".tmp") for name in beside)
 
 
+def test_what_others_append_meanwhile_is_not_taken_back(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+
+    def fsync_badly(fd: int) -> None:
+        with open(path, "ab") as file:
+            file.write(b"theirs\n")
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fsync_badly)
+    assert refuse(str(path), "ours\n", append=True).exit == 73
+    assert path.read_bytes() == OLD + b"ours\ntheirs\n"
+
+
 @ANY_WAY
 def test_a_fifo_is_written_to_directly(tmp_path, params):
     path = tmp_path / "fifo"
@@ -324,3 +419,18 @@ def test_an_open_file_is_written_to_where_it_stands(tmp_path, folder):
         write(f"{folder}/{file.fileno()}", "more\n")
         file.write(b"after")
     assert (tmp_path / "log").read_bytes() == OLD + b"more\nafter"
+
+
+def test_a_reader_that_leaves_is_73(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    def read_a_byte() -> None:
+        with open(path, "rb", buffering=0) as file:
+            file.read(1)
+
+    reader = threading.Thread(target=read_a_byte)
+    reader.start()
+    error = refuse(str(path))
+    reader.join()
+    assert (error.exit, error.message) == (73, f"cannot write '{path}': broken pipe")
