@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,23 @@ class TestAsking:
         assert len(shared["parts"]) == 4
         assert shared["usage"]["output"] == 4
 
+    def test_a_part_arrives_while_the_model_still_writes(self, server):
+        node, parts = Llm(), []
+
+        def open_the_gate(part):
+            parts.append(part)
+            (server.directory / "go").touch()
+
+        node.set_params({"model": "slow-stream"})
+        node.sink = open_the_gate
+        node.run({"prompt": "hi"})
+
+        assert "".join(parts) == REPLY
+
+    def test_a_model_that_cannot_stream_answers_whole(self, server):
+        assert run("whole")["parts"] == [REPLY]
+        assert "stream_options" not in server.requests()[0]["body"]
+
 
 class TestAttachments:
     def test_bytes_go_along_as_an_attachment(self, server):
@@ -146,6 +164,19 @@ class TestOptions:
         assert error.exit == 2
         assert error.message.startswith(words)
         assert server.requests() == []
+
+    def test_max_tokens_is_the_limit_whatever_a_model_calls_it(self):
+        import llm
+
+        from pflow.models.ask import fit_options
+
+        class Other(llm.Model):
+            model_id = "other"
+
+            class Options(llm.Options):
+                max_output_tokens: int | None = None
+
+        assert fit_options(Other, {"max_tokens": 5}) == {"max_output_tokens": 5}
 
 
 class TestSchema:
@@ -207,6 +238,18 @@ class TestSchema:
         assert error.message == "cannot use the schema: it is nested too deeply, or leads back to itself"
         assert server.requests() == []
 
+    def test_a_schema_may_be_a_file(self, server, tmp_path):
+        (tmp_path / "tree.json").write_text(json.dumps(TREE))
+
+        assert run("json", schema=str(tmp_path / "tree.json"))["response"]["name"] == "oak"
+
+    def test_the_empty_schema_takes_any_json(self, server):
+        assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}
+        assert failure("reply", schema="{}").exit == 65
+
+    def test_a_misfit_at_the_token_limit_says_so(self, server):
+        assert "--max-tokens" in failure("json-cut", schema=TREE).hint
+
 
 class TestFailures:
     @pytest.mark.parametrize(
@@ -218,6 +261,13 @@ class TestFailures:
             ("unauthorized", 77, "401: Incorrect API key provided: ***"),
             ("refused", 69, "cannot connect"),
             ("cut", 75, "it was cut before its end"),
+            ("completion-cut", 75, "it was cut before its end"),
+            ("responses-cut", 75, "it was cut before its end"),
+            ("cut-once", 75, "it did not come"),
+            ("torn", 75, "the answer was cut"),
+            ("garbled", 75, "its answer is garbled"),
+            ("overloaded-midway", 75, "502: overloaded"),
+            ("filtered", 1, "it refused"),
             ("responses-failed", 75, "the provider failed: out of luck"),
             ("refuse", 1, "it refused: I will not say."),
         ],
@@ -257,6 +307,41 @@ class TestFailures:
         assert run("responses-long")["usage"]["output"] == 4
         assert capsys.readouterr().err.count("token limit") == 2
 
+    def test_a_limit_that_a_person_set_is_not_worth_a_word(self, server, capsys):
+        run("long", max_tokens=4)
+
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.parametrize("model", ["stall", "stall-midway"])
+    def test_a_signal_ends_the_wait_for_an_answer(self, server, model):
+        class Stop(BaseException):
+            pass
+
+        def stop_once_asked(*_):
+            if server.requests():
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise Stop
+
+        before = signal.signal(signal.SIGALRM, stop_once_asked)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        try:
+            with pytest.raises(Stop):
+                run(model)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_what_the_listener_raises_passes_by(self, server):
+        node = Llm()
+        node.set_params({"model": "reply"})
+
+        def hang_up(part):
+            raise BrokenPipeError
+
+        node.sink = hang_up
+        with pytest.raises(BrokenPipeError):
+            node.run({"prompt": "hi"})
+
 
 class TestTheModel:
     def test_an_unknown_one_is_answered_with_the_nearest(self, server):
@@ -290,6 +375,21 @@ class TestTheModel:
 
         assert error.exit == 78
         assert file in error.message
+
+    def test_llm_s_own_default_is_asked_where_it_has_a_key(self, server, monkeypatch):
+        from pflow.models.choose import choose
+
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+        assert choose(None).needs_key == "openai"
+
+    def test_settings_that_cannot_be_are_named(self, server, monkeypatch):
+        monkeypatch.setenv("LLM_USER_PATH", "/dev/null/llm")
+
+        error = failure("reply")
+
+        assert error.exit == 78
+        assert "LLM_USER_PATH '/dev/null/llm'" in error.message
 
 
 def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):

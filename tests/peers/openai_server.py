@@ -203,10 +203,21 @@ def torn(call: Call) -> None:
     call.say("Oak, ")
 
 
+def garbled(call: Call) -> None:
+    call.begin()
+    call._write('data: {"choices": [\n\n')
+
+
 def refuse(call: Call) -> None:
     call.begin()
     call.event(call._chunk({"delta": {"refusal": "I will not say."}, "finish_reason": None}))
     call.finish_stream("stop", [])
+
+
+def overloaded_midway(call: Call) -> None:
+    call.begin()
+    call.say("Oak, ")
+    call.event({"error": {"message": "overloaded", "code": 502}})
 
 
 def nonsense(call: Call) -> None:
@@ -293,6 +304,8 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "cut": replying("Oak, ash", None),
     "cut-once": once(replying("", None), replying(REPLY)),
     "torn": torn,
+    "garbled": garbled,
+    "overloaded-midway": overloaded_midway,
     "stall": stall,
     "stall-midway": stall_midway,
     "slow-stream": slow_stream,
@@ -302,7 +315,9 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "no-schemas": without_schemas,
     "refuse": refuse,
     "completion": replying(REPLY),
+    "completion-cut": replying("Oak, ash", None),
     "responses": replying(REPLY),
+    "responses-cut": replying("Oak, ash", None),
     "responses-long": replying(REPLY, "max_output_tokens"),
     "responses-failed": replying("", "failed"),
 }
