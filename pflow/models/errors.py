@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from copy import copy
+from email.utils import mktime_tz, parsedate_tz
 from operator import attrgetter
 from typing import Any
 
@@ -247,10 +249,12 @@ def _secrets(model: Any) -> list[str]:
 
 
 def _retry_after(error: Any) -> float | None:
-    """Seconds to wait, from a Retry-After header that is a number."""
+    """Seconds to wait, from a Retry-After header: a number, or a date."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    said = headers.get("retry-after") or "nan"
     try:
-        seconds = float(headers.get("retry-after") or "nan")
+        seconds = float(said)
     except ValueError:
-        return None
+        date = parsedate_tz(said)
+        seconds = mktime_tz(date) - time.time() if date else float("nan")
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None

@@ -196,11 +196,23 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
     return os.posix_spawnp(
         argv[0],
         argv,
-        os.environ if env is None else env,
+        _environment() if env is None else env,
         file_actions=files,
         setsid=True,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
     )
+
+
+def _environment() -> Mapping[str, str]:
+    """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
+    if os.environ.get("LC_CTYPE") != "C.UTF-8":
+        return os.environ
+    try:
+        with open("/proc/self/environ", "rb") as environ:
+            was_set = b"\0LC_CTYPE=" in b"\0" + environ.read()
+    except OSError:
+        was_set = True
+    return os.environ if was_set else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
 
 
 def running_groups(session: int) -> set[int]:

@@ -44,6 +44,13 @@ bare() { # a script with nothing but PATH
     expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]' "cannot read 'ß'"
 }
 
+@test "a child gets the environment as it was" {
+    bare 'pflow-shell -n --command=env -r | grep -v "^PWD=\|^_=\|^SHLVL=\|^OLDPWD=" | cut -d= -f1'
+    expect 0 PATH
+    in_shells 'LC_ALL=C pflow-shell -n --command="echo \$LC_ALL \$LC_CTYPE \$PYTHONPATH" -r'
+    expect 0 C
+}
+
 @test "a read-only working directory" {
     mkdir closed && chmod 555 closed
     run --separate-stderr as_mortal 'cd closed
@@ -60,6 +67,13 @@ bare() { # a script with nothing but PATH
         echo hi | pflow-shell --command=cat -r; pflow-set -n a=1 | pflow-get a; echo
         echo hi | pflow-write-file --path=o -q; echo $?; pflow-list-files --pattern="*" -r || echo $?'
     [[ $output == $'hi\n1\n'@(66|73)$'\n'* && $stderr != *Traceback* && $stderr != *'bug in pflow'* ]] || expect 0 'hi …'
+}
+
+@test "few open files and a stack of descriptors" {
+    in_shells 'ulimit -n 20; echo hi | pflow-write-file --path=o | pflow-shell --command=cat -r'
+    expect 0 hi
+    run --separate-stderr bash -c 'exec 9>d; echo hi | pflow-shell --command="echo x >&9; cat" -r; cat d'
+    expect 0 $'hi\nx'
 }
 
 @test "PYTHONPATH, a module of one's own in the way, and python's switches" {

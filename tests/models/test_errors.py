@@ -133,6 +133,14 @@ def test_a_retry_after_is_a_number_of_seconds(said, seconds):
     assert explain(ProviderError("wait", response=response), model()).retry_after == seconds
 
 
+@pytest.mark.parametrize(("now", "seconds"), [(970, 30), (1000, 0), (1030, 0)])
+def test_a_retry_after_may_be_a_date(monkeypatch, now, seconds):
+    monkeypatch.setattr("time.time", lambda: now)
+    response = SimpleNamespace(status_code=503, headers={"retry-after": "Thu, 01 Jan 1970 00:16:40 GMT"})
+
+    assert explain(ProviderError("wait", response=response), model()).retry_after == seconds
+
+
 @pytest.mark.parametrize("status", [400, 401])
 def test_a_retry_after_counts_for_what_may_be_tried_again_only(status):
     response = SimpleNamespace(status_code=status, headers={"retry-after": "7"})

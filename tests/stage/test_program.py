@@ -111,6 +111,25 @@ def test_the_forms_of_output_and_params_are_those_of_every_stage(words, stdout):
     assert it(*words).stdout == stdout
 
 
+def test_an_error_document_is_passed_on_as_it_came_and_nothing_is_done():
+    program("touch ran")
+    ran = it(stdin=FAILED)
+    assert (ran.exit, ran.stdout, os.path.exists("ran")) == (9, FAILED, False)
+
+
+def test_a_dry_run_does_not_run_it():
+    program("touch ran")
+    ran = it("--dry-run")
+    assert (ran.exit, ran.header["dry"], os.path.exists("ran")) == (0, ["out"], False)
+
+
+def test_id_and_mappings_say_where_its_keys_are():
+    program("jq '.out = .text'")
+    ran = it("--id=one", "--map-in=text=a.b", stdin='{"$pflow":{"v":1},"a":{"b":"deep"}}')
+    assert (ran.store["one"], ran.header["last"]) == ({"out": "deep"}, "one.out")
+    assert it("--map-out=out=x.y").store["x"] == {"y": "a b"}
+
+
 def test_a_secret_reaches_it_in_the_environment_alone():
     program('cat >/dev/null; echo "$TOKEN $*" >seen; echo \'{"$pflow":{"v":1},"out":1}\'')
     assert it("--token=x").exit == 2
@@ -145,6 +164,12 @@ def test_the_driver_loads_no_more_for_it_than_it_needs(head, needed, spared):
     assert loaded.isdisjoint(spared)
 
 
+def test_it_is_tried_as_often_as_retries_says():
+    program(f"echo x >>tries; [ $(wc -l <tries) -lt 3 ] && exit 75; echo '{STORE}'")
+    assert it("--retries=1", "--wait=0").exit == 75
+    assert it("--retries=1", "--wait=0").exit == 0
+
+
 def test_a_time_limit_ends_it_and_what_it_has_started():
     program("sleep 60 & echo $! $$ >pids; wait")
     Path("pids").touch()  # it may end before its program begins
@@ -157,6 +182,10 @@ def test_a_time_limit_ends_it_and_what_it_has_started():
 @pytest.mark.parametrize(
     ("body", "exit", "message"),
     [
+        ("printf '\\377\\376'", 65, "its 2 bytes are no store"),
+        ('printf \'{"$pflow":{"v":1},"out":"\\377"}\'', 65, "cannot take the answer of it: "),
+        ('echo \'{"$pflow":{"v":1},"stdin":1}\'', 1, "the node wrote 'stdin'"),
+        ("kill -15 $$", 143, "cannot run it: it ended with 143"),
         ("cat >/dev/null", 65, "cannot take the answer of it: its 0 bytes are no store"),
         ("cat; echo more", 65, "cannot take the answer of it: "),
         ('printf \'{"$pflow":{"v":1},\\n"out":NaN\\n}\\n\'', 65, "cannot take the answer of it: "),
@@ -216,6 +245,15 @@ def test_one_that_does_not_start_says_why(head, change, exit, message):
         change(file)
     ran = Ran("pflow", "bin/pflow-it")
     assert (ran.exit, message in ran.stderr, ran.header["error"]["exit"]) == (exit, True, exit), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "exit", "message"), [("a\0b", 65, "cannot give --how"), ("x" * 300_000, 65, "its fla")]
+)
+def test_a_param_that_is_no_argument_is_refused(text, exit, message):
+    program("touch ran")
+    ran = it("--text=x", "--how=$stdin", stdin=text)
+    assert (ran.exit, message in ran.stderr, os.path.exists("ran")) == (exit, True, False)
 
 
 def test_a_script_without_a_first_line_for_the_system_is_run_by_sh():

@@ -137,6 +137,18 @@ def test_what_is_emitted_is_the_raw_output(node):
 # What is stored.
 
 
+def test_what_a_node_prints_goes_to_stderr(node):
+    ended = run(node, ["-nr", "--how=noisy", "--text=x"])
+    assert (ended.code, ended.out) == (0, b"x")
+    assert "noise\n" in ended.err
+    assert "more noise\n" in ended.err
+
+
+def test_an_action_is_in_the_trace_but_default_is_not(node):
+    assert run(node, ["-n", "--how=action"]).header["steps"][0]["action"] == "other"
+    assert "action" not in run(node, ["-n"]).header["steps"][0]
+
+
 def test_data_flags_are_stored_but_own_reads_defaults_and_params_are_not(node):
     ended = run(node, ["--text=t", "--kept=k", "--own=o", "--number=007", "--loud"], store())
     assert ended.store == {"a": 1, "text": "t", "kept": "k", "number": 7, "out": "t"}
@@ -145,6 +157,23 @@ def test_data_flags_are_stored_but_own_reads_defaults_and_params_are_not(node):
 def test_a_data_flag_is_stored_as_it_was_given_whatever_the_node_does_to_it(node):
     ended = run(node, ["-n", "--items=a", "--how=clear"])
     assert ended.store["items"] == ["a"]
+
+
+def test_a_key_that_is_there_already_keeps_its_value_and_the_flag_counts_for_this_stage_alone(node):
+    ended = run(node, ["--text=new"], store('"text":"old"'))
+    assert ended.store == {"text": "old", "out": "new"}
+
+
+def test_a_name_that_is_taken_by_what_is_no_object_is_refused(node):
+    ended = run(node, ["--id=a", "--text=t"], store())
+    assert ended.code == 65
+    assert ended.store == {"a": 1}
+
+
+def test_mappings_by_hand(node):
+    ended = run(node, ["--map-in=text=deep.x[1]", "--map-out=out=there.it.is"], store('"deep":{"x":[1,2]}'))
+    assert ended.store == {"deep": {"x": [1, 2]}, "there": {"it": {"is": 2}}}
+    assert ended.header["last"] == "there.it.is"
 
 
 def test_a_named_step_keeps_its_flags_and_writes_under_its_name(node):
@@ -186,6 +215,20 @@ def test_what_is_no_exception_of_a_node_is_no_traceback_either(node, how):
     assert is_documented(ended)
     assert ended.code not in (0, 70)
     assert "error" in ended.header
+
+
+def test_wrong_flags_are_told_without_reading_the_store(node):
+    ended = run(node, ["--nonsense"], store())
+    assert ended.code == 2
+    assert ended.store == {}
+    assert ended.header["error"]["exit"] == 2
+
+
+def test_a_lone_surrogate_in_a_header_is_refused_before_the_node_runs(node):
+    ended = run(node, ["--how=noisy"], store('"a":1', ',"more":"\\ud800"'))
+    assert ended.code == 65
+    assert "noise" not in ended.err
+    assert ended.header["error"]["exit"] == 65
 
 
 @pytest.mark.parametrize("words", [["-r"], ["-q"], ["--raw"], ["--quiet", "--how=fail"]])

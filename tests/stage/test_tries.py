@@ -1,6 +1,7 @@
 """Running a node: tries, pauses, and what it emits."""
 
 import asyncio
+import signal
 
 import pocketflow
 import pytest
@@ -103,6 +104,31 @@ def test_a_node_that_succeeds_at_last_has_succeeded(kind, pauses):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_without_a_number_the_nodes_own_holds(kind, pauses):
+    node = made(kind, max_retries=3, wait=7)
+    with pytest.raises(ValueError, match="no"):
+        run_node(node, {}, wait=7)
+    assert len(node.calls) == 3
+    assert pauses == [7, 7]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_number_replaces_the_nodes_own(kind):
+    for retries in (0, 1):
+        node = made(kind, max_retries=5)
+        with pytest.raises(ValueError, match="no"):
+            run_node(node, {}, retries=retries)
+        assert len(node.calls) == retries + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_node_that_says_max_retries_0_is_still_run_once(kind):
+    node, shared = made(kind, failures=0, max_retries=0), {}
+    run_node(node, shared)
+    assert shared == {"out": "answer to q"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("asked", "wait", "pause"), [(None, 2, 2), (5, 2, 5), (1, 2, 2), (0, 0, 0), (0.5, 0, 0.5)])
 def test_a_retry_after_is_honoured(kind, asked, wait, pause, pauses):
     node = made(kind, failures=1, error=PflowError("busy", exit=75, retry_after=asked))
@@ -117,9 +143,12 @@ def test_a_retry_after_is_honoured(kind, asked, wait, pause, pauses):
         (PflowError("x", exit=2), 1),
         (PflowError("x", exit=66), 1),
         (PflowError("x", exit=77), 1),
+        (PflowError("x", exit=78), 1),
         (FileNotFoundError(2, "x"), 1),
         (PflowError("x", exit=1), 4),
+        (PflowError("x", exit=69), 4),
         (PflowError("x", exit=75), 4),
+        (TimeoutError("x"), 4),
         (ValueError("x"), 4),
     ],
     ids=repr,
@@ -172,6 +201,48 @@ def test_each_item_of_a_batch_has_its_own_tries(pauses):
     assert pauses == [1] * 6
 
 
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_one_item_that_always_fails_fails_the_batch(retries):
+    class Batch(pocketflow.BatchNode):
+        def prep(self, shared):
+            return ["a", "b"]
+
+        def exec(self, item):
+            if item == "b":
+                raise ValueError(item)
+            return item
+
+        def post(self, shared, items, answers):
+            shared["out"] = answers
+
+    shared: dict = {}
+    with pytest.raises(ValueError, match="b"):
+        run_node(Batch(), shared, retries=retries)
+    assert shared == {}
+
+
+@pytest.mark.parametrize("base", [pocketflow.AsyncBatchNode, pocketflow.AsyncParallelBatchNode])
+def test_each_item_of_an_async_batch_has_its_own_tries(base):
+    class Batch(base):
+        async def prep_async(self, shared):
+            return ["a", "b"]
+
+        async def exec_async(self, item):
+            calls.append(item)
+            if calls.count(item) < 2:
+                raise ValueError(item)
+            return item.upper()
+
+        async def post_async(self, shared, items, answers):
+            shared["out"] = answers
+
+    calls: list = []
+    shared: dict = {}
+    run_node(Batch(), shared, retries=1)
+    assert shared == {"out": ["A", "B"]}
+    assert sorted(calls) == [*"aabb"]
+
+
 def test_prep_and_post_are_never_tried_again():
     class Bad(Node):
         def prep(self, shared):
@@ -185,3 +256,19 @@ def test_prep_and_post_are_never_tried_again():
     with pytest.raises(ValueError, match="in post"):
         run_node(Bad(), {}, retries=3)
     assert calls == ["prep", "post"]
+
+
+@pytest.mark.parametrize("failures", [0, 99])
+def test_a_time_limit_is_set_for_the_run_and_lifted_after_it(failures):
+    class Timed(One):
+        def exec(self, prepared):
+            limits.append(signal.getitimer(signal.ITIMER_REAL)[0])
+            return super().exec(prepared)
+
+    limits: list = []
+    try:
+        run_node(made(Timed, failures=failures), {}, timeout=500)
+    except ValueError:
+        assert failures
+    assert 0 < limits[0] <= 500
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
