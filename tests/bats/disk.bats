@@ -21,6 +21,8 @@ load helper
     head -c 200000 /dev/zero >big
     in_shells 'ulimit -f 8; echo old >o; pflow-write-file --path=o -q <../big; echo $?; cat o; ls -A'
     expect 0 $'73\nold\no' 'file too large'
+    in_shells 'ulimit -f 8; echo old >o; pflow-write-file --append --path=o -q <../big; echo $?; cat o'
+    expect 0 $'73\nold' 'file too large'
     in_shells 'ulimit -f 8; pflow-read-file --path=../big >o; echo $?'
     expect 0 73 'cannot write to stdout'
 }
@@ -53,4 +55,10 @@ load helper
     seq 16 | timeout 60 xargs -P 8 -I{} sh -c 'printf "%0500d\n" {} | pflow-write-file --append --path=log -q'
     [ "$(sort log | uniq | wc -l)" -eq 16 ]
     [ "$(wc -c <log)" -eq $((16 * 501)) ]
+}
+
+@test "many that replace at once leave one whole file" {
+    seq 8 | timeout 60 xargs -P 8 -I{} sh -c 'printf "%09999d\n" {} | pflow-write-file --path=d/o -q'
+    [ "$(wc -c <d/o)" -eq 10000 ]
+    [ "$(ls -A d)" = o ]
 }

@@ -55,3 +55,8 @@ setup() { quick_llm; }
     in_shells 'pflow-shell -n --command=true --dry-run 2>/dev/null | pflow trace'
     [[ $status -eq 0 && $output == '[1] shell (shell)'*dry* ]]
 }
+
+@test "a dry run prints nothing to a raw reader, and pflow-get at its end says what it would print" {
+    in_shells 'pflow-shell -n --command="touch ran" --dry-run -r; pflow-shell -n --command="touch ran" --dry-run | pflow-get; echo $?; ls'
+    expect 0 0 'would print: stdout'
+}

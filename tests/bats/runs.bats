@@ -17,6 +17,12 @@ setup() {
     expect 0 $'failed 66   flow\ndone        flow\n1'
 }
 
+@test "pflow runs --json tells the same to programs" {
+    need jq
+    in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.status, .exit, .name, (.ms | type), (.began > 1e9)]"'
+    expect 0 $'["failed",66,"flow","number",true]\n["done",0,"flow","number",true]'
+}
+
 @test "pflow trace shows the last run, where nothing comes through stdin" {
     in_shells "$here $copy"'; pflow trace </dev/null | sed "s/  [0-9.]* m*s$//; s/ after .*//; s/run [0-9A-Z]*/run ID/"'
     expect 0 $'[1] read-file (read-file)\n    ← reads: path given\n    → writes: content

@@ -106,6 +106,23 @@ N
     done
 }
 
+@test "a terminal sees the answer grow" {
+    need tmux
+    local tmux=(tmux -S "$BATS_TEST_TMPDIR/s" -f /dev/null)
+    mkfifo go
+    "${tmux[@]}" new-session -d -x 80 -y 24 "pflow-shell -n --command='printf fir; cat go'; cat" 3>&-
+    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^fir$'
+    echo st >go
+    until_true eval '"${tmux[@]}" capture-pane -p | grep -q ^first$'
+    "${tmux[@]}" kill-server
+}
+
+@test "what a command prints on stderr is shown, and write-file works like tee: what the pipe carries goes on" {
+    in_shells 'pflow-shell -n --command="echo words >&2; echo hi" | pflow-write-file --path=a | pflow-write-file --path=b |
+        pflow-shell --command="tr h H" -r; cat a b'
+    expect 0 $'Hi\nhi\nhi' words
+}
+
 @test "a closed stdout is said, and -q works without one" {
     in_shells 'pflow-shell -n --command="touch ran" >&-; echo $?; ls'
     expect 0 73 closed
