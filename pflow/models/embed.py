@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
+from pflow.process.signals import Deadline, TimedOut
 from pflow.xdg import pflow_directory
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
+
+_PATIENCE = 30.0
+"""Seconds that a model may take; whoever asks has words to fall back on."""
 
 
 def configured() -> str | None:
@@ -39,7 +43,8 @@ def _settings() -> str:
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     """How near each text is to the query, at most 1. The model is asked about a text once, about the query each time.
 
-    Raises PflowError: 78 for a model that is not there, what asking it raises, 65 where what comes is no vectors.
+    Raises PflowError: 78 for a model that is not there, what asking it raises, 75 where that takes too long,
+    65 where what comes is no vectors.
     """
     import llm
 
@@ -53,12 +58,18 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     except Exception as error:
         words = one_line(f"{type(error).__name__}: {error}")
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
+    deadline = Deadline(_PATIENCE)
     ids = [sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     try:
-        try:
-            near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
-        except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
-            near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
+        with deadline:
+            try:
+                near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
+            except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
+                near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
+    except TimedOut as late:
+        if late.deadline is not deadline:
+            raise
+        raise PflowError(f"cannot get an answer from '{name}': it takes too long", exit=TRY_AGAIN) from late
     except Exception as error:
         raise explain(error, model) from error
     found = {each.id: each.score for each in near if each.score is not None}

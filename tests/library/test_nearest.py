@@ -136,10 +136,12 @@ def test_a_cache_that_is_broken_counts_as_none(peers, tmp_path, damage):
     [
         ("peer-broken", "cannot get an answer from 'peer-broken'", 69),
         ("peer-nonumbers", "not a vector for each text", 65),
+        ("peer-stalled", "cannot get an answer from 'peer-stalled': it takes too long", 75),
         ("peer-nowhere", "cannot find the embedding model 'peer-nowhere'", 78),
     ],
 )
 def test_a_model_that_fails_is_said_in_one_line_and_words_find(peers, monkeypatch, capfd, model, words, exit):
+    monkeypatch.setattr("pflow.models.embed._PATIENCE", 30.0 if model != "peer-stalled" else 0.01)
     with pytest.raises(PflowError, match=words) as caught:
         nearest_by_meaning("summarize", SMALL, model)
     assert caught.value.exit == exit

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Iterable, Iterator
 
 import llm
@@ -47,6 +48,12 @@ class NoNumbers(Peer):
         return [float("nan"), 1.0]
 
 
+class Stalled(Peer):
+    def vector(self, text: str) -> list[float]:
+        while True:
+            signal.pause()
+
+
 class Half(Letters):
     """Answers as Letters does until the text has a q."""
 
@@ -62,6 +69,6 @@ class Keyed(Letters):
 
 @llm.hookimpl
 def register_embedding_models(register: object) -> None:
-    kinds = (Letters, Broken, NoNumbers, Half, Keyed)
+    kinds = (Letters, Broken, NoNumbers, Stalled, Half, Keyed)
     for kind in kinds:
         register(kind(f"peer-{kind.__name__.lower()}"))  # type: ignore[operator]
