@@ -101,3 +101,11 @@ def test_what_cannot_be_a_node_leaves_its_name_to_the_next_and_is_told(place, pu
     assert find_node("x").file == second
     assert [each[1] for each in listed(there=True)] == [second]
     assert [why in each[2] for each in listed()] == [True, False]
+
+
+@pytest.mark.parametrize(("variable", "folder"), [("PATH", "bin"), ("PFLOW_NODES", "own")])
+def test_a_place_may_be_relative(place, monkeypatch, variable, folder):
+    file = put(place / folder / "pflow-x")
+    monkeypatch.chdir(place)
+    monkeypatch.setenv(variable, folder)
+    assert find_node("x").file == file

@@ -204,3 +204,12 @@ def test_a_line_that_does_not_parse_is_named_with_its_file_and_line_in_every_lan
     with pytest.raises(PflowError, match=f"{name}:{number}: .*'integer'") as caught:
         read(file)
     assert caught.value.exit == 65
+
+
+def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
+    file = tmp_path / "pflow-late"
+    file.write_text("# Late.\n" + "#\n" * 4096 + "# Interface:\n# - Nonsense\n")
+    assert read(file).open
+    binary = tmp_path / "pflow-binary"
+    binary.write_bytes(b"\x7fELF\xff\xfe\0" * 1000)
+    assert read(binary).open

@@ -143,3 +143,10 @@ def test_a_template_has_as_many_parts_as_it_can_and_reads_back_the_same(text):
     assert all(literals)
     assert not any(isinstance(a, str) and isinstance(b, str) for a, b in pairwise(parts))
     assert list(references(text)) == [part for part in parts if not isinstance(part, str)]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"), [("${a}", "${b}"), ("${a}${b}", "${b}never"), ("<$dollar>", "<$name ${name} $$>")]
+)
+def test_what_is_brought_in_is_never_expanded_again(written, text):
+    assert expanded(written) == text

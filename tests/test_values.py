@@ -1,6 +1,8 @@
 """Fitting values to types: a flag's text by its declared type alone, the store's values as a read wants them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pflow.types import fit, from_text, parse_type
 
@@ -53,6 +55,17 @@ def test_what_does_not_convert_is_refused(type, texts):
     for text in texts:
         with pytest.raises(ValueError):
             from_text(of(type), text)
+
+
+@given(st.sampled_from(["str", "int", "float", "bool", "path", "bytes", "list", "dict", "any", "a|b"]), st.text())
+def test_any_text_converts_or_is_refused_in_words(type, text):
+    try:
+        value = from_text(of(type), text)
+    except ValueError as error:
+        words = str(error)
+    else:
+        words = "taken" if of(type).takes(value) else ""
+    assert words
 
 
 @pytest.mark.parametrize(

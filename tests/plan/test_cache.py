@@ -85,6 +85,18 @@ def test_what_is_not_the_same_sends_another(home, asked, change):
     assert asked() == 2
 
 
+def test_a_nodes_interface_counts_and_not_its_code(home, asked):
+    shout(home)
+    plan()
+    shout(home, body="text.upper() + '!'")
+    plan()
+    assert asked() == 1
+
+    shout(home, doc="very loud")
+    plan()
+    assert asked() == 2
+
+
 def test_what_does_not_pass_is_not_kept(home, asked):
     with pytest.raises(Exception, match="cannot plan"):
         plan(model="plan-never")

@@ -57,6 +57,8 @@ def values_of(*words: str, store: dict | None = None, node: Interface = NODE):
         (["--text", "--model"], {"text": "--model"}),
         (["--text", "--"], {"text": "--"}),
         (["--text=007"], {"text": "007"}),
+        *(([f"--text={text}"], {"text": text}) for text in ("1.10", "1e5", "true", "null", "[1]", " \n ")),
+        (["--text", "-n"], {"text": "-n"}),
         (["--free=007"], {"free": "007"}),
         (["--issue-number=007"], {"issue_number": 7}),
         (["--issue=7"], {"issue_number": 7}),
@@ -75,6 +77,7 @@ def values_of(*words: str, store: dict | None = None, node: Interface = NODE):
         (["--numbers=1", "--numbers=02"], {"numbers": [1, 2]}),
         (["--anything=[[1, 2]]"], {"anything": [[1, 2]]}),
         (['--config={"a": [1]}'], {"config": {"a": [1]}}),
+        (["--where=a b"], {"where": "a b"}),
         (["--where=caf\udce9"], {"where": "caf\udce9"}),
     ],
 )
@@ -108,6 +111,14 @@ def test_a_flag_gives_a_value_of_its_declared_type(words, values):
         (["-nx"], "-x: no such flag"),
         (["--issue=abc"], "--issue-number='abc': it is not an int"),
         (["--issue=18446744073709551616"], "past 64 bits"),
+        (["--issue=1.0"], "it is not an int"),
+        (["--temperature=nan"], "it is not a number"),
+        (["--config=[]"], "it is not a JSON object"),
+        (["--raw=x"], "neither true nor false"),
+        (["--wait=-1"], "--wait=-1"),
+        (["--id=a", "--id=b"], "--id twice"),
+        (["--id=a b"], "cannot name a step 'a b'"),
+        (["--id=-a"], "cannot name a step '-a'"),
         (["--loud=yes"], "neither true nor false"),
         (["--form=xml"], "none of text, json_lines"),
         (["--where="], "it is empty"),
@@ -149,6 +160,7 @@ def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
         ("--retry=1", "did you mean --retries?"),
         ("hello", "--issue='hello'"),
         ("--loud=1", "it wants bool"),
+        ("--token=x", "it comes from the store"),
         ("--api-key=x", "set API_KEY"),
     ],
 )
@@ -164,6 +176,38 @@ def test_the_hint_says_what_to_write_instead(word, hint):
 def test_each_letter_is_its_long_flag():
     for letter, name in LETTERS.items():
         assert parse(f"-{letter}")._common == parse("--" + name.replace("_", "-"))._common != parse()._common
+
+
+def test_letters_may_stand_together():
+    flags = parse("-nrv")
+    assert (flags.no_stdin, flags.raw, flags.verbose) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["--no-stdin"], "no_stdin", True),
+        (["--no_stdin"], "no_stdin", True),
+        (["--no-stdin=false"], "no_stdin", False),
+        (["--raw=true"], "raw", True),
+        (["--from=text"], "from", "text"),
+        (["--from", "json"], "from", "json"),
+        (["--id=draft-2_b"], "id", "draft-2_b"),
+        (["--retries=3"], "retries", 3),
+        (["--retries=0"], "retries", 0),
+        (["--wait", "0.5"], "wait", 0.5),
+        (["--wait=0"], "wait", 0),
+        (["--timeout=2"], "timeout", 2),
+    ],
+)
+def test_a_common_flag_has_its_own_type(words, name, value):
+    assert parse(*words)._common[name] == value
+
+
+def test_mappings_repeat_and_hold_paths():
+    flags = parse("--map-in=text=a.b[0]", "--map-in", "where=docs/a.txt", "--map-out=answer=x.y")
+    assert flags.map_in == {"text": ("a", "b", 0), "where": ("docs", "a.txt")}
+    assert flags.map_out == {"answer": ("x", "y")}
 
 
 @pytest.mark.parametrize(
@@ -279,3 +323,23 @@ def outcome(words: list[str], node: Interface):
 @given(WORDS, st.booleans())
 def test_any_words_are_flags_or_refused_with_2(words, is_open):
     assert outcome(words, Interface() if is_open else NODE) in ("flags", 2)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("--issue=$n", "x"),
+        ("--issue=$n", True),
+        ("--where=$n", 5),
+        ("--loud=$n", 1),
+        ("--form=$n", "xml"),
+        ("--config=$n", [1]),
+        ("--files=$n", b"\xff"),
+        ("--numbers=$n", ["x"]),
+        ("--temperature=$n", True),
+    ],
+)
+def test_a_references_value_that_does_not_fit_is_refused_and_named(word, value):
+    with pytest.raises(PflowError, match="cannot take --") as caught:
+        values_of(word, store={"n": value})
+    assert caught.value.exit in (2, 65)
