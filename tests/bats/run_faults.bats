@@ -194,3 +194,8 @@ END
     expect 0 $'a\nb' 'pflow run: warning: cannot'
     [ "$(grep -vc '^pflow run: warning: cannot .*: No space left on device' <<<"$stderr")" -eq 0 ]
 }
+
+@test "a limit on the size of files breaks no run but its log" {
+    in_shells 'ulimit -f 1; pflow run -n "shell --command=\"seq 3\" => shell --command=cat => shell --command=cat => shell --command=wc\ -l" -r'
+    expect 0 3
+}

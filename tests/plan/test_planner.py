@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 import os
 import threading
+from unittest import mock
 
+import llm
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.flow.findings import Finding
+from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
 from pflow.paths import write_path
 from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
 
@@ -305,3 +312,49 @@ class TestCapable:
         assert choose_capable("SmolLM2").model_id == "SmolLM2"
         monkeypatch.setenv("PFLOW_PLAN_MODEL", "SmolLM2")
         assert choose_capable(None).model_id == "SmolLM2"
+
+
+class Parrot(llm.Model):
+    """A model that says what it was made with, whatever it is asked."""
+
+    model_id = "parrot"
+    can_stream = True
+
+    def __init__(self, *answers):
+        self.answers = answers
+        self.heard = []
+
+    def execute(self, prompt, stream, response, conversation):
+        self.heard.append(prompt.messages)
+        said = sum(message.role == "assistant" for message in prompt.messages)
+        yield self.answers[min(said, len(self.answers) - 1)]
+
+
+ANSWERS = st.text(max_size=40) | st.sampled_from(
+    [
+        json.dumps(RIGHT),
+        json.dumps(RIGHT)[:-4],
+        json.dumps(RIGHT).replace("read.content", "$x"),
+        "{}",
+        "[]",
+        '{"nodes": 1}',
+    ]
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(answers=st.lists(ANSWERS, min_size=1, max_size=4))
+def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answers):
+    parrot = Parrot(*answers)
+    findings: list[Finding] = []
+    with mock.patch("pflow.plan.planner._choose_model", return_value=parrot):
+        try:
+            planned = plan("parrot", fresh=True)
+        except Unplannable as error:
+            findings = error.findings
+    if findings:
+        assert parrot.heard[2:]
+        assert any(not each.is_warning for each in findings)
+        return
+    assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
+    assert planned.flow.description == SENTENCE
