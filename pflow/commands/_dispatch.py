@@ -170,7 +170,7 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
             raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
         main_of_file(program, name, words)
     from pflow.catalog.kinds import launcher
-    from pflow.process.children import pass_guard, start_program
+    from pflow.process.start import pass_guard, start_program
 
     if is_help and launcher(os.path.basename(program)) != program:
         hint = f"pflow {word} --help runs it, and asks it itself"
@@ -181,7 +181,7 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
 
 def _has_interface(program: str) -> bool:
     """Whether it has one, be it a broken one: the stage says what is wrong with that."""
-    from pflow.process.children import beginning
+    from pflow.process.start import beginning
 
     if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, 4096):
         return False  # without the modules that could read it

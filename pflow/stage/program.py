@@ -9,7 +9,7 @@ from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import pocketflow
-from pflow.process.children import NODE, start_program
+from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 
 if TYPE_CHECKING:

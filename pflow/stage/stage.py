@@ -103,7 +103,7 @@ class Stage:
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):
             from pflow.catalog.interfaces import program_interface
-            from pflow.process.children import refuse_itself
+            from pflow.process.start import refuse_itself
             from pflow.stage.program import program_class
 
             refuse_itself(self.name)
