@@ -78,6 +78,9 @@ def _check(path: str) -> None:
         raise PflowError(
             f"cannot write '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
         )
+    if path.startswith("~/") and not os.path.lexists("~"):
+        hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
+        raise PflowError(f"cannot write '{path}': no shell expanded the ~", hint=hint, exit=CANNOT_WRITE)
 
 
 def _data(content: Any) -> str | bytes:

@@ -11,9 +11,8 @@ from pflow.process.signals import HeldSignals
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any, TypeVar
+    from typing import Any
 
-    T = TypeVar("T")
     Taker = Callable[[bytes], None]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
