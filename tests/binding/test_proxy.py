@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.store import NodeAwareSharedStore
+from pflow.binding.store import NodeAwareSharedStore, NodeStore
 from pflow.errors import PflowError
 
 ISSUE = {"fetch": {"issue_data": {"title": "Crash", "labels": [{"name": "bug"}, {"name": "ui"}], "odd key": 7}}}
@@ -155,3 +155,16 @@ def _done(store, action, name, value):
         return store.pop(name) if action == "delete" else store.setdefault(name, value)
     except KeyError:
         return "not there"
+
+
+def test_it_counts_the_keys_that_a_node_sees():
+    proxy = NodeAwareSharedStore({"a": 1, "b": 2, "c": 3}, {"mine": "a"})
+    assert len(proxy) == len(list(proxy))
+
+
+def test_what_a_node_changes_in_place_is_a_change_where_it_is_watched():
+    store = NodeStore({"items": [1], "same": [1], "aside": [1]})
+    store["items"].append(2)
+    store["aside"].append(2)
+    store["set"] = store["same"]
+    assert store.changes(lambda key: key != "aside") == {"set": [1], "items": [1, 2]}

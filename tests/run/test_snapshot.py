@@ -56,6 +56,14 @@ def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, 
     assert snapshot.cli_injections == kept
 
 
+def test_a_secret_param_that_an_earlier_step_writes_is_masked(locked):
+    steps = [{"id": "ask", "type": "shell", "inputs": {"command": "x"}}, {"id": "one", "type": "locked"}]
+    snapshot, store = Snapshot(), {"stdout": "hush"}
+    wired = plan_of({"nodes": [steps[0], {**steps[1], "params": {"token": "$stdout"}}]})
+    snapshot.note_piped(wired, Intake(Piped(store), STORE), store)
+    assert snapshot.cli_injections == {"stdout": "***"}
+
+
 def test_raw_input_is_kept_as_what_the_pipe_carries(locked):
     snapshot = Snapshot()
     snapshot.note_piped(locked(), Intake(Piped({"stdin": b"raw"}), RAW), {})
