@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.stage.main import leave, print_line
+from pflow.stage.main import collect_rarely, leave, print_line
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
 
 def main() -> NoReturn:
+    collect_rarely()
     words = sys.argv[1:]
     if words[:1] == ["--version"]:
         from pflow import __version__
