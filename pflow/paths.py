@@ -13,7 +13,7 @@ Path = tuple["str | int", ...]
 
 
 def parse_path(text: str) -> Path:
-    """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is none."""
+    """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is not a path."""
     if "/" in text.partition("[")[0]:
         steps: list[str | int] = list(text.split("/"))
         if "" in steps:

@@ -57,7 +57,7 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
 
 
 def braced_path(text: str) -> Path | None:
-    """The path between two braces; None for what is none: nothing, `1x`, a space or a shell's `:-`."""
+    """The path between two braces; None for what is not a path: nothing, `1x`, a space or a shell's `:-`."""
     begins_well = text.startswith((*_LETTERS, '["'))
     if not begins_well or set(text.partition("[")[0]) & set(" \t\n${}:?+=%#"):
         return None
@@ -68,7 +68,7 @@ def braced_path(text: str) -> Path | None:
 
 
 def broken_references(text: str) -> list[str]:
-    """What looks like a reference and is none (`${a`, `${}`, `${1x}`), for a warning."""
+    """What looks like a reference and is not one (`${a`, `${}`, `${1x}`), for a warning."""
     plain = "".join(part for part in parse_template(text.replace("$$", "")) if isinstance(part, str))
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
 

@@ -9,18 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools import need
+
 FOLDER = Path(__file__).parent.parent / "examples" / "nodes"
 TOOLS = {"slug": ["jq"], "front-matter": ["awk"], "redact": ["perl"], "chunk": ["node"], "measure": ["cc"]}
 """What each node is written in."""
 
 NASTY = 'é😀\0\x1f "q" \\n \\\\ \t$x `y` </script>\r\n\u2028\u2029 & \\1 %s'
-
-
-def need(*tools):
-    """Skip the test where a tool is missing; fail it in CI, where all are there."""
-    for tool in tools:
-        if shutil.which(tool) is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{tool} is not installed")
 
 
 @pytest.fixture(scope="module")

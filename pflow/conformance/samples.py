@@ -174,7 +174,7 @@ class Answer:
 
 
 def read_answer(stdout: bytes) -> Answer | str:
-    """The document that stdout is, or why it is none."""
+    """The document that stdout is, or why it is not one."""
     try:
         found = read_document(stdout.strip())
         return Answer(found) if found else f"{shown(stdout)} is no document" if stdout.strip() else "nothing"

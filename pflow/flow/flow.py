@@ -113,7 +113,7 @@ class Flow:
         self.catalog = Catalog()
         self.warnings: list[str] = []
         self.stray_mappings: dict[str, Any] = {}
-        """What stands in `mappings` under ids that no step has."""
+        """What `mappings` has under ids that no step has."""
 
     @property
     def directory(self) -> str:

@@ -52,7 +52,7 @@ class McpServer:
         self.catalogue, self.own = catalogue, own
         self.calls = Calls(catalogue, own, write_line)
         self.session: ServerSession | None = None
-        self.told: State | None = None
+        self.listed: State | None = None
         self.bus = InMemorySubscriptionBus()
         self.server: Server[Any] = Server(
             "pflow",
@@ -84,8 +84,8 @@ class McpServer:
         """Tell the client when the tools have changed since it last listed them."""
         while True:
             await anyio.sleep(EVERY)
-            if self.told is not None and self.told != (state := state_of_files()):
-                self.told = state
+            if self.listed is not None and self.listed != (state := state_of_files()):
+                self.listed = state
                 await self.bus.publish(ToolsListChanged())
                 if self.session is not None:
                     await self.session.send_notification(types.ToolListChangedNotification())
@@ -93,7 +93,7 @@ class McpServer:
     async def _list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
-        self.told = state_of_files()
+        self.listed = state_of_files()
         return types.ListToolsResult(
             tools=[*self.own.values(), *(each.tool for each in self.catalogue.tools().values())]
         )

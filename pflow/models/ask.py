@@ -163,12 +163,12 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
     """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said."""
-    told, said = response.usage(), ending.usage
+    usage, said = response.usage(), ending.usage
     known = {
         "model": model.model_id,
-        "input": _first(told.input, said.get("prompt_tokens"), said.get("input_tokens")),
-        "output": _first(told.output, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first((told.details or {}).get("cost"), said.get("cost")),
+        "input": _first(usage.input, said.get("prompt_tokens"), said.get("input_tokens")),
+        "output": _first(usage.output, said.get("completion_tokens"), said.get("output_tokens")),
+        "cost": _first((usage.details or {}).get("cost"), said.get("cost")),
     }
     return {name: value for name, value in known.items() if value is not None}
 

@@ -130,7 +130,7 @@ def read_document(data: bytes) -> Document | None:
 
 
 def read_members(data: bytes) -> Document:
-    """A user's own JSON object as a new store (`--from=json`). Raises PflowError (65) when it is none."""
+    """A user's own JSON object as a new store (`--from=json`). Raises PflowError (65) when it is not one."""
     data = data.strip()
     if not data.startswith(b"{"):
         raise PflowError("cannot take stdin as a store: it is no JSON object", hint="--from=text", exit=BAD_DATA)

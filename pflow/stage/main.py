@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def collect_rarely() -> None:
-    """Let Python look for garbage less often: its default costs a start a fifteenth, for objects that all stay."""
+    """Let Python look for garbage less often: by default a start spends a fifteenth of its time on it."""
     gc.set_threshold(20_000)
 
 

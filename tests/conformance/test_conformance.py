@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pflow.catalog.registry import bundled_names
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
 from pflow.conformance.node import find_node
 from tests.peers.openai_server import OpenAIServer
+from tests.tools import need
 
 HERE = Path(__file__).parent
 BROKEN = sorted((HERE / "broken").iterdir())
@@ -31,8 +31,7 @@ def failed(node, given=(), checks=CHECKS):
 
 @pytest.mark.parametrize("node", GOOD, ids=lambda file: file.name)
 def test_a_good_node_passes_in_any_language(node):
-    if node.name == "pflow-count" and not shutil.which("jq"):
-        pytest.skip("jq is not installed")
+    need(*["jq"] * (node.name == "pflow-count"))
     found = verdicts(node)
     assert {id: each.failed.came for id, each in found.items() if each.result == FAILED} == {}
     assert {id for id, each in found.items() if each.result == SKIPPED} <= {"explicit", "network"}
@@ -66,8 +65,7 @@ def found():
 @pytest.mark.parametrize("node", BROKEN, ids=lambda file: file.name.removeprefix("pflow-"))
 def test_a_defect_is_found_by_the_check_that_is_for_it(node, found):
     first, others = breaks(node)
-    if first == "network" and not shutil.which("strace"):
-        pytest.skip("strace is not installed")
+    need(*["strace"] * (first == "network"))
     assert first in found[node]
     assert found[node].keys() <= {first, *others}
 

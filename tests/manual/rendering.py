@@ -2,20 +2,16 @@
 
 import os
 import re
-import shutil
 import subprocess
 
-import pytest
+from tests.tools import need
 
 WIDTH, TERMINAL = 78, 80
 """How wide text is filled in a terminal, and how many columns that has."""
 
 
 def mandoc(page: str, *options: str) -> str:
-    if shutil.which("mandoc") is None:
-        if os.environ.get("CI"):
-            pytest.fail("mandoc is not installed, and this is CI")
-        pytest.skip("mandoc is not installed")
+    need("mandoc")
     ran = subprocess.run(
         ["mandoc", *options],
         input=page.encode(),
@@ -37,10 +33,7 @@ def rendered(page: str, width: int = WIDTH) -> str:
 
 def manned(page: str, width: int = WIDTH) -> str:
     """The page as man-db shows it."""
-    if shutil.which("man") is None or shutil.which("groff") is None:
-        if os.environ.get("CI"):
-            pytest.fail("man is not installed, and this is CI")
-        pytest.skip("man is not installed")
+    need("man", "groff")
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": str(width), "MANPAGER": "cat", "TERM": "dumb"}
     ran = subprocess.run(["man", "-l", "-"], input=page.encode(), capture_output=True, env=environment, check=False)
     assert ran.stderr == b""

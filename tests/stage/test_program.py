@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools import need
+
 INTERFACE = """#!/bin/sh
 # Do something.
 #
@@ -290,8 +292,7 @@ def test_a_guard_with_another_name_does_not_run_for_ever(head):
     "call", ["pflow-it -r", "./bin/pflow-it -r", "cd bin; ./pflow-it -r", "{shell} bin/pflow-it -r"]
 )
 def test_a_guard_makes_it_a_stage_however_a_shell_starts_it(shell, call):
-    if shutil.which(shell) is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{shell} is not installed")
+    need(shell)
     program(GUARD + "jq '.out = .text + \"!\"'")
     assert Ran(shell, "-c", call.replace("{shell}", shell)).stdout == "a b!"
 

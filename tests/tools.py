@@ -1,0 +1,15 @@
+"""The programs that tests need beside Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+
+def need(*tools: str) -> None:
+    """Skip the test where a tool is missing; fail it in CI, where all are there."""
+    for tool in tools:
+        if shutil.which(tool) is None:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{tool} is not installed")
