@@ -1,4 +1,3 @@
-# ruff: noqa: N999 - a command is called as its file is, and this one after a word of Python's
 """pflow import: a Flow in a Python file as a flow of pflow's."""
 
 from __future__ import annotations

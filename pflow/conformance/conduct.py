@@ -61,12 +61,13 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
     the node, 73 where the directory cannot be made.
     """
     try:
-        with TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True) as place:
-            trial = Trial(node, given, Path(place), timeout)
-            for check in checks:
-                yield _judge(trial, check)
+        directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
     except OSError as error:
         raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
+    with directory as place:
+        trial = Trial(node, given, Path(place), timeout)
+        for check in checks:
+            yield _judge(trial, check)
 
 
 def _judge(trial: Trial, check: Check) -> Verdict:
