@@ -197,8 +197,10 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
+    if item is None and set(key) & set("-=@:"):
+        raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
+        return [quote(f"--{name}" if value else f"--no-{name}")]
     if isinstance(value, str | bytes):
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
@@ -207,7 +209,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [_json(value)]
     else:
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives texts only")
-    return [f"--{name}={quote(text)}" for text in texts]
+    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
 
 
 def _json(value: Any) -> str:
