@@ -14,7 +14,9 @@ from pflow.types import Type
 if TYPE_CHECKING:
     from typing import Any
 
-TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
+TAKEN = frozenset(
+    {"from", "no_stdin", "allow_empty", "raw", "stream", "json", "quiet", "dry_run", "timeout", "debug", "verbose"}
+)
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
@@ -31,7 +33,7 @@ _OWN = {
 
 _VALUED = ("--from", "--timeout", "--jobs")
 _FIRST = ("-n", "--no-stdin", "--allow-empty")
-_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
+_LAST = ("-r", "-j", "-q", "--raw", "--stream", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:

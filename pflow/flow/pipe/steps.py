@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 _OF_A_STREAM = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "json": "-j", "quiet": "-q",
+    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "stream": "--stream",
+    "json": "-j", "quiet": "-q",
 }  # fmt: skip
 """Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
 
