@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
+TAKEN = frozenset(
+    {"from", "no_stdin", "allow_empty", "raw", "stream", "json", "quiet", "dry_run", "timeout", "debug", "verbose"}
+)
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
@@ -35,7 +37,7 @@ _OWN = {
 }
 
 _FIRST = ("-n", "--no-stdin", "--allow-empty")
-_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
+_LAST = ("-r", "-j", "-q", "--raw", "--stream", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:

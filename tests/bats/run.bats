@@ -299,8 +299,8 @@ pflow run: say writes said to said'
 
 @test "a text that is streamed through a pipe is whole and once, in a process of its own too" {
     : >go
-    in_shells 'pflow run -n slowly --until=../go -r; echo; pflow run -n --isolate slowly --until=../go -r; echo
-        pflow run -n "slowly --until=../go => say" -r'
+    in_shells 'pflow run -n slowly --until=../go -r --stream; echo; pflow run -n --isolate slowly --until=../go -r --stream; echo
+        pflow run -n "slowly --until=../go => say" -r --stream'
     expect 0 $'first second\nfirst second\nfirst second'
 }
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 _OF_A_STREAM = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "json": "-j", "quiet": "-q",
+    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "stream": "--stream",
+    "json": "-j", "quiet": "-q",
 }  # fmt: skip
 """Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
 
@@ -229,8 +230,10 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
+    if item is None and set(key) & set("-=@:"):
+        raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
+        return [quote(f"--{name}" if value else f"--no-{name}")]
     if isinstance(value, str | bytes):
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
@@ -239,7 +242,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [_json(value)]
     else:
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives texts only")
-    return [f"--{name}={quote(text)}" for text in texts]
+    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
 
 
 def _json(value: Any) -> str:
