@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
-from pflow.errors import PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
@@ -44,17 +44,18 @@ class Output:
         names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
-    def choose_form(self, *, quiet: bool, raw: bool, json: bool) -> None:
+    def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False) -> None:
+        """Choose by the flags and what stdout is. Raises PflowError (2) for a document that should come in parts."""
         if quiet or self.is_closed:
             self.form = NOTHING
         elif raw:
             self.form = RAW
         else:
             self.form = TERMINAL if os.isatty(self.fd) and not json else DOCUMENT
-
-    @property
-    def is_streamed(self) -> bool:
-        return self.form in (RAW, TERMINAL)
+        self.is_streamed = self.form == TERMINAL or (self.form == RAW and (stream or os.isatty(self.fd)))
+        if stream and self.form == DOCUMENT:
+            hint = "-r --stream writes what the pipe carries"
+            raise PflowError("cannot take --stream: the store document is written whole", hint=hint, exit=USAGE)
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True
