@@ -9,7 +9,7 @@ import click
 
 from pflow.commands._click import color_option, print_json
 from pflow.process.streams import write_pieces
-from pflow.run.runs import DONE, RUNNING, Run, list_runs
+from pflow.run.runs import DONE, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, clean, colour_of, duration
 from pflow.terminal.messages import say
 
@@ -21,7 +21,8 @@ from pflow.terminal.messages import say
 def command(limit: int | None, as_json: bool, when: str) -> int:
     """Print the runs of the driver, newest first: id, when, how long, how it ended, the flow's name.
 
-    A run that failed is shown with its exit code; one without an end is running or was killed.
+    A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
+    is the time up to its last event: how long it went on after that is not known. With --json that time is `ms`.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -46,7 +47,7 @@ def _members(run: Run) -> dict[str, Any]:
 
 def _line(run: Run, colour: Colour) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
-    took = duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
+    took = (">" * (run.status == KILLED)) + duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
     status = f"{run.status} {run.exit}" if run.exit else run.status
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
     gap = " " * (10 - len(status))

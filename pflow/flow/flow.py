@@ -47,6 +47,11 @@ class Batch:
         self.jobs = jobs
         self.on_error = on_error
 
+    @property
+    def parts(self) -> dict[str, bool]:
+        """The names for the last component of an item that is a path: whether its suffix is left out."""
+        return {f"{self.item}_name": False, f"{self.item}_stem": True}
+
 
 class Edge:
     """From one step to another, when the first returns the action. `place` is where it stands in the file."""

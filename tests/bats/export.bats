@@ -40,6 +40,24 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
     expect 0 $'2\n66' "no such flag"
 }
 
+@test "no text of a flow's file becomes code of a script, whatever it says it is" {
+    need jq
+    in_shells '
+        break="x
+touch CANARY #"
+        jq -n --arg x "$break" "{name: \$x, description: \$x, inputs: {(\$x): {description: \$x, default: \$x}}, nodes: [
+            {id: \"a\", type: \"shell\", inputs: {command: \"cat\", args: [\$x]}}],
+            mappings: {a: {input_mappings: {input: \"[\(\$x | tojson)]\"}}}}" >x.pflow.json
+        pflow export --to=sh x.pflow.json >x.sh; sh x.sh | pflow-get stdout; echo; ls CANARY'
+    expect 2 $'x\ntouch CANARY #' "No such file"
+    # The name of a param that nobody declared.
+    in_shells '
+        printf "%s\n" "from pocketflow import Node" "class Own(Node): pass" >own.py
+        jq -n "{nodes: [{type: \"own\", params: {\"x\ntouch CANARY\n\": \"y\"}}]}" >own.pflow.json
+        PFLOW_NODES=$PWD pflow export --to=sh own.pflow.json >own.sh; PFLOW_NODES=$PWD sh own.sh; ls CANARY'
+    expect 2 - "No such file"
+}
+
 @test "a flow that breaks a rule is not exported, and its findings are said" {
     in_shells "pflow export --to=dot 'read-fil --path=x'"
     expect 65 '' 'cannot export: nodes[0].type: PF11: '

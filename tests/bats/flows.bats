@@ -70,6 +70,30 @@ setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
 # What is carried on, then what a store holds, one member a line.
 members() { jq -cS 'select(.["$pflow"].error == null) | .["$pflow"].last, (del(.["$pflow"]) | to_entries | sort_by(.key)[])'; }
 
+@test "a list that comes as JSON text is a list: for a batch, an input, and a read that the pipe fills" {
+    node count_items 'Reads: shared["items"]: list[str] [pipe]  # texts' 'Writes: shared["size"]: int [pipe]  # how many' <<'END'
+    def post(self, shared, prepared, result):
+        shared["size"] = len(shared["items"])
+END
+    export PFLOW_NODES=$PWD
+    echo '{"inputs":{"names":{"type":"list","pipe":true}},"outputs":{"said":"b.stdout","names":"names"},"nodes":[
+        {"id":"b","type":"shell","inputs":{"command":"printf %s \"$1\"","args":["$name"]},"batch":{"over":"names","as":"name"}}]}' >each.pflow.json
+    jq '.inputs = {} | .nodes = [{"id":"list","type":"shell","inputs":{"command":"echo [1,2]"}}] + .nodes | .outputs = {"said":"b.stdout"}
+        | .nodes[1].batch.over = "list.stdout"' each.pflow.json >made.pflow.json
+    pflow check made.pflow.json
+    run bash -c 'echo "[\"ä b\", \"c\"]" | pflow run each.pflow.json | jq -c "[.said, .names]"'
+    expect 0 '[["ä b","c"],["ä b","c"]]'
+    run --separate-stderr pflow run -n made.pflow.json -r
+    expect 0 '["1","2"]'
+    for pipe in 'pflow-shell -n --command="echo [1,2]" | pflow count-items -r' \
+        'pflow run -n "shell --command=\"echo [1,2]\" => count-items" -r'; do
+        run --separate-stderr bash -c "$pipe"
+        expect 0 2
+    done
+    run --separate-stderr bash -c 'echo "[1, 2" | pflow count-items'
+    expect 65 - "cannot read 'items' from stdin: it is a str, not list[str]"
+}
+
 @test "a flow carries and leaves what the hand-written pipe does, and ends with its code" {
     need jq
     printf 'one two\nthree\n' >data

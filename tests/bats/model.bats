@@ -16,9 +16,9 @@ teardown_file() { stop_server; }
     expect 0 'replyOak, ash and elm.'
 }
 
-@test "an answer streams with -r, word by word" {
+@test "an answer streams with -r --stream, word by word" {
     mkfifo out
-    pflow-llm -n --model=slow-stream --prompt=x -r >out 3>&- &
+    pflow-llm -n --model=slow-stream --prompt=x -r --stream >out 3>&- &
     local stage=$!
     exec 9<out
     IFS= read -r -d ' ' -u 9 first
@@ -31,7 +31,7 @@ teardown_file() { stop_server; }
 }
 
 @test "a reader that leaves ends a streaming llm silently" {
-    run --separate-stderr timeout 60 bash -c 'pflow-llm -n --model=many --prompt=x -r | head -c4; echo " ${PIPESTATUS[*]}"'
+    run --separate-stderr timeout 60 bash -c 'pflow-llm -n --model=many --prompt=x -r --stream | head -c4; echo " ${PIPESTATUS[*]}"'
     [[ $output == 'word '@(0|141)' 0' && -z $stderr ]] || expect 0 'word 141 0'
 }
 

@@ -280,7 +280,7 @@ class TestFailures:
         assert f"'{model}'" in error.message
         assert len(server.requests()) == (model != "refused")
 
-    @pytest.mark.parametrize("model", ["rate-limited-once", "broken-once", "cut-once"])
+    @pytest.mark.parametrize("model", ["rate-limited-once", "conflict-once", "broken-once", "cut-once"])
     def test_a_passing_one_is_retried(self, server, model):
         assert run(model, tries=3)["response"] == REPLY
         assert len(server.requests()) == 2

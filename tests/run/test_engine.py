@@ -67,6 +67,7 @@ def test_a_path_that_begins_with_a_step_means_its_write():
         (flow(step("c", "count"), into={"c.n": "start"}), {}, 66, "'start'"),
         (flow(step("a", "choose")), {"action": ["left"]}, 1, "no action"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": 7}, 65, "it is an int"),
+        (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "a str, no list"),
         (flow(step("f", "fail"), step("c", "count")), {}, 1, "cannot do it"),
     ],
 )
@@ -243,6 +244,12 @@ def test_a_batch_that_stops_says_at_which_item(jobs):
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
     assert "item 1: cannot do it" in ran.error.message
     assert ran.store == {"items": ["x", "bad", "y"]}
+
+
+@pytest.mark.parametrize("xs", [["x", "é"], ' ["x", "é"]\n'])
+def test_a_batch_runs_over_a_list_and_over_a_text_that_holds_one_as_json(xs):
+    ran = run(flow(step("b", "echo", batch={"over": "xs", "as": "value"})), {"xs": xs})
+    assert (ran.store["echoed"], ran.store["xs"]) == (["x", "é"], xs)
 
 
 def test_ten_thousand_items_come_back_in_order():

@@ -14,6 +14,7 @@ from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, run_all
 from pflow.terminal.columns import encodable
+from pflow.types import list_in
 
 if TYPE_CHECKING:
     from typing import Any
@@ -123,7 +124,7 @@ class BatchStep(StepNode):
         self.over = wired.over
 
     def perform(self, shared: Any, work: Work) -> None:
-        over = self.over.find(shared)
+        over = list_in(self.over.find(shared))
         if not isinstance(over, list | dict):
             what = f"cannot run over '{self.batch.over}': it is {kind_of(over)}, no list and no object"
             raise PflowError(what, exit=BAD_DATA)
