@@ -69,8 +69,8 @@ class Step:
     """One node in a flow, as it is written there. `None` stands for what is not written."""
 
     __slots__ = (
-        "batch", "description", "id", "input_mappings", "inputs", "max_visits", "output_mappings", "params", "place",
-        "retries", "timeout", "type", "version", "wait",
+        "batch", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings", "params",
+        "place", "retries", "timeout", "type", "version", "wait",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +95,8 @@ class Step:
         self.max_visits = max_visits
         self.batch = batch
         self.description = description
+        self.made: Any = None
+        """The node itself, in a flow that Python made and runs."""
 
 
 class Flow:

@@ -88,3 +88,39 @@ touch CANARY #"
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
     [ "$output" = $'65\n1\n66\n2' ]
 }
+
+@test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {
+    cat >made.py <<'END'
+from pocketflow import Flow, Node
+import pflow
+
+class WithArg(Node):
+    def __init__(self, number=1, *, key="k", **more):
+        super().__init__(**more)
+        self.number, self._key = number, key
+    def post(self, shared, p, e):
+        shared["n"] = [self.number, self._key]
+
+class Counted(Flow):
+    def get_next_node(self, node, action):
+        return None
+
+lost = Flow(WithArg(7, key="secret", max_retries=2))
+inside = pflow.Flow(pflow.step(WithArg(key="other"), "mine"))
+default = Flow(WithArg(1, max_retries=3, wait=2))
+counted = Counted(WithArg())
+END
+    in_shells 'for name in lost inside default counted; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'
+    expect 0 - ''
+    [[ $output == "65
+pflow: cannot use 'with-arg' with its 'number' and 'key': a flow keeps no arguments of constructors; "*"step(\"with-arg\", params="*"
+65
+pflow: cannot use 'mine' with its 'key': a"*'"retries": 2,
+      "wait": 2'*"
+0
+65
+pflow: cannot use Counted: it has a get_next_node of its own"* ]]
+    [[ $output != *secret* && $output != *other* ]]
+    run -0 "$PYTHON" -c 'import made; s = {}; made.inside.run(s); print(s)'
+    [ "${lines[-1]}" = "{'n': [1, 'other']}" ]
+}
