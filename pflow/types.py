@@ -49,6 +49,11 @@ class Type:
             return self.name + "{" + ", ".join(f"{name}: {type}" for name, type in self.fields.items()) + "}"
         return self.name
 
+    @property
+    def is_path(self) -> bool:
+        """Whether a value is a path, or a list of them."""
+        return self.name == "path" or (self.items is not None and self.items.is_path)
+
     def takes(self, value: Any) -> bool:
         """Whether a value from the store is of this type, without any conversion; shapes are taken as they come."""
         if self.name == "any":

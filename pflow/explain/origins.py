@@ -44,7 +44,8 @@ class Origins:
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            origin = self._of_source(step.sources.get(key), step.id, role, key, item)
+            return [{**origin, "chooses_directory": True} if self.flow.is_led_by_data(step.id, key) else origin]
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
         found = list(self._by_name(step, key))

@@ -20,7 +20,7 @@ def origins_text(origins: Iterable[Origin]) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    return _WORDS[origin["from"]](origin)
+    return _WORDS[origin["from"]](origin) + ", which chooses the directory" * ("chooses_directory" in origin)
 
 
 def _stored(origin: Origin) -> str:

@@ -167,6 +167,15 @@ def load_named(words: Sequence[str]) -> Loaded:
     return Loaded(parse_pipe(words, FlowCatalog()), [])
 
 
+def is_one_step(words: Sequence[str]) -> bool:
+    """Whether they are a node and its flags: pipe syntax of one step, which a shell has taken apart."""
+    if len(words) < 2 or set(words[0]) & set(" \t\n") or find_file(words[0]):
+        return False
+    from pflow.flow.pipe.recognize import names_node
+
+    return names_node(words[0])
+
+
 def find_file(word: str) -> str | None:
     """The file of a flow: the saved flow of that name, or the word itself where it is a file.
 

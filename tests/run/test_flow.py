@@ -172,6 +172,24 @@ def test_an_instance_gives_its_params_and_tries():
     assert flow_from(flow, is_run_here=True).steps[0].retries == 2
 
 
+class Say(pocketflow.Node):
+    def __init__(self, words):
+        super().__init__()
+        self.words = words
+
+    def post(self, shared, prepared, done):
+        shared["said"] = shared.get("said", "") + self.words + self.params.get("end", ".")
+
+
+def test_what_the_constructor_of_a_steps_node_was_given_counts():
+    one, two = step(Say("a")), step(Say("b"), params={"end": "!"})
+    one >> two >> Say("c")
+    for _ in range(2):
+        shared = {}
+        Flow(start=one).run(shared)
+        assert shared["said"] == "a.b!c."
+
+
 def test_a_flow_that_breaks_a_rule_does_not_run():
     with pytest.raises(PflowError) as caught:
         Flow(start=step(ReadFile, params={"nope": 1})).run({})

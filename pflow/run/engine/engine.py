@@ -12,7 +12,7 @@ from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.run.engine.context import StepFailed, failure_of
-from pflow.run.engine.step import PlainStep, StepNode, is_direct
+from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     """The node of a step: an instance of its class, a program, or a flow."""
     kind = wired.kind
     assert kind is not None
+    if wired.step.made is not None:
+        return copied(wired.step.made)
     if kind.origin == FLOW:
         return SubflowNode(wired, context)
     if kind.origin == PROGRAM:
