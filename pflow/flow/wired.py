@@ -138,6 +138,11 @@ class WiredStep:
         is_wired = item.name in self.sources and item.name not in self.soft
         return not is_wired and "explicit" not in item.marks
 
+    def is_secret(self, key: str) -> bool:
+        """Whether it takes a secret under this name: then what that is made of is one too."""
+        items = (self.interface.reads.get(key), self.interface.params.get(key))
+        return any(item is not None and "secret" in item.marks for item in items)
+
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
         if key in self.targets:

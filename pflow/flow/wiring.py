@@ -122,7 +122,7 @@ class _Wiring:
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
         if wired is not None:
-            needed.secret = needed.secret or _is_secret(wired, part.key)
+            needed.secret = needed.secret or wired.is_secret(part.key)
             # what a mapping leads to must be there, though the read be optional
             self._add_reader(needed, wired, part.key, [part.key, *(item.flags if item else [])] if is_whole else [])
 
@@ -220,12 +220,6 @@ def _is_one_path(part: Part) -> bool:
     if part.role == MAPPING:
         return not part.is_template
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
-
-
-def _is_secret(wired: WiredStep, key: str) -> bool:
-    """Whether a step takes a secret under this name: then what it is made of is one too."""
-    items = (wired.interface.reads.get(key), wired.interface.params.get(key))
-    return any(item is not None and "secret" in item.marks for item in items)
 
 
 def _source_of(reference: Reference) -> Source:

@@ -93,12 +93,16 @@ class Execution:
             listeners.clear()
             self.output.emit(part)
 
+        def warn(text: str) -> None:
+            listeners.clear()
+            say(PROGRAM, f"warning: {text}")
+
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
         context = Context(
             recorder=Recorder(listeners.write),
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
-            warn=lambda text: say(PROGRAM, f"warning: {text}"),
+            warn=warn,
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit

@@ -233,17 +233,32 @@ def test_a_batch_keeps_the_order_and_the_failures(jobs):
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
     assert ran.store["passed"] == ["x", None, "y"]
     assert ran.store["b"]["errors"] == [{"index": 1, "item": "bad", "exit": 1, "message": "cannot do it"}]
-    assert ran.ends("items") == [{"done": 2, "failed": 1}]
+    text = '1 of 3 items failed; the first, item 1 ("bad"): cannot do it'
+    assert ran.ends("items", "message") == [({"done": 2, "failed": 1}, text)]
+    assert ran.warnings == [f"'b': {text}"]
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1, "two": 2}})
-    assert ran.store["passed"] == {"one": 1, "two": 2}
+    assert (ran.store["passed"], ran.warnings) == ({"one": 1, "two": 2}, [])
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_a_batch_that_stops_says_at_which_item(jobs):
     batch = {"over": "items", "as": "unless", "jobs": jobs}
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
-    assert "item 1: cannot do it" in ran.error.message
+    assert ran.error.message == 'item 1 ("bad"): cannot do it'
     assert ran.store == {"items": ["x", "bad", "y"]}
+    ran = run(flow(step("b", "fail", batch=batch)), {"items": {"één": "x", "two": "bad"}})
+    assert ran.error.message == 'item "two" ("bad"): cannot do it'
+
+
+@pytest.mark.parametrize(("jobs", "on_error"), [(1, "stop"), (2, "stop"), (1, "keep")])
+def test_the_value_of_an_item_that_a_secret_is_made_of_is_not_told(nodes, jobs, on_error):
+    write_node(nodes, "use", ['Reads: shared["token"]: str [secret]  # x'], "raise ValueError('no')")
+    batch = {"over": "xs", "as": "user", "jobs": jobs, "on_error": on_error}
+    ir = flow(step("b", "use", batch=batch), into={"b.token": "user.token"})
+    ran = run(ir, {"xs": [{"token": "s3cret"}, {"token": "s3cret"}]})
+    told = f"{ran.error} {ran.warnings} {ran.events}"
+    assert ": cannot run use" in told  # of two jobs either item may be the first to fail
+    assert "s3cret" not in told
 
 
 @pytest.mark.parametrize("xs", [["x", "é"], ' ["x", "é"]\n'])
