@@ -296,7 +296,7 @@ def test_the_value_of_an_item_that_a_secret_is_made_of_is_not_told(nodes, jobs, 
     ir = flow(step("b", "use", batch=batch), into={"b.token": "user.token"})
     ran = run(ir, {"xs": [{"token": "s3cret"}, {"token": "s3cret"}]})
     told = f"{ran.error} {ran.warnings} {ran.events}"
-    assert "item 0: cannot run use" in told
+    assert ": cannot run use" in told  # of two jobs either item may be the first to fail
     assert "s3cret" not in told
 
 
