@@ -69,7 +69,7 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import help_of
 
-            return self._say(help_of(load(flow_words) if flow_words else None, flow_words))
+            return self._say(help_of(load(flow_words[:1]) if flow_words else None, flow_words[:1]))
         return self._run(load(flow_words), flag_words, is_stdin_read=flow_words == ["-"])
 
     def _say(self, text: str) -> int:

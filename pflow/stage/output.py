@@ -14,6 +14,7 @@ from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.trace import add_step, step_id
+from pflow.terminal.columns import clean, encodable
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -106,8 +107,6 @@ class Output:
 
 def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
     """Turn a store into an error document: later stages pass it on and do nothing."""
-    from pflow.terminal.columns import encodable
-
     document.start()
     document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
 
@@ -117,10 +116,6 @@ def hand_on_error(words: list[str], name: str, error: PflowError, document: Docu
     output, document = Output(words), document or Document()
     add_step(document, {"id": step_id(document, name, None), "node": name, "exit": error.exit})
     output.write_error(document, name, name, error)
-
-
-_TELLING = ("path", "directory", "command")
-"""Reads whose values say what a stage would touch."""
 
 
 class Outcome:
@@ -187,9 +182,14 @@ class Outcome:
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
             "would touch": ", ".join(self.interface.effects),
-            **{name: self.view[name] for name in _TELLING if name in self.interface.reads and name in self.view},
+            **{name: self._value(name) for name, item in self.interface.reads.items() if item.is_telling},
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
+
+    def _value(self, name: str) -> str:
+        """A read's value in words, and whether that is a path which data leads."""
+        text = clean(str(self.view[name])) if name in self.view else "not known yet"
+        return text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
 
 
 def pretended_places(document: Document) -> list[Path]:
