@@ -6,10 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.errors import MISSING, PflowError
-from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
-from pflow.node import pocketflow
+from pflow.flow.build import numbered
+from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
+from pflow.node import Default, Node, id_of, interface_of, pocketflow
 from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
@@ -86,6 +88,17 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             written.name = script.removesuffix(".py")
         return written
 
+    @Default
+    def nodes(self) -> list[Any]:
+        """Its nodes, in the order in which they are reached. One that nobody named has an `id` from now on."""
+        found = nodes_from(self.start_node)
+        taken = {str(node.id) for node in found if "id" in vars(node)}
+        for node in found:
+            if "id" not in vars(node):
+                node.id = numbered(getattr(node, "id", None) or id_of(type(node)), taken)
+                taken.add(node.id)
+        return found
+
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
         if has_steps(self.start_node):
             return self._run_steps(shared)
@@ -95,7 +108,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             current = copied(node)
             if given:
                 current.set_params({**node.params, **given})
-            action = current._run(shared)
+            action = current._run(_seen(current, shared))
             node = self.get_next_node(node, action)
         return action
 
@@ -111,6 +124,12 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         action = Engine(wired, context, data=data).run(shared)
         shared.update(outputs_of(wired, shared))
         return action
+
+
+def _seen(node: Any, shared: Any) -> Any:
+    """The dict of a flow as a node of it sees it."""
+    is_bound = isinstance(node, Node | pocketflow.Flow)
+    return shared if is_bound else without_flow(shared, interface_of(type(node)), node.params)
 
 
 def load_node(file: str) -> type:
