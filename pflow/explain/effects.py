@@ -46,7 +46,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     "runs commands": lambda item: item.name == "command",
     "writes files": lambda item: item.type.is_path,
     "network": lambda item: item.name in ("url", "repo", "model", SCHEMA),
-    "reads files": lambda item: item.type.is_path or item.name == "pattern",
+    "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
 

@@ -125,9 +125,18 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 return action
             following = successors.get(action or "default")
             if following is None and node.id:
-                self._warn_of_end(node, action)
+                following = self._without_edge(node, action)
             node = following
         return action
+
+    def _without_edge(self, node: Any, action: Any) -> Any:
+        """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
+        following = node.successors.get("default")
+        if action == ERROR and ERROR in node.interface.actions and following is not None:
+            self.context.warn(goes_on(node.id))
+            return following
+        self._warn_of_end(node, action)
+        return None
 
     def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
         """Whether a step, or each that a fork leads to, is in a branch."""
@@ -156,6 +165,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             is_permanent=True,
         )
         return StepFailed(node.id, node.wired.step.type, error)
+
+
+def goes_on(name: str) -> str:
+    """What is said of a step whose node declares the action `error`, and which has no edge for it."""
+    return f"'{name}' returned error, which has no edge: the default one is taken"
 
 
 def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
