@@ -114,6 +114,11 @@ class NodeStore(_MutableDict):
         self.update(other)
         return self
 
+    @property
+    def changed(self) -> Collection[str]:
+        """The keys that were set or deleted."""
+        return self._changed
+
     def known(self) -> dict[str, Any]:
         """What has been asked for or set so far."""
         return {key: value for key, value in dict.items(self) if value is not _PENDING}

@@ -12,6 +12,7 @@ from pflow.binding.store import is_same
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
+from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
@@ -122,11 +123,15 @@ class _Around:
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any) -> list[tuple[str, Any, _Around]]:
-        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does."""
+    def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
+        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does.
+
+        An `error` that it declares goes on by the default edge first.
+        """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
-        outer = self.outer.after(self.flow) if self.outer else []
+        actions |= {ERROR} if declares_error and "default" in actions else set()
+        outer = self.outer.after(self.flow, declares_error=declares_error) if self.outer else []
         return own + [each for each in outer if each[0] not in actions]
 
 
@@ -149,7 +154,7 @@ class _Walk:
         self._enter(root, None)
         for node, around in self.todo:
             source = self.ids[(*around.key, id(node))]
-            for action, target, where in around.after(node):
+            for action, target, where in around.after(node, declares_error=_declares_error(node)):
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
@@ -239,6 +244,15 @@ def _arguments(node: Any) -> list[str]:
     defaults = {name: each.default for name, each in parameters.items()}
     kept = {"max_retries", "wait"}
     return [name for name, value in given.items() if name not in kept and not is_same(value, defaults.get(name, ...))]
+
+
+def _declares_error(node: Any) -> bool:
+    """Whether the interface of a node, or of what a step runs, names the action `error`."""
+    inner = node.node if isinstance(node, WrittenStep) else node
+    if isinstance(inner, str):
+        kind = find_kind(inner)
+        return kind is not None and ERROR in kind.interface.actions
+    return ERROR in interface_of(inner if isinstance(inner, type) else type(inner)).actions
 
 
 def _set_on(node: Any) -> dict[str, Any]:
