@@ -143,7 +143,7 @@ def _masked(value: Any, secret: set[str]) -> Any:
     """What a pipe carries: a user's own object holds once more what its members brought in as keys."""
     if not isinstance(value, dict):
         return value
-    return {key: SECRET if key in secret else member for key, member in value.items()}
+    return {key: MASK if key in secret else member for key, member in value.items()}
 
 
 def _kept(value: Any) -> Any:
