@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pflow import __version__
-from pflow.binding.sources import Constant
 from pflow.export._sh_stage import Stage, State, refused
+from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.jsontext import encode
@@ -158,16 +158,8 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
         if following is None or targets[0] != following.id:
             raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, and a pipe has no loops")
     for action in step.interface.actions if following is not None else ():
-        if action != "default" and not _is_ruled_out(step, action):
+        if action not in ("default", ERROR):  # an error goes on by the default edge
             raise refused(f"'{step.id}' may return {action}, which ends the flow there: a pipe would go on")
-
-
-def _is_ruled_out(step: WiredStep, action: str) -> bool:
-    """Whether a node never returns an action: shell fails where it could return error, unless told not to check."""
-    if step.kind is None or (step.kind.name, action) != ("shell", "error"):
-        return False
-    source = step.params.get("check", Constant(step.interface.params["check"].default, ""))
-    return isinstance(source, Constant) and source.value is True
 
 
 def _names_stdin(wired: WiredFlow) -> bool:

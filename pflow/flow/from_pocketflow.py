@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,14 @@ from pflow.binding.store import is_same
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
+from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
 from pflow.interface import Interface
 from pflow.jsontext import decode, encode
-from pflow.naming import joined
-from pflow.node import interface_of, pocketflow
+from pflow.naming import joined, kebab
+from pflow.node import Default, Node, class_of, id_of, interface_of, pocketflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +64,11 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.number = next(_numbers)
         self.edges: list[tuple[str, Any]] = []
 
+    @Default
+    def id(self) -> str:
+        own = id_after(self.node, set()) if isinstance(self.node, str) else id_of(class_of(self.node))
+        return str(self.ir.get("id") or own)
+
     def next(self, node: Any, action: str = "default") -> Any:
         self.edges.append((action, node))
         self.successors.setdefault(action, node)
@@ -86,15 +91,21 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     return flow
 
 
+def nodes_from(start: Any) -> list[Any]:
+    """A node and all that it leads to, each once, in the order in which they are reached."""
+    nodes = [start] if start is not None else []
+    known = {id(start)}
+    for node in nodes:
+        for _, target in _edges_of(node):
+            if id(target) not in known:
+                known.add(id(target))
+                nodes.append(target)
+    return nodes
+
+
 def has_steps(start: Any) -> bool:
     """Whether a node, or one that it leads to, was made by `pflow.step`."""
-    seen = {id(start): start}
-    todo = [start]
-    for node in todo:
-        more = [target for _, target in _edges_of(node) if id(target) not in seen]
-        seen.update((id(each), each) for each in more)
-        todo += more
-    return any(isinstance(node, WrittenStep) for node in todo)
+    return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 
 def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
@@ -112,11 +123,15 @@ class _Around:
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any) -> list[tuple[str, Any, _Around]]:
-        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does."""
+    def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
+        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does.
+
+        An `error` that it declares goes on by the default edge first.
+        """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
-        outer = self.outer.after(self.flow) if self.outer else []
+        actions |= {ERROR} if declares_error and "default" in actions else set()
+        outer = self.outer.after(self.flow, declares_error=declares_error) if self.outer else []
         return own + [each for each in outer if each[0] not in actions]
 
 
@@ -139,7 +154,7 @@ class _Walk:
         self._enter(root, None)
         for node, around in self.todo:
             source = self.ids[(*around.key, id(node))]
-            for action, target, where in around.after(node):
+            for action, target, where in around.after(node, declares_error=_declares_error(node)):
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
@@ -166,9 +181,10 @@ class _Walk:
     def _add_step(self, node: Any, around: _Around) -> str:
         """Add what `pflow.step` was told of a node, or what the node says itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
-        kind = inner if isinstance(inner, str | type) else type(inner)
+        kind = inner if isinstance(inner, str) else class_of(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
-        name = ir.pop("id", None) or self.names.get(id(node))
+        own_id = vars(inner).get("id") if isinstance(inner, Node) else None
+        name = ir.pop("id", None) or own_id or self.names.get(id(node))
         id_ = numbered(name, self.taken) if name else id_after(type_, self.taken)
         self.taken.add(id_)
         own = {} if inner is kind else self._own(inner, id_, type_)
@@ -198,7 +214,7 @@ class _Walk:
         """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
-        name = stem.replace("_", "-") or _kebab(node.__name__)
+        name = stem.replace("_", "-") or kebab(node.__name__)
         found = find_kind(name) or find_kind(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
@@ -228,6 +244,15 @@ def _arguments(node: Any) -> list[str]:
     defaults = {name: each.default for name, each in parameters.items()}
     kept = {"max_retries", "wait"}
     return [name for name, value in given.items() if name not in kept and not is_same(value, defaults.get(name, ...))]
+
+
+def _declares_error(node: Any) -> bool:
+    """Whether the interface of a node, or of what a step runs, names the action `error`."""
+    inner = node.node if isinstance(node, WrittenStep) else node
+    if isinstance(inner, str):
+        kind = find_kind(inner)
+        return kind is not None and ERROR in kind.interface.actions
+    return ERROR in interface_of(inner if isinstance(inner, type) else type(inner)).actions
 
 
 def _set_on(node: Any) -> dict[str, Any]:
@@ -275,9 +300,3 @@ def _check(flow: Any, around: _Around | None) -> None:
         around = around.outer
     if why:
         raise PflowError(f"cannot use {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
-
-
-def _kebab(name: str) -> str:
-    """`YTTranscript` as `yt-transcript`."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
-    return parted.replace("_", "-").strip("-").lower()

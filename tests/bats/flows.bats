@@ -113,6 +113,21 @@ END
     expect 0 '[null]' '1 of 1 items failed'
 }
 
+@test "a step that may return error and has no edge for it goes on, as in a pipe, in each form of the flow" {
+    local flow='shell --command="echo out; exit 7" --no-check => shell --command=cat'
+    run --separate-stderr pflow run -n "$flow" -r
+    expect 0 out "pflow run: warning: 'shell' returned error, which has no edge: the default one is taken"
+    pflow export --to=python "$flow" >flow.py
+    run --separate-stderr "$PYTHON" flow.py -n -r
+    expect 0 out "'shell' returned error"
+    pflow export --to=sh "$flow" >flow.sh
+    run --separate-stderr bash -c 'sh flow.sh </dev/null | pflow-get'
+    expect 0 out
+    pflow explain "$flow" | grep -q 'on error  *shell-2'
+    run --separate-stderr pflow run -n 'shell:a --command="exit 7" --no-check =error=> read-file --path=gone; a => shell --command=cat'
+    expect 66 - 'pflow run: read-file'
+}
+
 @test "a flow carries and leaves what the hand-written pipe does, and ends with its code" {
     need jq
     printf 'one two\nthree\n' >data

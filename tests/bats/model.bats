@@ -56,6 +56,15 @@ teardown_file() { stop_server; }
     expect 78 $'77\n0' 'did you mean reply'
 }
 
+@test "an entry of llm's YAML that is no model is named, and the other models answer" {
+    in_shells '
+        mkdir llm && export LLM_USER_PATH=$PWD/llm
+        sed "1s/\[/[{model_id: yes, model_name: x},/" "$PEER/llm/extra-openai-models.yaml" >llm/extra-openai-models.yaml
+        echo "$(pflow-llm -n --model=reply --prompt=x -r)"; pflow models | grep -c "^reply "
+        pflow-llm -n --model=yes --prompt=x -q; echo $?'
+    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1, 'yes', is passed over: its model_id is no text; put it in quotes"
+}
+
 @test "no model at all is 78 and says the three ways to get one" {
     in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'

@@ -116,6 +116,45 @@ def test_an_action_without_an_edge_ends_the_flow_with_a_warning():
     assert ran.warnings == ["'a' returned right, which has no edge (left): the flow ends"]
 
 
+SHELL = step("s", "shell", inputs={"command": "echo out; exit 7"}, params={"check": False})
+GOES_ON = "'s' returned error, which has no edge: the default one is taken"
+
+
+@pytest.mark.parametrize(
+    ("edges", "ran_too", "warnings"),
+    [
+        ("s-a a-b", "ab", [GOES_ON]),
+        ("s-error-a s-b", "a", []),
+        ("s-a s-b", "ab", [GOES_ON]),
+        ("s-left-a a-b", "", ["'s' returned error, which has no edge (left): the flow ends"]),
+    ],
+)
+def test_an_error_that_the_node_declares_goes_on_by_the_default_edge_where_it_has_none(edges, ran_too, warnings):
+    texts = (step(id, "text", inputs={"text": "x"}) for id in "ab")
+    ran = run(flow(SHELL, *texts, edges=edges, out={"a.out": "a", "b.out": "b"}))
+    assert (ran.error, ran.store["stdout"]) == (None, "out\n")
+    assert "".join(id for id in "ab" if id in ran.store) == ran_too
+    assert ran.warnings == warnings
+
+
+def test_an_error_that_the_node_does_not_declare_ends_the_flow():
+    ran = run(flow(step("a", "choose"), step("b", "count")), {"action": "error"})
+    assert (ran.action, ran.store) == ("error", {"action": "error"})
+    assert ran.warnings == ["'a' returned error, which has no edge (default): the flow ends"]
+
+
+def test_a_flow_that_ends_with_such_an_error_goes_on_by_its_own_default_edge(tmp_path):
+    inner = step("s", write_flow(tmp_path, "inner", flow(SHELL)))
+    outer = step("s", write_flow(tmp_path, "outer", flow(inner)))
+    ran = run(flow(outer, step("b", "count")), directory=str(tmp_path))
+    assert (ran.error, ran.store["n"], ran.warnings) == (None, 1, [GOES_ON])
+
+
+def test_a_batch_of_steps_that_return_error_goes_on():
+    ran = run(flow({**SHELL, "batch": {"over": "xs"}}, step("b", "count")), {"xs": [1, 2]})
+    assert (ran.store["exit_code"], ran.store["n"], ran.warnings) == ([7, 7], 1, [])
+
+
 def test_an_error_edge_takes_a_failure_and_tells_of_it():
     failing = step("f", "fail", params={"exit": 75})
     ran = run(flow(failing, step("e", "echo"), edges="f-error-e", into={"e.value": "f.error.exit"}))

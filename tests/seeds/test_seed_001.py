@@ -33,17 +33,22 @@ def test_a_flow_keeps_its_nodes_params(flow, temperature):
 
 
 def test_the_levels_of_mapping():
-    """None, keys, and paths. Nothing that is printed builds `formatted_prompt`: here a param takes its place."""
-    shared = execute("001", 9, {"LLMNode": LLM_NODE, "Flow": pflow.Flow})["shared"]
-    assert shared["response"] == "gpt-4 at 0.7, None: Summarize this content: Input content"
-    named = type("LLMNode", (LLM_NODE,), {"id": "llm"})
-    names = {"ir": {"mappings": {"llm": {}}}, "NodeAwareSharedStore": pflow.NodeAwareSharedStore}
-    node = named()
-    node.set_params({"prompt": "a param"})
-    shared = execute("001", 10, {**names, "llm_node": node})["shared"]
-    assert shared == {"raw_transcript": "Input content", "summary": "gpt-4 at 0.7, None: a param"}
-    shared = execute("001", 12, {**names, "LLMNode": named, "shared": {"formatted_prompt": "Go"}})["shared"]
-    assert shared == {"formatted_prompt": "Go", "output": {"video_summary": "claude-3-opus at 0.8, None: Go"}}
+    """None, keys, and paths, as printed, with the paper's own IR. Nothing that is printed makes `formatted_prompt`."""
+    names = {"Node": pflow.Node, "call_llm": lambda prompt, model, **more: f"{model}: {prompt}"}
+    node = execute("001", 7, {**names})["LLMNode"]
+    names = {"LLMNode": node, "NodeAwareSharedStore": pflow.NodeAwareSharedStore, "Flow": pflow.Flow}
+    names |= {"ir": json.loads(block("001", 14))}
+    shared = execute("001", 9, {**names})["shared"]
+    assert shared["response"] == "gpt-4: Summarize this content: Input content"
+    asked = node()
+    asked.set_params({"prompt": "a param"})
+    shared = execute("001", 10, {**names, "llm_node": asked})["shared"]
+    assert shared == {"raw_transcript": "Input content", "summary": "gpt-4: a param"}
+    with pytest.raises(ValueError, match="prompt must be in shared store or params"):
+        execute("001", 10, {**names, "llm_node": node()})
+    shared = execute("001", 12, {**names, "shared": {"formatted_prompt": "Go"}})["shared"]
+    assert shared == {"formatted_prompt": "Go", "output": {"video_summary": "claude-3-opus: Go"}}
+    execute("001", 8, {"LLMNode": node})["test_llm_node"]()
 
 
 def test_a_path_is_a_place_in_the_store():
