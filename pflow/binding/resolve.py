@@ -10,6 +10,7 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
+from pflow.masks import hidden
 from pflow.paths import meet, write_path
 from pflow.templates import leading_references
 from pflow.types import Type, fit, from_text
@@ -51,8 +52,8 @@ def from_environment(item: Item) -> Any:
     try:
         return from_text(item.type, text)
     except ValueError as error:
-        shown = "" if "secret" in item.marks else f"='{text}'"
-        raise PflowError(f"cannot take {item.env}{shown}: {error}", exit=BAD_CONFIG) from None
+        fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
+        raise (hidden(fault, text) if "secret" in item.marks else fault) from None
 
 
 class Finder:
