@@ -104,3 +104,57 @@ def test_the_ir_runs_but_for_a_param_that_write_file_has_not(place):
     assert (ran.store["formatted_prompt"], ran.store["content"]) == ("Say this", "Say this")
     assert place.read("out.md") == "Say this"
     assert place.snapshot()["config_overrides"] == {"llm": {"model": "echo"}}
+
+
+LOOP_NODE = '''
+from pflow import Node
+
+class {name}(Node):
+    """A node of the loop: validator, then processor until it is long enough, then finalizer.
+
+    Interface:
+    {items}
+    """
+
+    def post(self, shared, prep_res, exec_res):
+        {work}
+'''
+
+LOOP_NODES = {
+    "Validator": ('- Reads: shared["draft"]: str  # what to judge\n    - Actions: retry_needed, complete',
+                  'return "complete" if len(shared["draft"]) > 5 else "retry_needed"'),
+    "Processor": ('- Reads: shared["draft"]: str  # what to lengthen\n    - Writes: shared["draft"]: str  # longer',
+                  'shared["draft"] += "!"'),
+    "Finalizer": ('- Reads: shared["draft"]: str  # what it came to\n    - Writes: shared["final"]: str  # loud',
+                  'shared["final"] = shared["draft"].upper()'),
+}  # fmt: skip
+LOOP_EDGES = [
+    {"from": "validator", "to": "processor", "action": "retry_needed"},
+    {"from": "processor", "to": "validator"},
+    {"from": "validator", "to": "finalizer", "action": "complete"},
+]
+
+
+@pytest.mark.parametrize(
+    ("members", "flag"),
+    [
+        ({}, "--draft"),
+        ({"inputs": {"draft": {"type": "str"}}}, "--draft"),
+        ({"outputs": {"final": "final", "last": "processor.draft"}}, "--draft"),
+        ({"mappings": {"validator": {"input_mappings": {"draft": "text"}},
+                       "processor": {"input_mappings": {"draft": "text"}, "output_mappings": {"draft": "text"}},
+                       "finalizer": {"input_mappings": {"draft": "text"}}}}, "--text"),
+        ({"mappings": {"validator": {"input_mappings": {"draft": ["begin", "draft"]}},
+                       "processor": {"input_mappings": {"draft": ["begin", "draft"]}}}}, "--begin"),
+    ],
+)  # fmt: skip
+def test_the_validator_loop_is_started_by_a_flag(place, members, flag):
+    (place.directory / "nodes").mkdir()
+    for name, (items, work) in LOOP_NODES.items():
+        place.write(f"nodes/{name.lower()}.py", LOOP_NODE.format(name=name, items=items, work=work))
+    place.environment["PFLOW_NODES"] = str(place.directory / "nodes")
+    flow = {"nodes": [{"id": "validator"}, {"id": "processor"}, {"id": "finalizer"}], "edges": LOOP_EDGES, **members}
+    assert place.run(flow, f"{flag}=Seed").store["final"] == "SEED!!"
+    missing = place.run(flow)
+    assert missing.code == 66
+    assert f"for flow: nothing gives it (PF03); {flag}=STR" in missing.err
