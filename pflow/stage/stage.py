@@ -210,8 +210,9 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
     if intake.kind != RAW or not size or open_to_pipe or interface.may_take_stdin or "stdin" in interface.reads:
         return
     if not any(path[0] == "stdin" for path in flags.paths()):
+        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
         raise PflowError(
             f"cannot use stdin: nothing here takes its {size:,} bytes",
-            hint="-n leaves stdin to others; a template with $stdin takes it",
+            hint=f"-n leaves stdin to others; {taker} takes it",
             exit=BAD_STDIN,
         )

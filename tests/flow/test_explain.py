@@ -92,7 +92,7 @@ As a pipe
   fetch => analyze => fix => save
 
 [1] fetch (fetch 1.0.0): A node.
-    ← issue_number: int  --issue (issue_number)
+    ← issue_number: int  what comes through the pipe, or --issue (issue_number)
     → issue_data: dict   fetch.issue_data, to analyze, fix
     · touches            network
     · then               analyze

@@ -539,7 +539,12 @@ def test_an_edge_that_enters_a_branch_is_named():
 
 
 def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
-    files = node("Both", 'Reads: shared["path"]: path [explicit]', 'Reads: shared["what"]: str', "Writes: shared[\"n\"]: int [pipe]")
+    files = node(
+        "Both",
+        'Reads: shared["path"]: path [explicit]',
+        'Reads: shared["what"]: str',
+        'Writes: shared["n"]: int [pipe]',
+    )
     assert found(flow("both", inputs={"zzz": {}}), files)[:2] == ["PF03 nodes[0]", "PF08 nodes[0]"]
 
 
