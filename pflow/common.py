@@ -38,6 +38,7 @@ _FLAGS = [
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("verbatim", "no templates in the flags: a $ is a $"),
     CommonFlag("raw", "print only what the pipe carries, as it is", letter="r"),
+    CommonFlag("stream", "with -r: print it as it comes, of a node that fails later too"),
     CommonFlag("json", "print the store document, even to a terminal", letter="j"),
     CommonFlag("quiet", "print nothing", letter="q"),
     CommonFlag("dry_run", "say what would be read and done, and touch nothing"),

@@ -38,6 +38,11 @@ class Item:
         return not self.marks & {"own", "secret"}
 
     @property
+    def is_telling(self) -> bool:
+        """Whether its value says what a node would touch."""
+        return (self.type.is_path or self.name == "command") and "secret" not in self.marks
+
+    @property
     def flag(self) -> str:
         """The flag that a person would type: the shortest name that it goes by."""
         return "--" + min([self.name, *self.flags], key=len).replace("_", "-")

@@ -80,7 +80,7 @@ def look_up(value: Any, steps: Path, at: int = 0) -> Any:
 def _step_into(value: Any, steps: Path, n: int) -> Any:
     step = steps[n]
     if isinstance(value, str):
-        value = _look_inside(value)
+        value = look_inside(value)
     if isinstance(value, dict):
         key = step if isinstance(step, str) else str(step)
         if key in value:
@@ -96,7 +96,7 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
     raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {kind_of(value)}", exit=MISSING)
 
 
-def _look_inside(text: str) -> Any:
+def look_inside(text: str) -> Any:
     """What a string that holds a JSON object or list holds; any other string itself."""
     if not text.lstrip().startswith(("{", "[")):
         return text

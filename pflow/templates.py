@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.errors import DENIED, PflowError, shorten
 from pflow.jsontext import text_of
-from pflow.paths import parse_path
+from pflow.paths import parse_path, write_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,14 +87,23 @@ def references(written: Any) -> list[Path]:
     return found
 
 
-def expand(written: Any, look_up: Callable[[Path], Any]) -> Any:
+def leading_references(written: Any) -> list[Path]:
+    """The references that a text, or a text of a list, begins with: in a path they may choose its directory."""
+    if isinstance(written, list):
+        return [path for item in written for path in leading_references(item)]
+    first = parse_template(written)[:1] if isinstance(written, str) else []
+    return [part for part in first if not isinstance(part, str)]
+
+
+def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = False) -> Any:
     """`written` with each reference replaced by what `look_up` finds, once: what is brought in is never expanded.
 
     One whole reference keeps its value's type; inside text, null is empty, bytes are text, their misfits as lone
-    surrogates, and anything else is JSON. Raises ValueError for a reference in an object's key.
+    surrogates, and anything else is JSON. Raises ValueError for a reference in an object's key, and PflowError (77)
+    where `is_path` and a reference after literal text brings in anything but a part of one name.
     """
     if isinstance(written, list):
-        return [expand(item, look_up) for item in written]
+        return [expand(item, look_up, is_path=is_path) for item in written]
     if isinstance(written, dict):
         for key in written:
             if any(not isinstance(part, str) for part in parse_template(key)):
@@ -104,7 +114,26 @@ def expand(written: Any, look_up: Callable[[Path], Any]) -> Any:
     parts = parse_template(written)
     if len(parts) == 1 and not isinstance(parts[0], str):
         return look_up(parts[0])
-    return "".join([part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts])
+    texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
+    if is_path:
+        _check_names(written, parts, texts)
+    return "".join(texts)
+
+
+def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
+    """Refuse what would lead a path elsewhere than its literal text does. Raises PflowError (77)."""
+    path, at, is_begun = "".join(texts), 0, False
+    for part, text in zip(parts, texts, strict=True):
+        if isinstance(part, str):
+            is_begun = True
+        else:
+            name = path[path.rfind("/", 0, at) + 1 :].partition("/")[0]
+            is_name = text and "\0" not in text and "/" not in text and name not in (".", "..")
+            if not is_name and (is_begun or (not text and path.startswith("/"))):
+                why = f"{write_path(part)} is '{shorten(text)}', and a path takes one name there"
+                hint = "only what a path begins with may bring in more" if text else ""
+                raise PflowError(f"cannot fill '{shorten(written)}': {why}", hint=hint, exit=DENIED)
+        at += len(text)
 
 
 def _inside_text(value: Any) -> str:

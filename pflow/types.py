@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.jsontext import HIGHEST, LOWEST, decode, text_of
-from pflow.paths import kind_of
+from pflow.paths import kind_of, look_inside
 
 if TYPE_CHECKING:
     from typing import Any
@@ -48,6 +48,11 @@ class Type:
         if self.fields:
             return self.name + "{" + ", ".join(f"{name}: {type}" for name, type in self.fields.items()) + "}"
         return self.name
+
+    @property
+    def is_path(self) -> bool:
+        """Whether a value is a path, or a list of them."""
+        return self.name == "path" or (self.items is not None and self.items.is_path)
 
     def takes(self, value: Any) -> bool:
         """Whether a value from the store is of this type, without any conversion; shapes are taken as they come."""
@@ -177,6 +182,8 @@ _READERS: dict[str, Any] = {
 
 def fit(type: Type, value: Any) -> Any:
     """A value of the store as a read of this type gets it. Raises ValueError naming both when it does not fit."""
+    if type.name == "list":
+        value = list_in(value)
     if type.name == "list" and type.items and isinstance(value, list):
         return [fit(type.items, item) for item in value]
     if type.name == "str":
@@ -189,6 +196,12 @@ def fit(type: Type, value: Any) -> Any:
     if type.name == "path":
         return os.fsdecode(value)
     return int(value) if type.name == "int" else value
+
+
+def list_in(value: Any) -> Any:
+    """The list that a text holds as JSON; anything else as it is."""
+    inside = look_inside(value) if isinstance(value, str) else value
+    return inside if isinstance(inside, list) else value
 
 
 def _as_text(value: Any) -> Any:

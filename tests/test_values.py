@@ -82,6 +82,7 @@ def test_any_text_converts_or_is_refused_in_words(type, text):
         ("bytes", b"\xff", b"\xff"),
         ("list[str]", [1, "a"], ["1", "a"]),
         ("list[int]", [1.0], [1]),
+        ("list[int]", " [1.0, 2]\n", [1, 2]),
         *[("any", value, value) for value in (None, True, 0, 1.5, "", b"\xff", [], {})],
     ],
 )
@@ -99,7 +100,8 @@ def test_a_value_of_the_store_fits(type, value, fitted):
         ("int", "7", "a str"),
         ("float", "1", "a str"),
         ("bool", 0, "an int"),
-        ("list", "[1]", "a str"),
+        ("list", "[1", "a str"),
+        ("list", '{"a": []}', "a str"),
         ("a|b", "c", "'c'"),
     ],
 )

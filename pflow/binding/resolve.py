@@ -11,6 +11,7 @@ from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
 from pflow.paths import meet, write_path
+from pflow.templates import leading_references
 from pflow.types import Type, fit, from_text
 
 if TYPE_CHECKING:
@@ -82,10 +83,10 @@ class Finder:
         source = self.source
         if isinstance(source, Constant):
             return source.value
-        value = source.find(store)
-        if isinstance(source, TemplateSource):
-            value = expanded_value(source.flag or self.key, self.type, source.written, value)
-        return self.fitted(value)
+        if not isinstance(source, TemplateSource):
+            return self.fitted(source.find(store))
+        value = source.find(store, is_path=self.type.is_path)
+        return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 
     def fitted(self, value: Any) -> Any:
         if self.type.name == "any" or value.__class__ is self.exact:
@@ -269,6 +270,12 @@ class Binding:
             elif rule == STORE:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
+
+    def is_led_by_data(self, key: str) -> bool:
+        """Whether a read is a path that a mapping gives, or a template that begins with a reference."""
+        item, source = self.interface.reads.get(key), self.sources.get(key)
+        leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
+        return item is not None and item.type.is_path and bool(leads)
 
     def find_params(self, store: Any) -> Any:
         """The params, those with templates in them too."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.paths import kind_of, look_up, missing, parse_path, write_path
@@ -158,11 +160,29 @@ class TemplateSource(Source):
         of = ", ".join(map(write_path, self.paths))
         self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
-    def find(self, shared: Mapping[str, Any]) -> Any:
-        return expand(self.written, lambda path: self.sources[path].find(shared))
+    def find(self, shared: Mapping[str, Any], *, is_path: bool = False) -> Any:
+        """The text. Raises PflowError (77) where it `is_path` and the store would lead it elsewhere."""
+        return expand(self.written, lambda path: self.sources[path].find(shared), is_path=is_path)
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
         return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))
+
+
+class NameSource(Source):
+    """The last component of the path at a place, or (`is_stem`) that without its suffix."""
+
+    def __init__(self, path: Path, *, is_stem: bool) -> None:
+        self.is_stem = is_stem
+        self.paths = (path,)
+        self.origin = f"{'stem' if is_stem else 'name'} of {write_path(path)}"
+
+    def find(self, shared: Mapping[str, Any]) -> Any:
+        value = find(shared, self.paths[0])
+        if not isinstance(value, str | bytes):
+            what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, no path"
+            raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)
+        name = os.path.basename(os.fsdecode(value).rstrip("/"))
+        return os.path.splitext(name)[0] if self.is_stem else name
 
 
 class Constant(Source):

@@ -14,7 +14,9 @@ from pflow.atomic import replace
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.flow.pipe.steps import split_step
 from pflow.flow.rules import check
+from pflow.flow.subflow import is_one_step
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
@@ -22,6 +24,7 @@ from pflow.help.usage import Flag, Usage, argument, help_text
 from pflow.jsontext import encode
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
+from pflow.run.arguments import leading_flags
 from pflow.run.driver import refuse_errors
 from pflow.terminal.columns import AUTO, WHEN, colour_of, encodable, in_ascii, is_utf8, table, terminal_width
 from pflow.terminal.messages import say
@@ -112,10 +115,24 @@ color_option = click.option(
 
 
 class FlowCommand(click.Command):
-    """A command whose words are a flow: its options stand on either side of one word, and before several."""
+    """A command whose words are a flow, or `words_before` and a flow.
+
+    Its options stand before several steps, on either side of one word, and among the flags of one step.
+    """
+
+    words_before = 0
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = not any(is_separator(word) or is_cut_separator(word) for word in args)
+        if ctx.allow_interspersed_args:
+            options = [each for each in self.params if isinstance(each, click.Option)]
+            own = {name: not each.is_flag for each in options for name in each.opts}
+            flags, words = leading_flags(args, own)
+            before, flow = words[: self.words_before], words[self.words_before :]
+            if is_one_step(flow):
+                ctx.allow_interspersed_args = False
+                step, beside = split_step(flow, own)
+                args = [*flags, *beside, *before, *step]
         return super().parse_args(ctx, args)
 
 

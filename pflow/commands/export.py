@@ -39,4 +39,5 @@ def _help() -> str:
 def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
     text = module.export(checked(load_named(flow), "export"))
-    write_output(output, text.encode(), is_program=getattr(module, "IS_PROGRAM", False))
+    data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are no text
+    write_output(output, data, is_program=getattr(module, "IS_PROGRAM", False))

@@ -11,7 +11,7 @@ import click
 from pflow.catalog.registry import load_module
 from pflow.commands._click import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
-from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.from_pocketflow import flow_from, remember_arguments
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.node import pocketflow
 from pflow.source import in_words
@@ -29,7 +29,8 @@ def command(source: str, output: str | None) -> int:
     work on one store.
 
     Each node goes by the name that pflow finds its class by. Where there is none, stderr says what to do: a class in
-    NAME.py in a directory on PFLOW_NODES is a node.
+    NAME.py in a directory on PFLOW_NODES is a node. A flow keeps params: a node whose constructor was given anything
+    but its defaults, max_retries and wait is refused (65), and so is a Flow with methods of its own.
 
     \b
     pflow export --to=python -o report.py examples/report.pflow.json
@@ -38,6 +39,7 @@ def command(source: str, output: str | None) -> int:
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
         raise PflowError(f"cannot import '{source}': no NAME in it", hint="FILE.py:NAME", exit=USAGE)
+    remember_arguments()
     module = _run_file(file)
     flow = flow_from(_flow_in(module, name, file), vars(module))
     for warning in flow.warnings:

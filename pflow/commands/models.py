@@ -46,8 +46,10 @@ def _get(name: str) -> int:
 
 def _list(as_json: bool) -> int:
     from pflow.models.choose import all_models, describe
+    from pflow.models.settings import report_faults
 
     about = {name: describe(name, model) for name, model in sorted(all_models().items())}
+    report_faults()
     if as_json:
         print_json([{"name": name, "about": each} for name, each in about.items()])
         return 0

@@ -98,7 +98,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
     sentence = " ".join(words)
     is_flow = is_pipe(words) or any(map(is_cut_separator, words))
     if is_flow or not is_sentence(sentence):
-        return checked(load_named(words if is_flow else [sentence]), "plan")
+        return checked(load_named(words), "plan")
     return _planned(sentence, model, timeout, fresh=fresh)
 
 

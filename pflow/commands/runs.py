@@ -9,7 +9,7 @@ import click
 
 from pflow.commands._click import color_option, print_json
 from pflow.process.streams import write_pieces
-from pflow.run.runs import DONE, RUNNING, Run, list_runs
+from pflow.run.runs import DONE, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, clean, colour_of, duration
 from pflow.terminal.messages import say
 
@@ -21,7 +21,9 @@ from pflow.terminal.messages import say
 def command(limit: int | None, as_json: bool, when: str) -> int:
     """Print the runs of the driver, newest first: id, when, how long, how it ended, the flow's name.
 
-    A run that failed is shown with its exit code; one without an end is running or was killed.
+    A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
+    is the time up to its last event (`ms` of --json): how long it went on after that is not known. `failed items: 3`
+    are those that a batch went on without.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -40,14 +42,15 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
 
 
 def _members(run: Run) -> dict[str, Any]:
-    about = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
+    about = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit, "failed_items": run.failed_items}
     return {**about, "began": run.begun, "ms": run.ms, "directory": run.directory}
 
 
 def _line(run: Run, colour: Colour) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
-    took = duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
+    took = (">" * (run.status == KILLED)) + duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
     status = f"{run.status} {run.exit}" if run.exit else run.status
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
     gap = " " * (10 - len(status))
-    return f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {clean(run.name)}".rstrip() + "\n"
+    lost = f"  {colour.warning(f'failed items: {run.failed_items}')}" if run.failed_items else ""
+    return f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {clean(run.name)}{lost}".rstrip() + "\n"

@@ -23,6 +23,8 @@ from pflow.terminal.messages import say
 class _Command(FlowCommand):
     """A command whose options may stand after NAME too, before the words of a flow."""
 
+    words_before = 1
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = 1
         while args[at:] and args[at].startswith("--") and not args[0].startswith("-"):

@@ -168,10 +168,11 @@ def _edges(
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].interface.actions]) if edges else ():
-        targets = edges.get(action, [])
+        is_implied = action == ERROR and action not in edges  # it goes on by the default edge
+        targets = edges.get("default" if is_implied else action, [])
         back = any(order.get(each, at + 1) <= at for each in targets)
         meet = {"meet": meets[id, action]} if (id, action) in meets else {}
-        yield {"action": action, "to": targets, "back": back, **meet}
+        yield {"action": action, "to": targets, "back": back, "implied": is_implied, **meet}
 
 
 def _store(flow: WiredFlow, origins: Origins) -> list[Account]:

@@ -41,16 +41,12 @@ class Effect:
         return {"effect": self.name, "step": self.place, "what": self.values}
 
 
-def _is_file(item: Item) -> bool:
-    return item.type.name == "path" or (item.type.items is not None and item.type.items.name == "path")
-
-
 _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
-    "writes files": _is_file,
+    "writes files": lambda item: item.type.is_path,
     "network": lambda item: item.name in ("url", "repo", "model", SCHEMA),
-    "reads files": lambda item: _is_file(item) or item.name == "pattern",
+    "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
 

@@ -1,10 +1,11 @@
 """Where each value of a wired flow comes from, and who reads each write: facts, as data."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
+from pflow.flow.uses import uses, writes_behind, writes_by_name
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface import Item
@@ -28,8 +29,12 @@ class Origins:
             self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[object, list[Use]] = {}
-        for place, reader, writes in self._find_uses():
+        for place, id, key, writes in uses(flow):
+            reader = id or f"output {key}"
             self._uses.setdefault(place[0], []).append((place, reader, {write.step for write in writes}))
+        for input in flow.inputs.values():
+            for reader, _ in input.readers:
+                self._uses.setdefault(input.path[0], []).append((input.path, reader, set()))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Where a read's value comes from: the first of these that has one."""
@@ -39,7 +44,8 @@ class Origins:
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            origin = self._of_source(step.sources.get(key), step.id, role, key, item)
+            return [{**origin, "chooses_directory": True} if self.flow.is_led_by_data(step.id, key) else origin]
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
         found = list(self._by_name(step, key))
@@ -83,14 +89,14 @@ class Origins:
             return {"from": "pipe", "path": path}
         if reference.input is not None:
             return _of_input(self.flow.inputs.get(reference.input), path)
-        return _of_store(reference.places, self._writes_behind(reference))
+        return _of_store(reference.places, writes_behind(self.flow, reference))
 
     def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
         """Where a read that the flow says nothing of comes from: the pipe, the store's key of its name, an input."""
         input = self.inputs.get((step.id, key))
         if self.flow.first_read == (step.id, key) and input is None:
             yield {"from": "pipe"}
-        if found := self._found_by_name(step, key):
+        if found := writes_by_name(self.flow, step, key):
             yield _of_store([place for place, _ in found], [write for _, write in found])
         if input is not None and not self._is_of_param(input, step, key):
             yield _of_input(input, input.name)
@@ -110,38 +116,13 @@ class Origins:
             return {"from": "param", "value": origin.get("value", written)}
         return {"from": "param", "value": written, "of": [origin]}
 
-    def _found_by_name(self, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
-        item = step.interface.reads.get(key)
-        is_by_name = item is not None and "explicit" not in item.marks
-        return self.flow.writes_at(step.id, (key,)) if is_by_name else []
-
-    def _writes_behind(self, reference: Reference) -> tuple[Write, ...]:
-        """The writes that a reference may meet: those it names, and others to its place that may be there."""
-        found = [write for place in reference.places for _, write in self.flow.writes_at(reference.step, place)]
-        known = {(write.step, write.key): write for write in [*reference.writes, *found]}
-        return tuple(known.values()) if reference.writes else ()
-
-    def _find_uses(self) -> Iterator[tuple[Path, str, Iterable[Write]]]:
-        """Each place that a step, or an output, takes, with the writes that it may be."""
-        for reference in self.flow.references:
-            if not reference.trouble and not reference.is_item:
-                reader = reference.step or f"output {reference.key}"
-                for place in reference.places:
-                    yield place, reader, self._writes_behind(reference)
-        for step in self.flow.steps.values():
-            for key in step.interface.reads.keys() - step.step.inputs.keys() - step.step.input_mappings.keys():
-                for place, write in self._found_by_name(step, key):
-                    yield place, step.id, (write,)
-                if input := self.inputs.get((step.id, key)):
-                    yield input.path, step.id, ()
-
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
         """The steps (and outputs) that read what these steps write at a place, a part of it, or what holds it."""
         uses = [use for use in self._uses.get(place[0], []) if meet(use[0], place)]
         return list(dict.fromkeys(reader for _, reader, by in uses if not by or by & writers))
 
 
-def _of_store(places: tuple[Path, ...] | list[Path], writes: tuple[Write, ...] | list[Write]) -> Origin:
+def _of_store(places: Sequence[Path], writes: Sequence[Write]) -> Origin:
     paths = list(dict.fromkeys(map(write_path, places)))
     return {"from": "store", "paths": paths, "written_by": list(dict.fromkeys(write.step for write in writes))}
 

@@ -20,7 +20,7 @@ def origins_text(origins: Iterable[Origin]) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    return _WORDS[origin["from"]](origin)
+    return _WORDS[origin["from"]](origin) + ", which chooses the directory" * ("chooses_directory" in origin)
 
 
 def _stored(origin: Origin) -> str:
@@ -85,7 +85,7 @@ def graph_text(account: Account, width: int) -> str:
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         node = f" ({clean(step['type'])})" if step["type"] != step["id"] else ""
         lines.append(f"{step['number']} {clean(step['id'])}{node}" + ("" if step["reached"] else ", never runs"))
-        edges = [edge for edge in step["next"] if edge["to"]]
+        edges = [edge for edge in step["next"] if edge["to"] and not edge["implied"]]
         if following and not edges:
             lines.append("    the flow ends")
         for edge in edges:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pflow.export.dot import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
 from pflow.jsontext import quote
+from pflow.terminal.columns import clean
 
-# Entity codes for what means something in a label.
-_ESCAPES = {"#": "#35;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
+# Entity codes for what means something in a label; %%{…}%% would be a directive, wherever it stands.
+_ESCAPES = {"#": "#35;", "%": "#37;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
 
 
 def export(wired: WiredFlow) -> str:
     boxes, arrows = drawn(wired)
-    title = ["---", f"title: {quote(wired.flow.name)}", "---"] if wired.flow.name else []
+    name = quote(clean(wired.flow.name)).replace("%%", "%\\u0025")
+    title = ["---", f"title: {name}", "---"] if wired.flow.name else []
     return "\n".join([*title, "flowchart TD", *map(_node, boxes), *map(_edge, arrows)]) + "\n"
 
 

@@ -11,6 +11,7 @@ from pflow.catalog.kinds import BUNDLED, PYTHON
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.naming import free, variable
+from pflow.terminal.columns import clean
 
 IS_PROGRAM = True
 
@@ -156,4 +157,4 @@ def _flat(value: Any) -> str:
 def _in_docstring(text: str) -> str:
     """A text as one sentence of a docstring."""
     sentence = text if text.endswith((".", "!", "?")) else text + "."
-    return " ".join(sentence.split()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return clean(" ".join(sentence.split())).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from pflow import __version__
-from pflow.binding.sources import Constant
 from pflow.export._sh_stage import Stage, State, refused
+from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.jsontext import encode
 from pflow.naming import variable
 from pflow.paths import write_path
+from pflow.terminal.columns import clean
 
 IS_PROGRAM = True
 
@@ -20,7 +21,7 @@ _HEAD = """\
 # {about}
 #
 # Made with `pflow export --to=sh` (pflow-shell {version}).
-# Usage: {name}{usage}
+# Usage: {usage}
 
 # shellcheck disable=SC2016  # what stands in single quotes is for the stages
 """
@@ -62,15 +63,14 @@ class _Script:
     def text(self) -> str:
         flow = self.wired.flow
         flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each.required) for each in self.inputs]
-        usage = "".join(f" {flag}" if is_required else f" [{flag}]" for flag, is_required in flags)
-        head = _HEAD.format(
-            about=" ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow.",
-            version=__version__,
-            name=f"{flow.name or 'flow'}.sh",
-            usage=usage,
-        )
+        usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
+        about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
+        head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         code = "\n".join(self._flags()) if self.inputs else _NONE
-        return "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
+        text = "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
+        if "\0" in text:
+            raise refused("a text in it holds a NUL, which no script can")
+        return text
 
     def _begin(self) -> None:
         """Start the store: with what the script is given, or with what comes through the pipe."""
@@ -82,8 +82,11 @@ class _Script:
         for each in self.inputs:
             if each.step is not None:
                 raise refused(f"nothing in the flow gives '{each.step}' its '{each.readers[0][1]}'")
+            if "=" in (place := write_path(each.path)) or place.endswith(":"):
+                raise refused(f"pflow-set has no word for '{each.name}'")
             self.state.places[each.path] = each.required or each.has_default
-        members = [f"{write_path(each.path)}:={json.dumps(each.default)}" for each in self.inputs if each.has_default]
+        defaults = [each for each in self.inputs if each.has_default]
+        members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
         if self.inputs or _names_stdin(self.wired):
             words = [*(["--"] if self.inputs else []), *map(quote, members), *(['"$@"'] if self.inputs else [])]
             self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
@@ -109,7 +112,7 @@ class _Script:
         yield "    *) fail 2 \"cannot take '$word': no such flag\" ;;\n    esac\ndone"
         for each in required:
             doc = f" ({each.doc})" if each.doc else ""
-            about = quote(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…")
+            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…"))
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
         if any(each.type.name not in _TEXTS for each in self.inputs):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
@@ -155,16 +158,8 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
         if following is None or targets[0] != following.id:
             raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, and a pipe has no loops")
     for action in step.interface.actions if following is not None else ():
-        if action != "default" and not _is_ruled_out(step, action):
+        if action not in ("default", ERROR):  # an error goes on by the default edge
             raise refused(f"'{step.id}' may return {action}, which ends the flow there: a pipe would go on")
-
-
-def _is_ruled_out(step: WiredStep, action: str) -> bool:
-    """Whether a node never returns an action: shell fails where it could return error, unless told not to check."""
-    if step.kind is None or (step.kind.name, action) != ("shell", "error"):
-        return False
-    source = step.params.get("check", Constant(step.interface.params["check"].default, ""))
-    return isinstance(source, Constant) and source.value is True
 
 
 def _names_stdin(wired: WiredFlow) -> bool:

@@ -47,6 +47,11 @@ class Batch:
         self.jobs = jobs
         self.on_error = on_error
 
+    @property
+    def parts(self) -> dict[str, bool]:
+        """The names for the last component of an item that is a path: whether its suffix is left out."""
+        return {f"{self.item}_name": False, f"{self.item}_stem": True}
+
 
 class Edge:
     """From one step to another, when the first returns the action. `place` is where it stands in the file."""
@@ -64,8 +69,8 @@ class Step:
     """One node in a flow, as it is written there. `None` stands for what is not written."""
 
     __slots__ = (
-        "batch", "description", "id", "input_mappings", "inputs", "max_visits", "output_mappings", "params", "place",
-        "retries", "timeout", "type", "version", "wait",
+        "batch", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings", "params",
+        "place", "retries", "timeout", "type", "version", "wait",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +95,8 @@ class Step:
         self.max_visits = max_visits
         self.batch = batch
         self.description = description
+        self.made: Any = None
+        """The node itself, in a flow that Python made and runs."""
 
 
 class Flow:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from pflow.binding.store import is_same
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.build import numbered
+from pflow.flow.build import id_after, numbered
+from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
+from pflow.interface import Interface
 from pflow.jsontext import decode, encode
+from pflow.naming import joined
 from pflow.node import interface_of, pocketflow
 
 if TYPE_CHECKING:
@@ -26,7 +31,25 @@ _LOADED = ("pflow.nodes.", "pflow_node_")
 """How the name of a module begins that is called after its node."""
 
 _MAPPINGS = ("input_mappings", "output_mappings")
+_WORK = (
+    *("prep", "post", "prep_async", "post_async", "get_next_node"),
+    *("run", "_run", "_orch", "run_async", "_run_async", "_orch_async"),
+)
+"""The methods of a Flow that do more than to walk, where it has them of its own."""
+
+_ARGUMENTS = "_pflow_arguments"
 _numbers = count(1)
+
+
+def remember_arguments() -> None:
+    """From now on keep what the constructor of each node in this process is given, for `flow_from` to look at."""
+
+    def new(node: type, *words: Any, **named: Any) -> Any:
+        made: Any = object.__new__(node)
+        setattr(made, _ARGUMENTS, (words, named))
+        return made
+
+    pocketflow.BaseNode.__new__ = new
 
 
 class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -53,11 +76,13 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
 
     A Flow inside it works on the same store, so its steps become steps of this one: where it ends, they go on as it
     does. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
-    process. Raises PflowError (65) for what a flow of pflow's cannot say.
+    process, and its nodes run themselves. Raises PflowError (65) for what a flow of pflow's cannot say.
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
     flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
+    for step in flow.steps:
+        step.made = walk.made.get(step.id)
     flow.warnings += list(dict.fromkeys(walk.warnings))
     return flow
 
@@ -88,11 +113,15 @@ class _Around:
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any) -> list[tuple[str, Any, _Around]]:
-        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does."""
+    def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
+        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does.
+
+        An `error` that it declares goes on by the default edge first.
+        """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
-        outer = self.outer.after(self.flow) if self.outer else []
+        actions |= {ERROR} if declares_error and "default" in actions else set()
+        outer = self.outer.after(self.flow, declares_error=declares_error) if self.outer else []
         return own + [each for each in outer if each[0] not in actions]
 
 
@@ -109,11 +138,13 @@ class _Walk:
         self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         self.edges: dict[tuple[str, str, str], None] = {}
         self.classes: dict[str, type] = {}
+        self.made: dict[str, Any] = {}
+        """The nodes that run themselves, by their steps."""
         self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
             source = self.ids[(*around.key, id(node))]
-            for action, target, where in around.after(node):
+            for action, target, where in around.after(node, declares_error=_declares_error(node)):
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
@@ -142,9 +173,10 @@ class _Walk:
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
         kind = inner if isinstance(inner, str | type) else type(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
-        id_ = numbered(ir.pop("id", None) or self.names.get(id(node)) or type_, self.taken)
+        name = ir.pop("id", None) or self.names.get(id(node))
+        id_ = numbered(name, self.taken) if name else id_after(type_, self.taken)
         self.taken.add(id_)
-        own = {} if inner is kind else self._tries_of(inner, id_)
+        own = {} if inner is kind else self._own(inner, id_, type_)
         over = {**({} if inner is node else node.params), **around.params}
         params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}
         mapping = {key: ir.pop(key) for key in list(ir) if key in _MAPPINGS}
@@ -154,8 +186,14 @@ class _Walk:
         self.steps.append((getattr(node, "number", 0), step, mapping))
         return id_
 
-    def _tries_of(self, node: Any, id_: str) -> dict[str, Any]:
-        """The further tries that a node makes by itself."""
+    def _own(self, node: Any, id_: str, type_: str) -> dict[str, Any]:
+        """What a node has by itself: its further tries. Raises PflowError (65) for what its constructor was given."""
+        if self.is_run_here:
+            self.made[id_] = node
+        elif lost := _arguments(node):
+            hint = f'let it read self.params["{lost[0]}"], and give it as step("{type_}", params={{"{lost[0]}": …}})'
+            why = f"cannot use '{id_}' with its {joined(lost)}: a flow keeps no arguments of constructors"
+            raise PflowError(why, hint=hint, exit=BAD_DATA)
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
@@ -184,6 +222,28 @@ class _Walk:
         return name
 
 
+def _arguments(node: Any) -> list[str]:
+    """What the constructor of a node was given, but for its defaults and for how often and when it tries again."""
+    words, named = getattr(node, _ARGUMENTS, ((), {}))
+    parameters = inspect.signature(type(node).__init__).parameters
+    bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
+    given: dict[str, Any] = {}
+    for name, value in list(bound.items())[1:]:
+        given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+    defaults = {name: each.default for name, each in parameters.items()}
+    kept = {"max_retries", "wait"}
+    return [name for name, value in given.items() if name not in kept and not is_same(value, defaults.get(name, ...))]
+
+
+def _declares_error(node: Any) -> bool:
+    """Whether the interface of a node, or of what a step runs, names the action `error`."""
+    inner = node.node if isinstance(node, WrittenStep) else node
+    if isinstance(inner, str):
+        kind = find_kind(inner)
+        return kind is not None and ERROR in kind.interface.actions
+    return ERROR in interface_of(inner if isinstance(inner, type) else type(inner)).actions
+
+
 def _set_on(node: Any) -> dict[str, Any]:
     """The params of a node that are not its defaults; a class or a name has none."""
     if isinstance(node, str | type):
@@ -194,8 +254,9 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
     """Params as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
-    items = {} if isinstance(kind, str) else interface_of(kind).params
-    found = {}
+    known = find_kind(kind) if isinstance(kind, str) else None
+    interface = interface_of(kind) if isinstance(kind, type) else known.interface if known else Interface()
+    items, found = interface.params, {}
     for key, value in params.items():
         plain = _json(id_, key, value)
         found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
@@ -214,8 +275,8 @@ def _check(flow: Any, around: _Around | None) -> None:
     """Raise PflowError (65) for a flow that does more than to walk from node to node."""
     why, hint = "", ""
     for base in type(flow).__mro__:
-        own = [each for each in ("prep", "post", "prep_async", "post_async") if each in vars(base)]
-        if own and base.__module__ != "pocketflow":
+        own = [each for each in _WORK if each in vars(base)]
+        if own and not base.__module__.startswith(("pocketflow", "pflow.")):
             why, hint = f"it has a {own[0]} of its own", "put that into a node"
     if isinstance(flow, pocketflow.BatchFlow):
         why, hint = "it runs its nodes once for each of a batch", "put that into a node"

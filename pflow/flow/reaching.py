@@ -10,7 +10,7 @@ from pflow.paths import meet, missing, write_path
 from pflow.templates import references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pflow.flow.flow import Step
     from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
@@ -80,7 +80,8 @@ def _is_of_item(step: Step, key: str) -> bool:
     if step.batch is None:
         return False
     try:
-        return any(path[0] == step.batch.item for path in references(step.inputs.get(key)))
+        names = {step.batch.item, *step.batch.parts}
+        return any(path[0] in names for path in references(step.inputs.get(key)))
     except ValueError:  # a finding of the rules
         return False
 
@@ -109,6 +110,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
     """Find what a reference means, at a step or (without one) at the end of the flow."""
     path = reference.path
     batch = step.step.batch if step and reference.key != "" else None
+    names = batch.parts if batch and step and step.item_type.name in ("path", "str", "any") else {}
     if batch is not None and path[0] == batch.item:
         reference.is_item = True
     elif _resolve_by_step(flow, reference, step):
@@ -118,8 +120,11 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
         reference.writes = tuple(write for _, write in found)
     elif path[0] == "stdin" or path[0] in flow.flow.inputs:
         reference.input = str(path[0])
+    elif batch is not None and len(path) == 1 and str(path[0]) in names:
+        reference.is_item, reference.is_stem = True, names[str(path[0])]
+        reference.places = ((batch.item,),)
     else:
-        _resolve_unknown(flow, reference, reference.step)
+        _resolve_unknown(flow, reference, names)
 
 
 def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
@@ -167,10 +172,10 @@ def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
     return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
 
 
-def _resolve_unknown(flow: WiredFlow, reference: Reference, id: str) -> None:
-    """Take a path that nothing writes for an input of the flow, unless it looks like a slip."""
-    root = str(reference.path[0])
-    there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs])
+def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
+    """Take a path that nothing writes for an input of the flow, unless it looks like a slip (of these names too)."""
+    root, id = str(reference.path[0]), reference.step
+    there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
     later = next((write.step for write in others if write.target[0] == root), "")
     reference.trouble = f"nothing writes '{write_path(reference.path)}'"

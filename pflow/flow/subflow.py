@@ -9,6 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.flow.graph import ERROR
 from pflow.flow.load import Loaded, load_file, load_text, read_text
 from pflow.flow.wired import Write
 from pflow.interface import Interface, Item
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.wired import WiredFlow, WiredStep
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
@@ -123,6 +124,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     carried = flow.carried
     if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
         interface.writes[str(carried[0])].marks.add("pipe")
+    if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
+        interface.actions = ("default", ERROR)
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
@@ -130,6 +133,12 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)
             interface.params[param.name] = param
     return interface
+
+
+def _may_end_with_error(wired: WiredStep, flow: WiredFlow) -> bool:
+    """Whether a step may return the action `error`, and end the flow so."""
+    declares_it = ERROR in wired.interface.actions and wired.step.batch is None
+    return declares_it and not flow.graph.next[wired.id].keys() & {ERROR, "default"}
 
 
 def has_open_steps(flow: WiredFlow) -> bool:
@@ -165,6 +174,15 @@ def load_named(words: Sequence[str]) -> Loaded:
     if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return Loaded(parse_pipe(words, FlowCatalog()), [])
+
+
+def is_one_step(words: Sequence[str]) -> bool:
+    """Whether they are a node and its flags: pipe syntax of one step, which a shell has taken apart."""
+    if len(words) < 2 or set(words[0]) & set(" \t\n") or find_file(words[0]):
+        return False
+    from pflow.flow.pipe.recognize import names_node
+
+    return names_node(words[0])
 
 
 def find_file(word: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.flow.flow import REST
 from pflow.paths import missing, write_path
-from pflow.templates import TEMPLATE, is_reference
+from pflow.templates import TEMPLATE, is_reference, leading_references
 from pflow.types import Type
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class Reference:
     """A path in a `part` that is written in a flow, and what it means, at a step or (`step` is END) an output.
 
     `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
-    from a batch's item; else `trouble` says why there is nothing, and `remedy` what to do.
+    from a batch's item (its name alone where `is_stem` is set); else `trouble` says why there is nothing, and `remedy`
+    what to do.
     """
 
     def __init__(self, step: str, part: Part, path: Path) -> None:
@@ -60,8 +61,15 @@ class Reference:
         self.writes: tuple[Write, ...] = ()
         self.input: str | None = None
         self.is_item = False
+        self.is_stem: bool | None = None
         self.trouble = ""
         self.remedy = ""
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the value begins with what it leads to: where that is a path, it chooses the directory."""
+        is_first = not self.part.is_template or self.path in leading_references(self.part.written)
+        return is_first and self.is_stem is None and not self.trouble
 
 
 class FlowInput:
@@ -129,6 +137,11 @@ class WiredStep:
         """Whether a read takes the store's key of its name, unless a soft source gives it."""
         is_wired = item.name in self.sources and item.name not in self.soft
         return not is_wired and "explicit" not in item.marks
+
+    def is_secret(self, key: str) -> bool:
+        """Whether it takes a secret under this name: then what that is made of is one too."""
+        items = (self.interface.reads.get(key), self.interface.params.get(key))
+        return any(item is not None and "secret" in item.marks for item in items)
 
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
@@ -214,7 +227,7 @@ class WiredFlow:
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
         """The type of each value that a reference may lead into, and how many steps of its path lead to that."""
         if reference.is_item:
-            return [(self.steps[reference.step].item_type, 1)]
+            return [(self.steps[reference.step].item_type if reference.is_stem is None else Type("path"), 1)]
         if reference.input in self.inputs:
             return [(self.inputs[reference.input].type, 1)]
         return [
@@ -236,6 +249,13 @@ class WiredFlow:
             return Type("str")
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
+
+    def is_led_by_data(self, id: str, key: str) -> bool:
+        """Whether the path that a read or param takes begins with what a step writes, with an item, or with stdin."""
+        interface = self.steps[id].interface
+        item = interface.reads.get(key) or interface.params.get(key)
+        found = [each for each in self.references if each.step == id and each.key == key and each.is_leading]
+        return item is not None and item.type.is_path and any(each.input in (None, "stdin") for each in found)
 
     @property
     def carried(self) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.sources import AlternativeSource, Constant, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
 from pflow.flow.graph import Graph
@@ -101,13 +101,15 @@ class _Wiring:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
             self._note_reader(reference, wired, part)
-            places[path] = _place_source(reference.places)
+            places[path] = _source_of(reference)
         if part.is_template and places and not part.fault:
             return TemplateSource(part.written, places)
         if part.is_template or part.fault or part.role in (INPUT, PARAM):
             is_text = part.is_template and not part.fault
             value = expand(part.written, lambda path: None) if is_text else part.written
             return Constant(value, write_path(part.place))
+        if len(places) == 1:
+            return next(iter(places.values()))
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
 
@@ -120,7 +122,7 @@ class _Wiring:
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
         if wired is not None:
-            needed.secret = needed.secret or _is_secret(wired, part.key)
+            needed.secret = needed.secret or wired.is_secret(part.key)
             # what a mapping leads to must be there, though the read be optional
             self._add_reader(needed, wired, part.key, [part.key, *(item.flags if item else [])] if is_whole else [])
 
@@ -220,10 +222,10 @@ def _is_one_path(part: Part) -> bool:
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
 
 
-def _is_secret(wired: WiredStep, key: str) -> bool:
-    """Whether a step takes a secret under this name: then what it is made of is one too."""
-    items = (wired.interface.reads.get(key), wired.interface.params.get(key))
-    return any(item is not None and "secret" in item.marks for item in items)
+def _source_of(reference: Reference) -> Source:
+    if reference.is_stem is None:
+        return _place_source(reference.places)
+    return NameSource(reference.places[0], is_stem=reference.is_stem)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

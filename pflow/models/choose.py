@@ -1,19 +1,15 @@
 """Which model to ask: the one that was named, llm's default where it can be used, else the small local one."""
 
-import atexit
 import os
-import shutil
-import tempfile
 import threading
 from difflib import get_close_matches
-from pathlib import Path
 
 import llm
-import yaml  # type: ignore[import-untyped,unused-ignore]
 from llm import Model as Model
 from llm import NeedsKeyException
 
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SUFFIX, from_file
@@ -48,17 +44,18 @@ def choose(name: str | None) -> Model:
     """
     if name and name.endswith(SUFFIX):
         return from_file(name)
-    settings = _settings()
     try:
         models = all_models()
-        chosen = name or _chosen_default(settings)
+        chosen = name or _chosen_default()
         if chosen and chosen not in models:
             raise _unknown(chosen, models)
-        return models[chosen] if chosen else _usable_default(models)
+        model = models[chosen] if chosen else _usable_default(models)
     except PflowError:
         raise
     except Exception as error:
-        raise _broken(error, settings) from error
+        raise settings.broken(error) from error
+    settings.report_faults()
+    return model
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:
@@ -84,7 +81,6 @@ def is_small(model: Model) -> bool:
 
 def warm() -> None:
     """Import early what a request needs. Raises what that raises."""
-    _settings()
     all_models()
     import openai.resources.chat  # noqa: F401  most providers speak its protocol, and it is slow
 
@@ -92,7 +88,7 @@ def warm() -> None:
 def all_models() -> dict[str, Model]:
     """Every model that can be asked here, by id and by alias; TAB offers them from now on."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
-        models: dict[str, Model] = llm.get_model_aliases()
+        models = settings.load_models()
         keep_models([(name, describe(name, model)) for name, model in models.items()])
     return models
 
@@ -109,7 +105,7 @@ def has_key(model: Model) -> bool:
     except NeedsKeyException:
         return False
     except Exception as error:
-        raise _broken(error, _settings()) from error
+        raise settings.broken(error) from error
 
 
 def check_key(model: Model) -> None:
@@ -118,27 +114,9 @@ def check_key(model: Model) -> None:
         raise no_key(model)
 
 
-def _settings() -> Path:
-    """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
-    try:
-        # Without a home click's path begins with a plain "~", and llm would make that directory right here.
-        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
-            raise FileNotFoundError("no home directory")
-        return Path(llm.user_dir())  # type: ignore[no-untyped-call]
-    except OSError as error:
-        if path := os.environ.get("LLM_USER_PATH"):
-            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
-    made, maker = tempfile.mkdtemp(prefix="pflow-llm-"), os.getpid()
-    # a forked child leaves it to its parent
-    atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
-    os.environ["LLM_USER_PATH"] = made
-    return Path(made)
-
-
-def _chosen_default(settings: Path) -> str | None:
+def _chosen_default() -> str | None:
     """The model that `llm models default NAME` chose; llm itself does not tell it from its built-in default."""
-    return _default() if (settings / "default_model.txt").exists() else None
+    return _default() if (settings.directory() / "default_model.txt").exists() else None
 
 
 def _default() -> str:
@@ -160,6 +138,8 @@ def _usable_default(models: dict[str, Model]) -> Model:
 
 
 def _unknown(name: str, models: dict[str, Model]) -> PflowError:
+    if fault := settings.faults.get(name) or "; ".join(settings.faults_of_files):
+        return PflowError(f"cannot find the model '{name}': {fault}", hint="correct that file", exit=BAD_CONFIG)
     by_lower = {known.lower(): known for known in models}
     near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3)]
     mean = f"did you mean {', '.join(near)}? " if near else ""
@@ -168,33 +148,3 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
         hint=f"{mean}`pflow models` lists what there is, `llm install` adds a provider",
         exit=BAD_CONFIG,
     )
-
-
-def _broken(error: Exception, settings: Path) -> PflowError:
-    """What is wrong with llm's settings or plugins, with the file where it can be found, whose words may be keys."""
-    words = " ".join(f"{type(error).__name__}: {error}".split())
-    for name in ("keys.json", "aliases.json", "extra-openai-models.yaml"):
-        if fault := _fault(settings / name):
-            words = f"{settings / name}: {fault}"
-            break
-    hint = "correct that file, or find the plugin with `llm plugins`"
-    return PflowError(f"cannot load llm's models: {words}", hint=hint, exit=BAD_CONFIG)
-
-
-def _fault(file: Path) -> str:
-    """What is wrong with a file of settings (JSON is YAML too), without a word of it."""
-    try:
-        models = yaml.safe_load(file.read_text())
-    except FileNotFoundError:
-        return ""
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        return f"{error.problem or 'it is not YAML'}" + (
-            f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        )
-    except Exception as error:
-        return type(error).__name__
-    if file.suffix == ".json":
-        return "" if isinstance(models, dict) else "it is not a JSON object"
-    is_right = isinstance(models, list) and all({"model_id", "model_name"} <= {*each} for each in models)
-    return "" if is_right else "it is not a list of models, each with model_id and model_name"

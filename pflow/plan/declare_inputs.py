@@ -95,7 +95,7 @@ def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
     taken = {"stdin", *wired.steps, *wired.inputs, *wired.flow.inputs}
     for id, step in wired.steps.items():
         taken.update(str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets])
-        taken.update({step.step.batch.item} if step.step.batch else ())
+        taken.update({step.step.batch.item, *step.step.batch.parts} if step.step.batch else ())
         taken.update([*step.interface.reads, *step.interface.params] if id not in own else ())
     key = first.item.name if not first.is_member else {"path": "path", "str": "text"}.get(first.type, "number")
     name = re.sub(r"[^a-z0-9_]", "_", (key if key not in taken else f"{first.step}_{key}").lower())[:40]

@@ -11,6 +11,7 @@ from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
+from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
@@ -82,7 +83,9 @@ def check_document(flow: Flow) -> list[Finding]:
 
 def check_limits(wired: WiredFlow) -> list[Finding]:
     """What is found in a wired flow."""
-    checks = (_check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting)
+    checks = (
+        _check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting, _check_answers,
+    )  # fmt: skip
     return [finding for check in checks for finding in check(wired)]
 
 
@@ -180,6 +183,13 @@ def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
                 message = f"'{id}' overwrites '{_shown(str(path))}', which '{read[normal]}' reads"
                 place = (*step.step.place, "inputs", key)
                 yield Finding("PL07", place, message, "another path, unless the task says so", is_warning=True)
+
+
+def _check_answers(wired: WiredFlow) -> Iterator[Finding]:
+    """PF18 as an error where an older write is taken: the model sees nothing of a run, and a warning is not for it."""
+    found = dropped_answers(wired)
+    if any(dropped.older for dropped in found):
+        yield from (finding_of(wired, dropped, is_warning=False) for dropped in found)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -209,7 +209,8 @@ def check_answer(
         findings = check(wired, loaded.findings)
         broken = {each.place for each in findings if not each.is_warning}
         limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
-        return wired, [*findings, *limits]
+        worse = {(each.rule, each.place) for each in limits if not each.is_warning}
+        return wired, [*(each for each in findings if (each.rule, each.place) not in worse), *limits]
     except PflowError as error:
         return None, [Finding(PL00, PLACE, error.message, error.hint)]
     except RecursionError:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from pflow.explain.origins import Origins
 from pflow.flow.findings import Finding
 from pflow.flow.fits import NO, YES, fits
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
+from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.flow.wiring import wire
@@ -38,8 +38,6 @@ _DEPTH = 3
 """How far into shapes parts are looked for."""
 _MOST = 40
 """Candidates of one read among which a model chooses."""
-_ONLY_GIVES = {"network", "reads files"}
-"""The effects of steps that run for nothing but what they write."""
 
 
 @dataclass
@@ -85,6 +83,7 @@ class Wiring:
         self.left: list[Gap] = []
         self.errors = errors_of(old)
         self.carried = carried_into(old)
+        self.dropped = dropped_answers(old)
         self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
 
     def fill(self) -> None:
@@ -122,8 +121,7 @@ class Wiring:
         if not self.is_closed:
             return None
         if key in inputs or not item.required or self.flow.writes_at(wired.id, (key,)):
-            writers = self.carried[wired.id].writers
-            return self._by_pipe(gap) if len(writers) == 1 and self._is_unused(writers[0]) else None
+            return self._by_answer(gap)
         return self._by_name(gap) or self._by_pipe(gap) or self._by_type(gap)
 
     def _candidates(self, wired: WiredStep, item: Item) -> dict[Path, Type]:
@@ -169,15 +167,16 @@ class Wiring:
         gap.source, gap.why = found[0] if len(found) == 1 else found, "it is what the pipe carries there"
         return gap
 
+    def _by_answer(self, gap: Gap) -> Gap | None:
+        """The gap with an answer that nothing uses, where the read takes something older, or nothing (PF18)."""
+        for dropped in [*self.dropped, *dropped_answers(self.flow)]:
+            if (dropped.reader, dropped.item.name) == (gap.step, gap.item.name):
+                gap.source, gap.why = source_of(self.flow, dropped) or "", "it is what the pipe carries there"
+                return gap if gap.source else None
+        return None
+
     def _by_type(self, gap: Gap) -> Gap:
         return (gap.is_needed and _only(gap, gap.of_type(), "it is the only one of the type")) or gap
-
-    def _is_unused(self, id: str) -> bool:
-        """Whether a step runs for nothing but what it writes, and nothing reads that."""
-        writer, origins = self.flow.steps.get(id), Origins(self.flow)
-        if writer is None or writer.step.output_mappings or not set(writer.interface.effects) <= _ONLY_GIVES:
-            return False
-        return not any(origins.readers_of(writer.place_of(key), {id}) for key in writer.interface.writes)
 
     def ask(self, file: FlowFile, options: Options) -> None:
         """Have a model choose what is left. Without a model, a flow that passes as it is stays so."""

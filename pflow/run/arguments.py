@@ -7,14 +7,18 @@ from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.flow.pipe.scan import separates
+from pflow.flow.subflow import is_one_step
 from pflow.interface import Item
 from pflow.stage.flags import check_common
 from pflow.types import Type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-TAKEN = frozenset({"from", "no_stdin", "allow_empty", "raw", "json", "quiet", "dry_run", "timeout", "debug", "verbose"})
+TAKEN = frozenset(
+    {"from", "no_stdin", "allow_empty", "raw", "stream", "json", "quiet", "dry_run", "timeout", "debug", "verbose"}
+)
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
@@ -23,15 +27,17 @@ REFUSED = {
     "version": "pflow --version",
 }
 
+OF_NO_STEP = ("describe", "version")
+"""Those of them that no step in a flow takes either."""
+
 _OWN = {
     "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
 }
 
-_VALUED = ("--from", "--timeout", "--jobs")
 _FIRST = ("-n", "--no-stdin", "--allow-empty")
-_LAST = ("-r", "-j", "-q", "--raw", "--json", "--quiet")
+_LAST = ("-r", "-j", "-q", "--raw", "--stream", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:
@@ -43,13 +49,27 @@ def own_items() -> dict[str, Item]:
     return items
 
 
+def _own_flags() -> dict[str, bool]:
+    """The flags of `pflow run` itself, as they are typed, and whether a value may follow each."""
+    ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
+    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
+    return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
+
+
 def split(words: list[str]) -> tuple[list[str], list[str]]:
     """The words of the flow, and the flags beside it.
 
-    A flow is one word, and flags may stand on both sides of it; or it is words with separators among them, as `a :: b`:
-    then the flags before the first word are ours, and those of a stream in the first and the last step.
+    A flow is one word, and flags may stand on both sides of it; or it is a step and its flags, among which ours may
+    stand; or it is words with separators among them, as `a :: b`: then the flags before the first word are ours, and
+    those of a stream in the first and the last step.
     """
-    flags, rest = _leading_flags(words)
+    own = _own_flags()
+    flags, rest = leading_flags(words, own)
+    if is_one_step(rest) and not has_separator(rest):
+        from pflow.flow.pipe.steps import split_step
+
+        step, beside = split_step(rest, own)
+        return step, flags + beside
     if not has_separator(rest):
         return rest[:1], flags + rest[1:]
     flow, taken = _take_stream_flags(rest)
@@ -72,12 +92,13 @@ def _is_value(words: list[str], at: int) -> bool:
     return is_after_flag and (not after or after[0].startswith("-"))
 
 
-def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
+def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The flags before the first word, and the rest; `own` says of a flag whether a value may follow it."""
     at = 0
     while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
         if words[at] == "--":
             return words[:at], words[at + 1 :]
-        at += 2 if words[at] in _VALUED else 1
+        at += 2 if own.get(words[at]) else 1
     return words[:at], words[at:]
 
 

@@ -69,7 +69,7 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import help_of
 
-            return self._say(help_of(load(flow_words) if flow_words else None, flow_words))
+            return self._say(help_of(load(flow_words[:1]) if flow_words else None, flow_words[:1]))
         return self._run(load(flow_words), flag_words, is_stdin_read=flow_words == ["-"])
 
     def _say(self, text: str) -> int:
@@ -88,7 +88,7 @@ class Driver:
             self.entry["carries"] = write_path(wired.carried)
         flags, inputs = parse(wired, words, pinned)
         self.debug = flags.debug
-        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
+        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.execution import Execution

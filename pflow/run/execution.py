@@ -6,7 +6,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, assign
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.paths import write_path
@@ -18,6 +18,7 @@ from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
+from pflow.terminal.columns import clean
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:
@@ -92,12 +93,16 @@ class Execution:
             listeners.clear()
             self.output.emit(part)
 
+        def warn(text: str) -> None:
+            listeners.clear()
+            say(PROGRAM, f"warning: {text}")
+
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
         context = Context(
             recorder=Recorder(listeners.write),
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
-            warn=lambda text: say(PROGRAM, f"warning: {text}"),
+            warn=warn,
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
@@ -192,10 +197,6 @@ def used_keys(wired: WiredFlow) -> set[str] | None:
     return keys | {str(each.path[0]) for each in wired.inputs.values()}
 
 
-_TELLING = ("path", "directory", "command")
-"""Reads whose values say what a step would touch."""
-
-
 def _places(inputs: RunInputs) -> Iterator[Path]:
     """Where the flow would put something: what it is given, and the data and the writes of each step."""
     yield from inputs.stored()
@@ -213,7 +214,8 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     for name, value in inputs.values.items():
         readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
         values |= {key: value for id, key in readers if id == wired.id}
-    values |= inputs.data.get(wired.id, {})
+    templates = {key: source for key, source in wired.sources.items() if isinstance(source, TemplateSource)}
+    values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = []
     for key, item in wired.interface.reads.items():
@@ -228,4 +230,9 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["reads " + ", ".join(reads)] if reads else []
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    return "; ".join([*parts, *(f"{key}: {values[key]}" for key in _TELLING if key in values)])
+    for key in [key for key, item in wired.interface.reads.items() if item.is_telling]:
+        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
+        if is_led or key in values:
+            value = clean(str(values.get(key, "not known yet")))
+            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
+    return "; ".join(parts)

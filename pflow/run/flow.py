@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pflow.catalog.registry import load_file
 from pflow.errors import MISSING, PflowError
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
-from pflow.node import pocketflow
+from pflow.flow.graph import ERROR
+from pflow.flow.subflow import interface_of_flow
+from pflow.node import interface_of, pocketflow
 from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine.context import Context
-from pflow.run.engine.engine import Engine, outputs_of, set_defaults
+from pflow.run.engine.engine import Engine, goes_on, outputs_of, set_defaults
 from pflow.run.engine.step import copied
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
@@ -57,6 +59,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     `max_visits` are what a flow's file says (pflow-flow(5)), and the paths of flows in it begin at `directory`.
     """
 
+    declares_error = False
+    """Whether the node that it ended with declares the action `error`."""
+
     def __init__(
         self, start: Any = None, *, name: str | None = None, description: str | None = None,
         inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, str] | None = None,
@@ -90,14 +95,24 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if has_steps(self.start_node):
             return self._run_steps(shared)
         given = params or self.params
-        node, action = self.start_node, None
+        node = last = self.start_node
+        action = None
         while node:
-            current = copied(node)
+            last = copied(node)
             if given:
-                current.set_params({**node.params, **given})
-            action = current._run(shared)
-            node = self.get_next_node(node, action)
+                last.set_params({**node.params, **given})
+            action = last._run(shared)
+            node = self.get_next_node(last, action)
+        self.declares_error = _declares_error(last)
         return action
+
+    def get_next_node(self, curr: Any, action: Any) -> Any:
+        """As pocketflow's; an `error` that a node declares goes on by the default edge where it has none of its own."""
+        default = curr.successors.get("default")
+        if action == ERROR and ERROR not in curr.successors and default is not None and _declares_error(curr):
+            _warn(goes_on(type(curr).__name__))
+            return default
+        return super().get_next_node(curr, action)
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
         """Run it on a dict, which ends with all writes and the outputs. Raises PflowError."""
@@ -107,10 +122,18 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             if needed.step is not None and name in shared:
                 data.setdefault(needed.step, {})[needed.readers[0][1]] = shared[name]
         set_defaults(wired, shared)
-        context = Context(warn=lambda text: say(PROGRAM, f"warning: {text}"))
-        action = Engine(wired, context, data=data).run(shared)
+        action = Engine(wired, Context(warn=_warn), data=data).run(shared)
+        self.declares_error = ERROR in interface_of_flow(wired).actions
         shared.update(outputs_of(wired, shared))
         return action
+
+
+def _declares_error(node: Any) -> bool:
+    return node.declares_error if isinstance(node, Flow) else ERROR in interface_of(type(node)).actions
+
+
+def _warn(text: str) -> None:
+    say(PROGRAM, f"warning: {text}")
 
 
 def load_node(file: str) -> type:

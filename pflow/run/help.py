@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
+Those behind the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
 (pflow runs, pflow trace). Where a file here is called as a saved flow or a node is, ./NAME is the file."""
 

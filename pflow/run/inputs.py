@@ -14,6 +14,7 @@ from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
 from pflow.stage.document import EMPTY, RAW, empty_pipe
 from pflow.terminal.columns import clean
+from pflow.types import list_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,8 +140,10 @@ class RunInputs:
         """
         name, place = self._pipe_input(), parse_path(last)
         if name is not None:
-            self.values[name] = None if last in document.header.get("dry", []) else find(document, place)
-            self.piped_path = self.wired.inputs[name].path
+            given = self.wired.inputs[name]
+            value = None if last in document.header.get("dry", []) else find(document, place)
+            self.values[name] = list_in(value) if given.type.name == "list" else value
+            self.piped_path = given.path
             return {name: last}
         if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}

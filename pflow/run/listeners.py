@@ -37,6 +37,7 @@ class Listeners:
         self.wired = wired
         self.snapshot = snapshot
         self.has_chosen_model = False
+        self.failed_items = 0
         self.log = self._open_log(run_id, document)
         shows_progress = os.isatty(2) and not flags.quiet and os.environ.get("TERM", "") not in ("", "dumb")
         self.progress = Progress(end_line) if shows_progress else None
@@ -65,9 +66,10 @@ class Listeners:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        if self.progress is None and not self.is_verbose and b'"model":' not in line:
+        if self.progress is None and not self.is_verbose and b'"model":' not in line and b'"items":' not in line:
             return
         event = decode(line)
+        self.failed_items += event.get("items", {}).get("failed", 0)
         if self.progress is not None:
             self.progress.show(event)
         if self.is_verbose:
@@ -102,7 +104,7 @@ class Listeners:
             name, code = self.wired.flow.name or "flow", error.exit
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        if self.log.finish(code, about, store):
+        if self.log.finish(code, about, store, self.failed_items):
             from pflow.run.runs import prune
 
             prune(os.path.dirname(self.log.directory))

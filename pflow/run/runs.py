@@ -35,6 +35,7 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
+    `failed_items` are those that batches went on without.
     `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
     """
 
@@ -49,6 +50,7 @@ class Run:
         self.name = str(about.get("name") or "")
         self.begun: float = about.get("time", time_of(self.id))
         self.exit: int | None = end.get("exit")
+        self.failed_items: int = end.get("failed_items", 0)
         self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:

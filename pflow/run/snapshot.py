@@ -6,7 +6,8 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import from_environment
-from pflow.binding.sources import find
+from pflow.binding.sources import Constant, find
+from pflow.flow.reaching import is_stored
 from pflow.jsontext import encode
 from pflow.paths import parse_path, write_path
 from pflow.stage.document import RAW
@@ -35,6 +36,8 @@ class Snapshot:
 
     def note_inputs(self, inputs: RunInputs) -> None:
         """Note what flags and answers give, and the params of variables, which a later run could not know of."""
+        if inputs.wired.flow.dialect == "pipe":
+            self._note_flags_of_steps(inputs)
         for id, params in inputs.params.items():
             for name, value in params.items():
                 if name != "config":  # which holds the others once more
@@ -50,6 +53,23 @@ class Snapshot:
             for key, item in step.interface.params.items():
                 if item.env and os.environ.get(item.env) and key not in set_elsewhere:
                     self.override(step.id, key, SECRET if "secret" in item.marks else from_environment(item))
+
+    def _note_flags_of_steps(self, inputs: RunInputs) -> None:
+        """Note the flags inside pipe syntax, where no other stands for them: those with a template are wiring."""
+        for step in inputs.wired.steps.values():
+            for key, source in step.params.items():
+                if isinstance(source, Constant):
+                    self.override(step.id, key, source.value)
+            for key in step.step.inputs.keys() - inputs.data.get(step.id, {}).keys():
+                source = step.sources[key]
+                if isinstance(source, Constant):
+                    self.inject(self._place_of_flag(step, key), source.value)
+
+    def _place_of_flag(self, step: WiredStep, key: str) -> Path:
+        """Where the store gets a flag's value; below the step's id where it counts for this step alone."""
+        item, place = step.interface.reads.get(key), step.data_place(key)
+        is_own = not is_stored(step, key) or (item is not None and "explicit" in item.marks)
+        return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""

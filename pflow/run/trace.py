@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.jsontext import encode
 from pflow.run.log import describe
-from pflow.run.runs import DONE, FAILED, RUNNING, Event, Run, time_of
+from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, clean, duration
 
@@ -209,6 +209,8 @@ def _fact(name: str, value: Any) -> str:
 def _status(trace: Trace, now: float) -> str:
     if trace["status"] == RUNNING:
         return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
+    if trace["status"] == KILLED:  # nobody wrote down when
+        return f"killed, its last event after {duration(trace['ms'])}"
     how = f"failed with {trace['exit']}" if trace["status"] == FAILED else trace["status"]
     return how if trace["ms"] is None else f"{how} after {duration(trace['ms'])}"
 

@@ -125,8 +125,8 @@ _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _Y
 
 def check_common(values: Mapping[str, Any]) -> None:
     """Raise PflowError (2) for two forms of output, and for a number that is out of its range."""
-    forms = [f"--{name}" for name in ("raw", "json", "quiet") if values[name]]
-    if len(forms) > 1:
+    forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
+    if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
     for name, (least, most) in _RANGES.items():
         value = values.get(name)

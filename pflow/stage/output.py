@@ -8,10 +8,11 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
-from pflow.errors import PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.terminal.columns import clean, encodable
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -43,17 +44,18 @@ class Output:
         names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
-    def choose_form(self, *, quiet: bool, raw: bool, json: bool) -> None:
+    def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False) -> None:
+        """Choose by the flags and what stdout is. Raises PflowError (2) for a document that should come in parts."""
         if quiet or self.is_closed:
             self.form = NOTHING
         elif raw:
             self.form = RAW
         else:
             self.form = TERMINAL if os.isatty(self.fd) and not json else DOCUMENT
-
-    @property
-    def is_streamed(self) -> bool:
-        return self.form in (RAW, TERMINAL)
+        self.is_streamed = self.form == TERMINAL or (self.form == RAW and (stream or os.isatty(self.fd)))
+        if stream and self.form == DOCUMENT:
+            hint = "-r --stream writes what the pipe carries"
+            raise PflowError("cannot take --stream: the store document is written whole", hint=hint, exit=USAGE)
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True
@@ -104,14 +106,8 @@ class Output:
 
 def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
     """Turn a store into an error document: later stages pass it on and do nothing."""
-    from pflow.terminal.columns import encodable
-
     document.start()
     document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
-
-
-_TELLING = ("path", "directory", "command")
-"""Reads whose values say what a stage would touch."""
 
 
 class Outcome:
@@ -178,9 +174,14 @@ class Outcome:
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
             "would touch": ", ".join(self.interface.effects),
-            **{name: self.view[name] for name in _TELLING if name in self.interface.reads and name in self.view},
+            **{name: self._value(name) for name, item in self.interface.reads.items() if item.is_telling},
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
+
+    def _value(self, name: str) -> str:
+        """A read's value in words, and whether that is a path which data leads."""
+        text = clean(str(self.view[name])) if name in self.view else "not known yet"
+        return text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
 
 
 def pretended_places(document: Document) -> list[Path]:

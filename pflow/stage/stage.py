@@ -52,7 +52,7 @@ class Stage:
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
         flags = parse_flags(words, interface)
-        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json)
+        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
         carried = interface.pipe_write
         if carried is not None:  # where the pipe will find it, for pflow-catch after a failure

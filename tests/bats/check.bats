@@ -67,6 +67,29 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
     [ ! -e ran ]
 }
 
+@test "an answer that nothing uses is told with its mapping, by the check, by the run and by plan --wire" {
+    cat >flow.json <<'END'
+{"nodes": [{"type": "list-files", "inputs": {"pattern": "*.txt"}},
+           {"type": "read-file", "inputs": {"path": "notes.txt"}},
+           {"type": "shell", "inputs": {"command": "sort"}},
+           {"type": "write-file", "inputs": {"path": "out.txt"}}],
+ "outputs": {"files": "list-files.files"}}
+END
+    mapping='"mappings": {"write-file": {"input_mappings": {"content": "shell.stdout"}}}'
+    told="nodes[2]: PF18: warning: nothing uses what 'shell' writes, and 'write-file' takes 'content' from 'read-file'; $mapping"
+    run --separate-stderr pflow check flow.json
+    expect 0 '-' 'pflow check: 2 warnings'
+    [[ $output == *"nodes[1]: PF18: warning: nothing uses what 'read-file' writes, and 'shell' takes no 'input'"*"$told" ]]
+    printf 'b\na\n' >notes.txt
+    run --separate-stderr pflow run flow.json -q
+    expect 0 '' "pflow run: $told"
+    pflow plan --wire flow.json >wired.json
+    run --separate-stderr pflow check wired.json
+    expect 0 'wired.json: 4 steps, pflow form: no findings'
+    pflow run wired.json -q
+    [ "$(cat out.txt)" = $'a\nb' ]
+}
+
 @test "a flow that is not there is 66, and none at all is 2" {
     run --separate-stderr pflow check none.json
     expect 66 '' "cannot find the flow 'none.json'"

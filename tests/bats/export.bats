@@ -40,6 +40,24 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
     expect 0 $'2\n66' "no such flag"
 }
 
+@test "no text of a flow's file becomes code of a script, whatever it says it is" {
+    need jq
+    in_shells '
+        break="x
+touch CANARY #"
+        jq -n --arg x "$break" "{name: \$x, description: \$x, inputs: {(\$x): {description: \$x, default: \$x}}, nodes: [
+            {id: \"a\", type: \"shell\", inputs: {command: \"cat\", args: [\$x]}}],
+            mappings: {a: {input_mappings: {input: \"[\(\$x | tojson)]\"}}}}" >x.pflow.json
+        pflow export --to=sh x.pflow.json >x.sh; sh x.sh | pflow-get stdout; echo; ls CANARY'
+    expect 2 $'x\ntouch CANARY #' "No such file"
+    # The name of a param that nobody declared.
+    in_shells '
+        printf "%s\n" "from pocketflow import Node" "class Own(Node): pass" >own.py
+        jq -n "{nodes: [{type: \"own\", params: {\"x\ntouch CANARY\n\": \"y\"}}]}" >own.pflow.json
+        PFLOW_NODES=$PWD pflow export --to=sh own.pflow.json >own.sh; PFLOW_NODES=$PWD sh own.sh; ls CANARY'
+    expect 2 - "No such file"
+}
+
 @test "a flow that breaks a rule is not exported, and its findings are said" {
     in_shells "pflow export --to=dot 'read-fil --path=x'"
     expect 65 '' 'cannot export: nodes[0].type: PF11: '
@@ -69,4 +87,40 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
         for name in hi.py:nope hi.py; do pflow import $name 2>/dev/null; echo $?; done'
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
     [ "$output" = $'65\n1\n66\n2' ]
+}
+
+@test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {
+    cat >made.py <<'END'
+from pocketflow import Flow, Node
+import pflow
+
+class WithArg(Node):
+    def __init__(self, number=1, *, key="k", **more):
+        super().__init__(**more)
+        self.number, self._key = number, key
+    def post(self, shared, p, e):
+        shared["n"] = [self.number, self._key]
+
+class Counted(Flow):
+    def get_next_node(self, node, action):
+        return None
+
+lost = Flow(WithArg(7, key="secret", max_retries=2))
+inside = pflow.Flow(pflow.step(WithArg(key="other"), "mine"))
+default = Flow(WithArg(1, max_retries=3, wait=2))
+counted = Counted(WithArg())
+END
+    in_shells 'for name in lost inside default counted; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'
+    expect 0 - ''
+    [[ $output == "65
+pflow: cannot use 'with-arg' with its 'number' and 'key': a flow keeps no arguments of constructors; "*"step(\"with-arg\", params="*"
+65
+pflow: cannot use 'mine' with its 'key': a"*'"retries": 2,
+      "wait": 2'*"
+0
+65
+pflow: cannot use Counted: it has a get_next_node of its own"* ]]
+    [[ $output != *secret* && $output != *other* ]]
+    run -0 "$PYTHON" -c 'import made; s = {}; made.inside.run(s); print(s)'
+    [ "${lines[-1]}" = "{'n': [1, 'other']}" ]
 }

@@ -70,6 +70,64 @@ setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
 # What is carried on, then what a store holds, one member a line.
 members() { jq -cS 'select(.["$pflow"].error == null) | .["$pflow"].last, (del(.["$pflow"]) | to_entries | sort_by(.key)[])'; }
 
+@test "a list that comes as JSON text is a list: for a batch, an input, and a read that the pipe fills" {
+    node count_items 'Reads: shared["items"]: list[str] [pipe]  # texts' 'Writes: shared["size"]: int [pipe]  # how many' <<'END'
+    def post(self, shared, prepared, result):
+        shared["size"] = len(shared["items"])
+END
+    export PFLOW_NODES=$PWD
+    echo '{"inputs":{"names":{"type":"list","pipe":true}},"outputs":{"said":"b.stdout","names":"names"},"nodes":[
+        {"id":"b","type":"shell","inputs":{"command":"printf %s \"$1\"","args":["$name"]},"batch":{"over":"names","as":"name"}}]}' >each.pflow.json
+    jq '.inputs = {} | .nodes = [{"id":"list","type":"shell","inputs":{"command":"echo [1,2]"}}] + .nodes | .outputs = {"said":"b.stdout"}
+        | .nodes[1].batch.over = "list.stdout"' each.pflow.json >made.pflow.json
+    pflow check made.pflow.json
+    run bash -c 'echo "[\"ä b\", \"c\"]" | pflow run each.pflow.json | jq -c "[.said, .names]"'
+    expect 0 '[["ä b","c"],["ä b","c"]]'
+    run --separate-stderr pflow run -n made.pflow.json -r
+    expect 0 '["1","2"]'
+    for pipe in 'pflow-shell -n --command="echo [1,2]" | pflow count-items -r' \
+        'pflow run -n "shell --command=\"echo [1,2]\" => count-items" -r'; do
+        run --separate-stderr bash -c "$pipe"
+        expect 0 2
+    done
+    run --separate-stderr bash -c 'echo "[1, 2" | pflow count-items'
+    expect 65 - "cannot read 'items' from stdin: it is a str, not list[str]"
+}
+
+@test "a batch that keeps on says how many items failed and which first, and so do its trace and pflow runs" {
+    local shell='{"type":"shell","inputs":{"command":"test \"$1\" != b","args":["$x"]},"batch":{"over":"xs","as":"x","on_error":"keep"}}'
+    local kept="2 of 3 items failed; the first, item 1 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"
+    echo '{"inputs":{"xs":{"type":"list"}},"nodes":['"$shell"']}' >keep.pflow.json
+    for more in '' --jobs=2 --isolate; do
+        run --separate-stderr pflow run -n keep.pflow.json --xs='["a","b","b"]' $more -r
+        expect 0 '["",null,null]' "pflow run: warning: 'shell': $kept"
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        pflow trace | grep -Fx "    ✗ $kept"
+        pflow runs | head -n 1 | grep '  done        keep  failed items: 2$'
+    done
+    sed 's/,"on_error":"keep"//' keep.pflow.json >stop.pflow.json
+    run --separate-stderr pflow run -n stop.pflow.json --xs='["a","b"]'
+    expect 1 - "pflow run: shell (shell): item 1 (\"b\"): cannot finish"
+    pflow export --to=python keep.pflow.json >keep.py
+    run --separate-stderr "$PYTHON" keep.py -n --xs='["b"]' -r
+    expect 0 '[null]' '1 of 1 items failed'
+}
+
+@test "a step that may return error and has no edge for it goes on, as in a pipe, in each form of the flow" {
+    local flow='shell --command="echo out; exit 7" --no-check => shell --command=cat'
+    run --separate-stderr pflow run -n "$flow" -r
+    expect 0 out "pflow run: warning: 'shell' returned error, which has no edge: the default one is taken"
+    pflow export --to=python "$flow" >flow.py
+    run --separate-stderr "$PYTHON" flow.py -n -r
+    expect 0 out "'shell' returned error"
+    pflow export --to=sh "$flow" >flow.sh
+    run --separate-stderr bash -c 'sh flow.sh </dev/null | pflow-get'
+    expect 0 out
+    pflow explain "$flow" | grep -q 'on error  *shell-2'
+    run --separate-stderr pflow run -n 'shell:a --command="exit 7" --no-check =error=> read-file --path=gone; a => shell --command=cat'
+    expect 66 - 'pflow run: read-file'
+}
+
 @test "a flow carries and leaves what the hand-written pipe does, and ends with its code" {
     need jq
     printf 'one two\nthree\n' >data
@@ -154,8 +212,8 @@ END
     [ ! -s pid ] || until_true ended "$(cat pid)"
 }
 
-@test "a loop of 10,000 visits takes no more memory than one of 10" {
-    for count in 10 10000; do
+@test "a loop of 20,000 visits takes no more memory than one of 10,000" {
+    for count in 10000 20000; do
         echo '{"nodes":[{"id":"c","type":"count","params":{"enough":'$count'},"max_visits":'$count'},
             {"id":"e","type":"say","inputs":{"text":"done"}}],
             "edges":[{"from":"c","to":"c"},{"from":"c","to":"e","action":"done"}]}' >f.pflow.json
@@ -165,5 +223,5 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >out
         grep -qx "\"n\":$count," out
         tail -n 1 out >>kilobytes
     done
-    [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 2000 ] || { cat kilobytes && return 1; }
+    [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 1000 ] || { cat kilobytes && return 1; }
 }

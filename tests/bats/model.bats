@@ -16,9 +16,9 @@ teardown_file() { stop_server; }
     expect 0 'replyOak, ash and elm.'
 }
 
-@test "an answer streams with -r, word by word" {
+@test "an answer streams with -r --stream, word by word" {
     mkfifo out
-    pflow-llm -n --model=slow-stream --prompt=x -r >out 3>&- &
+    pflow-llm -n --model=slow-stream --prompt=x -r --stream >out 3>&- &
     local stage=$!
     exec 9<out
     IFS= read -r -d ' ' -u 9 first
@@ -31,7 +31,7 @@ teardown_file() { stop_server; }
 }
 
 @test "a reader that leaves ends a streaming llm silently" {
-    run --separate-stderr timeout 60 bash -c 'pflow-llm -n --model=many --prompt=x -r | head -c4; echo " ${PIPESTATUS[*]}"'
+    run --separate-stderr timeout 60 bash -c 'pflow-llm -n --model=many --prompt=x -r --stream | head -c4; echo " ${PIPESTATUS[*]}"'
     [[ $output == 'word '@(0|141)' 0' && -z $stderr ]] || expect 0 'word 141 0'
 }
 
@@ -54,6 +54,15 @@ teardown_file() { stop_server; }
 @test "a key that is refused is 77 and never shown, and a wrong name tells the near" {
     in_shells 'pflow-llm -n --model=unauthorized --prompt=x -v --debug >doc 2>err; echo $?; cat doc err | grep -c sk-peer; pflow-llm -n --model=reply1 --prompt=x -q'
     expect 78 $'77\n0' 'did you mean reply'
+}
+
+@test "an entry of llm's YAML that is no model is named, and the other models answer" {
+    in_shells '
+        mkdir llm && export LLM_USER_PATH=$PWD/llm
+        sed "1s/\[/[{model_id: yes, model_name: x},/" "$PEER/llm/extra-openai-models.yaml" >llm/extra-openai-models.yaml
+        echo "$(pflow-llm -n --model=reply --prompt=x -r)"; pflow models | grep -c "^reply "
+        pflow-llm -n --model=yes --prompt=x -q; echo $?'
+    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1, 'yes', is passed over: its model_id is no text; put it in quotes"
 }
 
 @test "no model at all is 78 and says the three ways to get one" {

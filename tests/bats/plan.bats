@@ -50,6 +50,27 @@ END
     cmp a.txt ../b.txt
 }
 
+@test "a name that begins with a dot is not read and not written, by whatever name it goes" {
+    mkdir -p here/.git/hooks here/sub .local/share/pflow/flows && cp a.txt here
+    printf '%s' '{"inputs": {"name": {"type": "str", "default": ".git/hooks/x"}, "text": {"type": "str", "default": "x"}},
+        "nodes": [{"id": "w", "type": "write-file"}],
+        "mappings": {"w": {"input_mappings": {"path": "name", "content": "text"}}}}' \
+        >.local/share/pflow/flows/hook.pflow.json
+    cd here && echo old | tee .bashrc .env >/dev/null && ln -s .git/hooks hooks && ln -s .env plain && ln -s sub .up
+    for flag in --write-path=.bashrc --write-path=hooks/pre-commit --write-path=.git/hooks/a --read-path=.env --read-path=plain; do
+        run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q "$flag"
+        expect 77 '' ', which is hidden (--allow='
+    done
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -q
+    expect 77 '' "hook/w writes '.git/hooks/x', which is hidden"
+    [ ! -e b.txt ] && [ "$(ls -A .git/hooks)$(cat .bashrc)" = old ]
+    run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=.up/b.txt # where that leads is not hidden
+    expect 0
+    run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=hooks/pre-commit --allow=.git/hooks
+    expect 0
+    cmp a.txt sub/b.txt && cmp a.txt .git/hooks/pre-commit
+}
+
 @test "without a terminal and without --yes it is shown, and nothing runs, nor with --dry-run" {
     run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything -r </dev/null
     expect 77 '' 'write-file:write --path=b.txt'

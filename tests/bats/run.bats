@@ -248,6 +248,20 @@ pflow run: say writes said to said'
     expect 0 127
 }
 
+@test "one step in words says what it says in quotes, to every command that takes a flow" {
+    in_shells '
+        pflow-set city=Oslo | pflow run shell --command="echo \"\$1\"" --args="\$city" -r
+        pflow-set city=Oslo | pflow run -r shell:x --args "\$city" --command "echo \"\$1\"" --retries=1
+        pflow run -n github-get-issue --repo="\$\$x" --verbatim --issue=1 --show-store -r 2>&1 | grep repo
+        for command in "explain --json" "check --json" plan "plan --pipe" "export --to=sh" "export --to=python"; do
+            pflow $command "shell --command=\"echo a\" --args=\$city" >quoted 2>&1
+            pflow ${command%% *} shell --command="echo a" --args="\$city" $(echo $command | cut -s -d" " -f2) >words 2>&1
+            cmp quoted words && grep -q city words && echo same
+        done
+        pflow save print shell --command="echo \"\$1\"" --args="\$city" --force >/dev/null; pflow print --city=Rome -r'
+    expect 0 $'Oslo\nOslo\nrepo = $$x\nsame\nsame\nsame\nsame\nsame\nsame\nRome'
+}
+
 @test "a separator that the shell took for a redirection is 2 and names the file" {
     for words in 'say --text=x => shell' 'run -n say --text=x >> shell' 'say --text=x =left=> shell' 'run ./f.pflow.json => say'; do
         in_shells "pflow $words; echo \$?; ls"
@@ -285,8 +299,8 @@ pflow run: say writes said to said'
 
 @test "a text that is streamed through a pipe is whole and once, in a process of its own too" {
     : >go
-    in_shells 'pflow run -n slowly --until=../go -r; echo; pflow run -n --isolate slowly --until=../go -r; echo
-        pflow run -n "slowly --until=../go => say" -r'
+    in_shells 'pflow run -n slowly --until=../go -r --stream; echo; pflow run -n --isolate slowly --until=../go -r --stream; echo
+        pflow run -n "slowly --until=../go => say" -r --stream'
     expect 0 $'first second\nfirst second\nfirst second'
 }
 

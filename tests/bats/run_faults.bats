@@ -96,6 +96,8 @@ END
         wait "$run" || [ $? -eq 137 ]
         all_ended "$flow"
         until_true eval 'pflow runs | head -n 1 | grep killed' # its branches may still be ending
+        pflow runs | head -n 1 | grep -q ' >[0-9.]* m*s  killed' # up to its last event: the rest is not known
+        pflow trace | grep -q ': killed, its last event after [0-9.]* m*s$'
     done
 }
 

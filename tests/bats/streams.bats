@@ -43,14 +43,35 @@ setup() { quick_llm; }
     expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d\n 377  \\0\n["a.txt"]\n0'
 }
 
-@test "-r streams a shell's output as it comes" {
+@test "-r into a pipe or a file writes once the node has succeeded, so no half goes on" {
     in_shells '
-        mkfifo go out
-        pflow-shell -n --command="echo first; cat go" -r >out & stage=$!
-        exec 3<out; read first <&3
-        echo second >go; read second <&3
-        wait $stage && echo $first $second'
-    expect 0 'first second'
+        pflow-shell -n --command="echo part; exit 3" -r | pflow-write-file --path=out -q; echo $?
+        pflow-shell -n --command="echo part; exit 3" -r >half; echo "$? $(cat half)"
+        pflow run -n "shell --command=\"echo part; exit 3\"" -r >half; echo "$? $(cat half)"
+        pflow shell -n --command=: :: shell --command="echo part; exit 3" -r | cat; ls'
+    expect 0 $'66\n3 \n3 \nhalf' 'stdin was empty'
+}
+
+@test "-r with --stream writes a shell's output as it comes" {
+    for words in 'pflow-shell -n --command="echo first; cat go"' 'pflow run -n "shell --command=\"echo first; cat go\""' \
+        'pflow shell -n --command=: :: shell --command="echo first; cat go"'; do
+        in_shells "mkfifo go out
+            $words -r --stream >out & stage=\$!
+            exec 3<out; read first <&3
+            echo second >go; read second <&3
+            wait \$stage && echo \$first \$second"
+        expect 0 'first second'
+    done
+    in_shells 'pflow-shell -n --command="echo part; exit 3" -r --stream | cat'
+    expect 0 part
+}
+
+@test "--stream is refused where nothing is written as it comes" {
+    in_shells 'for words in "" -j -q; do
+            pflow-shell -n --command="touch ran" --stream $words | pflow-get -e a; echo $?
+            pflow run -n "shell --command=\"touch ran\"" --stream $words >/dev/null; echo $?
+        done; ls'
+    expect 0 $'2\n2\n2\n2\n66\n2' 'the store document is written whole; -r --stream'
 }
 
 @test "-q prints nothing, and -j prints the document, even to a terminal" {
@@ -76,6 +97,10 @@ setup() { quick_llm; }
     expect 0 $'["o"]\r'
     on_terminal 'pflow-read-file -n --path=/nope 2>/dev/null'
     expect 66 ''
+    for words in '' -r --stream '-r --stream'; do # it grows, and a part of it stays
+        on_terminal "pflow-shell -n --command='echo part; exit 3' $words 2>/dev/null"
+        expect 3 $'part\r'
+    done
 }
 
 @test "a node that prints does not spoil the document" {

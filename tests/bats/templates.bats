@@ -22,6 +22,66 @@ setup() { quick_llm; }
     [ -s twice ]
 }
 
+@test "in a path a template brings in one name, after what a person wrote" {
+    in_shells '
+        mkdir out
+        for city in ../esc /tmp/x .. . "" Oslo .hidden; do
+            pflow-set -n "city=$city" content=x | pflow-write-file --path="out/\$city" -q; echo $?
+        done
+        pflow-set -n a=. | pflow-write-file --content=x --path="out/\$a\$a/b" -q; echo $?
+        pflow-set -n city="../../o" | pflow-list-files --pattern="*" --directory="out/\$city" -q; echo $?
+        pflow-set -n dir= | pflow-write-file --content=x --path="\$dir/etc" -q; echo $?
+        pflow-set -n dir=a/b | pflow-write-file --content=x --path="\$dir/c" -q; echo $?
+        find . -type f | sort'
+    expect 0 $'77\n77\n77\n77\n77\n0\n0\n77\n77\n77\n0\n./a/b/c\n./out/.hidden\n./out/Oslo' \
+        "cannot fill 'out/\$city': city is '../esc', and a path takes one name there"
+}
+
+@test "a path of data is held to one name in steps, in subflows, in batches and in both exports" {
+    printf '%s\n' '{"inputs": {"city": {"type": "str"}}, "nodes": [{"id": "w", "type": "write-file", "inputs": {"content": "x"}}],' \
+        '"mappings": {"w": {"input_mappings": {"path": "template:out/${city}.txt"}}}}' >inner.pflow.json
+    printf '%s\n' '{"inputs": {"cities": {"type": "list"}}, "nodes": [{"id": "w", "type": "write-file",' \
+        '"inputs": {"path": "out/$city", "content": "x"}, "batch": {"over": "cities", "as": "city"}}]}' >batch.pflow.json
+    printf '%s\n' '{"nodes": [{"id": "in", "type": "./inner.pflow.json"}]}' >outer.pflow.json
+    in_shells '
+        mkdir out && cp ../*.json .
+        for flow in "write-file --content=x --path=out/\$city" inner.pflow.json outer.pflow.json; do
+            pflow run "$flow" -n --city=../esc -q; echo $?
+            pflow export --to=python "$flow" >flow.py && python3 flow.py -n --city=../esc -q; echo $?
+            pflow export --to=sh "$flow" >flow.sh 2>/dev/null && { sh flow.sh --city=../esc >/dev/null; echo $?; }
+        done
+        pflow run batch.pflow.json -n --cities="[\"Rome\",\"../esc\"]" -q; echo $?; find . -name "*esc*"'
+    expect 0 $'77\n77\n77\n77\n77\n77\n77\n77'
+}
+
+@test "in a batch over paths, AS_name and AS_stem are the last component" {
+    printf '%s\n' '{"nodes": [{"id": "find", "type": "list-files", "inputs": {"pattern": "src/*.txt"}},' \
+        '{"id": "copy", "type": "write-file", "inputs": {"path": "out/$file_name", "content": "of $file: $file_stem"},' \
+        '"batch": {"over": "find.files", "as": "file", "jobs": 2}}]}' >copy.pflow.json
+    in_shells '
+        mkdir src && touch src/a.txt src/b.tar.txt && cp ../copy.pflow.json . && pflow run copy.pflow.json -n -q && grep -r . out | sort
+        pflow export --to=python copy.pflow.json >flow.py && rm -r out && python3 flow.py -n -q && ls out'
+    expect 0 $'out/a.txt:of src/a.txt: a\nout/b.tar.txt:of src/b.tar.txt: b.tar\na.txt\nb.tar.txt'
+    sed s/file_stem/file_steam/ copy.pflow.json >slip.pflow.json
+    in_shells 'pflow check ../slip.pflow.json | grep -o "did you mean file_stem"'
+    expect 0 'did you mean file_stem'
+}
+
+@test "a dry run and explain say where data chooses a path" {
+    in_shells '
+        pflow-set -n p=a/b | pflow-write-file --content=x --path="\$p.out" --dry-run -q
+        pflow-set -n p=a/b | pflow-write-file --content=x --map-in path=p --dry-run -q
+        pflow-set -n p=a | pflow-write-file --content=x --path="out/\$p" --dry-run -q
+        pflow run "shell --command=ls => write-file --path=\$stdout.txt --content=x" --dry-run -n -q; ls'
+    expect 0 ''
+    [ "$(grep -c 'path: a/b.*, whose directory data chooses' <<<"$stderr")" -eq 2 ]
+    [ "$(grep -c 'whose directory data chooses' <<<"$stderr")" -eq 3 ]
+    in_shells '
+        pflow explain "shell --command=ls => write-file --path=\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"
+        pflow explain "shell --command=ls => write-file --path=o/\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"'
+    expect 1 $'which chooses the directory\nwhich chooses the directory'
+}
+
 @test "what a template brings in is never expanded again" {
     in_shells '
         pflow-set -n secret=hidden "text=\${secret} \$secret \$\$" |

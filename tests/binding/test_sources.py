@@ -2,7 +2,16 @@
 
 import pytest
 
-from pflow.binding.sources import Constant, NotThere, PathSource, TemplateSource, check_place, parse_source, remove
+from pflow.binding.sources import (
+    Constant,
+    NameSource,
+    NotThere,
+    PathSource,
+    TemplateSource,
+    check_place,
+    parse_source,
+    remove,
+)
 from pflow.errors import PflowError
 
 STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
@@ -50,6 +59,76 @@ def test_what_a_mapping_names_is_found(written, value):
 def test_a_source_tells_which_places_it_may_look_at(written, paths, origin):
     source = parse_source(written)
     assert (list(source.paths), source.origin) == (paths, origin)
+
+
+PATHS = {
+    "up": "..",
+    "dot": ".",
+    "deep": "a/b",
+    "nul": "a\0b",
+    "none": None,
+    "n": 7,
+    "file": b"f\xff",
+    "list": ["a", "/b"],
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("out/$n.txt", "out/7.txt"),
+        ("out/$file", "out/f\udcff"),
+        ("out/x$up", "out/x.."),
+        ("../$n", "../7"),
+        ("$deep/$n", "a/b/7"),
+        ("$deep.out", "a/b.out"),
+        ("$up/x", "../x"),
+        ("$none$deep", "a/b"),
+        (["$deep", "o/$n"], ["a/b", "o/7"]),
+    ],
+)
+def test_in_a_path_a_reference_after_text_brings_in_one_name(written, value):
+    assert TemplateSource(written).find(PATHS, is_path=True) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("out/$up", "up is '..'"),
+        ("out/$up/x", "up is '..'"),
+        ("$deep/$up", "up is '..'"),
+        ("out/.$dot", "dot is '.'"),
+        ("out/$dot$dot", "dot is '.'"),
+        ("x$deep", "deep is 'a/b'"),
+        ("out/$nul", "nul is 'a\0b'"),
+        ("out/${none}x", "none is ''"),
+        ("$none/x", "none is ''"),
+        ("out/$list", 'list is \'["a","/b"]\''),
+        (["$deep", "o/$deep"], "deep is 'a/b'"),
+    ],
+)
+def test_what_would_lead_a_path_elsewhere_is_77(written, why):
+    with pytest.raises(PflowError) as caught:
+        TemplateSource(written).find(PATHS, is_path=True)
+    assert caught.value.exit == 77
+    assert why in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "stem"),
+    [
+        ("src/a.txt", "a.txt", "a"),
+        ("a.tar.gz", "a.tar.gz", "a.tar"),
+        (".rc", ".rc", ".rc"),
+        ("d/", "d", "d"),
+        (b"x/\xff.t", "\udcff.t", "\udcff"),
+    ],
+)
+def test_the_name_of_a_path_is_its_last_component(path, name, stem):
+    found = [NameSource(("p",), is_stem=is_stem).find({"p": path}) for is_stem in (False, True)]
+    assert found == [name, stem]
+    with pytest.raises(PflowError, match="cannot take the name of p: 'p' is an int, no path"):
+        NameSource(("p",), is_stem=False).find({"p": 1})
 
 
 @pytest.mark.parametrize("written", ["gone", "a.gone", "a.b[5]", "text.x", "template:${a.gone}", ["gone", "a.gone"]])

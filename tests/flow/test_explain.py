@@ -268,7 +268,7 @@ def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
         ("anything", "o", {}),
         ("runs commands", "r", {"command": '"rm -r $x"'}),
         ("runs commands", "q", {"command": "--q.command (command)"}),
-        ("writes files", "s", {"path": "where.response"}),
+        ("writes files", "s", {"path": "where.response, which chooses the directory"}),
         ("writes files", "t", {"path": 'the template "out/$name.md" of --name'}),
         ("network", "f", {}),
         ("network", "where", {}),

@@ -8,6 +8,7 @@ import pocketflow
 import pytest
 from pocketflow import AsyncFlow, BatchFlow, Flow, Node
 
+import pflow
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
@@ -99,6 +100,15 @@ def test_params_of_a_flow_reach_its_nodes_and_those_inside_it():
     assert second.params == {"encoding": "latin-1", "model": "root"}
 
 
+def test_a_step_that_is_a_name_has_what_pflow_knows_of_the_node():
+    flow = pflow.Flow(start=pflow.step("llm"))
+    flow.set_params({"system": "$x", "schema": {"x": "$y"}})
+    (ask,) = flow_from(flow).steps
+    assert ask.params == {"system": "$$x", "schema": {"x": "$y"}}
+    (fix,) = flow_from(pflow.Flow(start=pflow.step("flow:fix"))).steps
+    assert (fix.id, fix.type) == ("fix", "flow:fix")
+
+
 def test_a_param_that_json_cannot_hold_is_refused():
     node = YTTranscript()
     node.set_params({"fetch": len})
@@ -163,8 +173,6 @@ def test_an_async_flow_is_a_flow():
 
 
 def test_pflows_own_flow_is_a_flow():
-    import pflow
-
     assert steps(flow_from(pflow.Flow(start=ReadFile()))) == [("read-file", "read-file")]
 
 

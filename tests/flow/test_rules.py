@@ -127,7 +127,12 @@ INNER = json.dumps(flow({"id": "a", "type": "ask", "params": {"modle": 1}, "inpu
 
 def test_the_errors_of_a_subflow_are_found_once_at_their_place_in_it():
     document = flow("fetch", {"id": "b", "type": "inner.pflow.json"}, {"id": "c", "type": "inner.pflow.json"})
-    assert found(document, {"inner.pflow.json": INNER}) == ["PF13 nodes[1].type", "PF16? nodes[2]"]
+    assert found(document, {"inner.pflow.json": INNER}) == [
+        "PF18? nodes[0]",
+        "PF13 nodes[1].type",
+        "PF18? nodes[1]",
+        "PF16? nodes[2]",
+    ]
 
 
 def test_a_subflow_that_holds_itself_is_told():

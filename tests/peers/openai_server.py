@@ -294,6 +294,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "rate-limited-once": once(RATE_LIMITED, replying(REPLY)),
     "rate-limited-minute": failing(429, "slow down", Retry_After="60"),
     "broken": failing(500, "the server\nis broken"),
+    "conflict-once": once(failing(409, "busy"), replying(REPLY)),
     "broken-once": once(failing(503, "starting"), replying(REPLY)),
     "bad-request": failing(400, "this prompt is too long"),
     "forbidden": failing(403, "not in your country"),

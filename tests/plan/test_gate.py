@@ -99,6 +99,16 @@ def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(pl
     assert found(writing(path), "paths") == []
 
 
+def test_a_name_is_hidden_where_its_real_path_is(place):
+    (place / ".hidden").mkdir()
+    (place / "seen").symlink_to(".hidden")
+    (place / ".link").symlink_to("sub")
+    folder = {"inputs": {"folder": {"type": "path", "default": ".git"}}}
+    hidden = ("seen/x", "sub/../.git/hooks/x", "...", "sub/..a", "$folder/x", "./.$folder")
+    assert [path for path in hidden if found({**writing(path), **folder}) == []] == []
+    assert found(writing(".link/x")) == found(writing("sub/a.b")) == []
+
+
 def test_what_is_hidden_is_allowed_by_its_directory(place):
     assert found(step("read-file", path=".env")) == [f"s --allow={place}"]
     assert found(step("read-file", path=".env"), ".") == []
@@ -269,10 +279,26 @@ def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
         ("**/*/x", ".", False),
         ("**/*.txt", ".", True),
         ("/etc/*", ".", False),
+        (".*", ".", False),
+        ("sub/.e*", ".", False),
+        ("**/.*", ".", False),
+        (".git/*", ".", False),
+        ("*", ".git", False),
+        ("*.", ".", True),
     ],
 )
 def test_a_pattern_looks_into_directories_below_this_one_only(place, pattern, directory, is_allowed):
     assert (found(step("list-files", pattern=pattern, directory=directory)) == []) == is_allowed
+
+
+def test_names_that_are_hidden_are_listed_only_where_that_is_allowed(place):
+    listing = step("list-files", pattern="**")
+    assert found(listing, words=["--no-hidden"]) == []
+    assert found(listing, words=["--hidden"]) == PATHS
+    listing["nodes"][0]["params"] = {"hidden": True}
+    assert found(listing) == PATHS
+    assert found(listing, ".") == PATHS
+    assert found(listing, "paths") == []
 
 
 def test_an_item_of_a_batch_is_unknown(place):

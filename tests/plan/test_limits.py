@@ -41,6 +41,13 @@ def ask(id="ask", **more):
     return {"id": id, "type": "llm", "inputs": {"prompt": "Name a tree"}, **more}
 
 
+READ_AND_WRITTEN = [
+    {"id": "r", "type": "read-file", "inputs": {"path": "a.txt"}},
+    ask(),
+    {"id": "w", "type": "write-file", "inputs": {"path": "b.txt"}},
+]
+
+
 @pytest.mark.parametrize(
     ("document", "rule", "place"),
     [
@@ -75,6 +82,9 @@ def ask(id="ask", **more):
          "mappings.s.input_mappings.command"),
         ({"nodes": [{"id": "s", "type": "shell"}], "inputs": {"run": {"type": "str", "default": "true"}},
           "mappings": {"s": {"input_mappings": {"command": "run"}}}}, "PL08", "mappings.s.input_mappings.command"),
+        # an older write is taken, so what else is dropped is told too
+        ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[0]"),
+        ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[1]"),
     ],
 )  # fmt: skip
 def test_each_limit_has_its_finding(document, rule, place):
@@ -97,6 +107,7 @@ def test_each_limit_has_its_finding(document, rule, place):
         {"nodes": [ask("token"), ask(inputs={"prompt": "Say ${token.response}"})]},
         {"nodes": [{"id": "w", "type": "write-file", "inputs": {"path": "b.txt"}}]},
         {"nodes": [ask(f"a{n}") for n in range(MOST_STEPS)]},
+        {"nodes": READ_AND_WRITTEN, "mappings": {"w": {"input_mappings": {"content": "r.content"}}}},
     ],
 )
 def test_what_is_within_the_limits_passes(document):

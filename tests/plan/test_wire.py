@@ -91,6 +91,12 @@ def refused(capfd, document, **options):
         # by the pipe, though another step's write has the read's name, where else a result would be for nothing
         (flow(READ, ASK, WRITE), ["write.content ask.response", "ask.text read.content"]),
         (flow(READ, ASK), ["ask.text read.content"]),
+        (flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "sort", "input": "y"}}, WRITE),
+         ["write.content run.stdout"]),
+        # of two ways the one that was taken
+        (flow(READ, "j:judge", {**ASK, "id": "one"}, {**ASK, "id": "other"}, WRITE,
+              edges=edges("read j", "j one", "j failed other", "one write", "other write")),
+         ["write.content ['one.response', 'other.response']", "one.text read.content", "other.text read.content"]),
     ],
 )  # fmt: skip
 def test_what_has_one_answer_is_settled(document, expected):
@@ -127,7 +133,6 @@ def test_what_has_none_or_several_is_left(document, expected):
         flow("fetch", {"id": "ask", "type": "ask", "inputs": {"prompt": "Fix ${issue_data}"}}),
         flow(READ, {**ASK, "inputs": {"prompt": "Sum up ${read.content}"}}),
         flow("ask", "judge"),
-        flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "mkdir x", "input": "y"}}, WRITE),
         flow("anything", "j:judge", inputs={"x": {}}),
         flow("ask", "j:judge", inputs={"prompt": {"type": "str"}}),
     ],

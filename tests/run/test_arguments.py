@@ -21,6 +21,9 @@ from pflow.run.arguments import RunFlags, split
         ("text =left=> echo -q", "text =left=> echo", "-q"),
         ("", "", ""),
         ("a.json --sep=| -r", "a.json", "--sep=| -r"),
+        ("-n shell --command=a -r --jobs=2 --retries 3", "shell --command=a --retries 3", "-n -r --jobs=2"),
+        ("shell:a --args -r --command a --from text -nq", "shell:a --args -r --command a", "--from text -nq"),
+        ("shell --no-check --dry_run -- -r", "shell --no-check -- -r", "--dry_run"),
     ],
 )
 def test_the_flow_and_the_flags_beside_it(line, flow, flags):

@@ -67,6 +67,7 @@ def test_a_path_that_begins_with_a_step_means_its_write():
         (flow(step("c", "count"), into={"c.n": "start"}), {}, 66, "'start'"),
         (flow(step("a", "choose")), {"action": ["left"]}, 1, "no action"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": 7}, 65, "it is an int"),
+        (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "a str, no list"),
         (flow(step("f", "fail"), step("c", "count")), {}, 1, "cannot do it"),
     ],
 )
@@ -113,6 +114,45 @@ def test_an_action_without_an_edge_ends_the_flow_with_a_warning():
     ran = run(flow(step("a", "choose"), step("b", "count"), edges="a-left-b"), {"action": "right"})
     assert (ran.action, ran.store) == ("right", {"action": "right"})
     assert ran.warnings == ["'a' returned right, which has no edge (left): the flow ends"]
+
+
+SHELL = step("s", "shell", inputs={"command": "echo out; exit 7"}, params={"check": False})
+GOES_ON = "'s' returned error, which has no edge: the default one is taken"
+
+
+@pytest.mark.parametrize(
+    ("edges", "ran_too", "warnings"),
+    [
+        ("s-a a-b", "ab", [GOES_ON]),
+        ("s-error-a s-b", "a", []),
+        ("s-a s-b", "ab", [GOES_ON]),
+        ("s-left-a a-b", "", ["'s' returned error, which has no edge (left): the flow ends"]),
+    ],
+)
+def test_an_error_that_the_node_declares_goes_on_by_the_default_edge_where_it_has_none(edges, ran_too, warnings):
+    texts = (step(id, "text", inputs={"text": "x"}) for id in "ab")
+    ran = run(flow(SHELL, *texts, edges=edges, out={"a.out": "a", "b.out": "b"}))
+    assert (ran.error, ran.store["stdout"]) == (None, "out\n")
+    assert "".join(id for id in "ab" if id in ran.store) == ran_too
+    assert ran.warnings == warnings
+
+
+def test_an_error_that_the_node_does_not_declare_ends_the_flow():
+    ran = run(flow(step("a", "choose"), step("b", "count")), {"action": "error"})
+    assert (ran.action, ran.store) == ("error", {"action": "error"})
+    assert ran.warnings == ["'a' returned error, which has no edge (default): the flow ends"]
+
+
+def test_a_flow_that_ends_with_such_an_error_goes_on_by_its_own_default_edge(tmp_path):
+    inner = step("s", write_flow(tmp_path, "inner", flow(SHELL)))
+    outer = step("s", write_flow(tmp_path, "outer", flow(inner)))
+    ran = run(flow(outer, step("b", "count")), directory=str(tmp_path))
+    assert (ran.error, ran.store["n"], ran.warnings) == (None, 1, [GOES_ON])
+
+
+def test_a_batch_of_steps_that_return_error_goes_on():
+    ran = run(flow({**SHELL, "batch": {"over": "xs"}}, step("b", "count")), {"xs": [1, 2]})
+    assert (ran.store["exit_code"], ran.store["n"], ran.warnings) == ([7, 7], 1, [])
 
 
 def test_an_error_edge_takes_a_failure_and_tells_of_it():
@@ -232,17 +272,38 @@ def test_a_batch_keeps_the_order_and_the_failures(jobs):
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
     assert ran.store["passed"] == ["x", None, "y"]
     assert ran.store["b"]["errors"] == [{"index": 1, "item": "bad", "exit": 1, "message": "cannot do it"}]
-    assert ran.ends("items") == [{"done": 2, "failed": 1}]
+    text = '1 of 3 items failed; the first, item 1 ("bad"): cannot do it'
+    assert ran.ends("items", "message") == [({"done": 2, "failed": 1}, text)]
+    assert ran.warnings == [f"'b': {text}"]
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1, "two": 2}})
-    assert ran.store["passed"] == {"one": 1, "two": 2}
+    assert (ran.store["passed"], ran.warnings) == ({"one": 1, "two": 2}, [])
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_a_batch_that_stops_says_at_which_item(jobs):
     batch = {"over": "items", "as": "unless", "jobs": jobs}
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
-    assert "item 1: cannot do it" in ran.error.message
+    assert ran.error.message == 'item 1 ("bad"): cannot do it'
     assert ran.store == {"items": ["x", "bad", "y"]}
+    ran = run(flow(step("b", "fail", batch=batch)), {"items": {"één": "x", "two": "bad"}})
+    assert ran.error.message == 'item "two" ("bad"): cannot do it'
+
+
+@pytest.mark.parametrize(("jobs", "on_error"), [(1, "stop"), (2, "stop"), (1, "keep")])
+def test_the_value_of_an_item_that_a_secret_is_made_of_is_not_told(nodes, jobs, on_error):
+    write_node(nodes, "use", ['Reads: shared["token"]: str [secret]  # x'], "raise ValueError('no')")
+    batch = {"over": "xs", "as": "user", "jobs": jobs, "on_error": on_error}
+    ir = flow(step("b", "use", batch=batch), into={"b.token": "user.token"})
+    ran = run(ir, {"xs": [{"token": "s3cret"}, {"token": "s3cret"}]})
+    told = f"{ran.error} {ran.warnings} {ran.events}"
+    assert ": cannot run use" in told  # of two jobs either item may be the first to fail
+    assert "s3cret" not in told
+
+
+@pytest.mark.parametrize("xs", [["x", "é"], ' ["x", "é"]\n'])
+def test_a_batch_runs_over_a_list_and_over_a_text_that_holds_one_as_json(xs):
+    ran = run(flow(step("b", "echo", batch={"over": "xs", "as": "value"})), {"xs": xs})
+    assert (ran.store["echoed"], ran.store["xs"]) == (["x", "é"], xs)
 
 
 def test_ten_thousand_items_come_back_in_order():

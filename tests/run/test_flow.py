@@ -58,6 +58,55 @@ def test_a_flow_is_a_node():
     assert [each["x"] for each in shared["seen"]] == [1, 2]
 
 
+class Ran(pocketflow.Node):
+    def post(self, shared, prepared, result):
+        shared["ran"] = shared.get("ran", "") + type(self).__name__[0]
+
+
+class Undeclared(Ran):
+    def post(self, shared, prepared, result):
+        super().post(shared, prepared, result)
+        return "error"
+
+
+class Declared(Undeclared):
+    """Return an action.
+
+    Interface:
+    - Reads: shared["ran"]: str = ""
+    - Writes: shared["ran"]: str
+    - Actions: default, error
+    """
+
+
+@pytest.mark.parametrize("as_node", [lambda node: node, lambda node: Flow(start=node)])
+def test_an_error_that_the_class_declares_goes_on_by_the_default_edge_where_it_has_none(as_node, capfd):
+    def ran(first, action):
+        first = as_node(first)
+        first.next(Ran(), action)
+        shared = {}
+        Flow(start=first).run(shared)
+        return shared["ran"]
+
+    assert (ran(Declared(), "error"), capfd.readouterr().err) == ("DR", "")
+    assert ran(Declared(), "default") == "DR"
+    assert "returned error, which has no edge: the default one is taken" in capfd.readouterr().err
+    with pytest.warns(UserWarning, match="'error' not found"):
+        assert ran(Undeclared(), "default") == "U"
+
+
+def test_it_goes_on_in_the_inner_flow_first_and_as_a_step_alike():
+    for as_node in (lambda node: node, step):
+        first, after, other = as_node(Declared()), as_node(Ran()), as_node(Declared())
+        first >> after
+        inner = Flow(start=first)
+        inner - "error" >> other
+        inner - "default" >> as_node(Ran())
+        shared = {}
+        Flow(start=inner).run(shared)
+        assert shared["ran"] == "DRR"
+
+
 class Shout(pocketflow.Node):
     """Write in capitals.
 
@@ -170,6 +219,24 @@ def test_an_instance_gives_its_params_and_tries():
     flow.run(shared)
     assert shared["loud"] == "X$"
     assert flow_from(flow, is_run_here=True).steps[0].retries == 2
+
+
+class Say(pocketflow.Node):
+    def __init__(self, words):
+        super().__init__()
+        self.words = words
+
+    def post(self, shared, prepared, done):
+        shared["said"] = shared.get("said", "") + self.words + self.params.get("end", ".")
+
+
+def test_what_the_constructor_of_a_steps_node_was_given_counts():
+    one, two = step(Say("a")), step(Say("b"), params={"end": "!"})
+    one >> two >> Say("c")
+    for _ in range(2):
+        shared = {}
+        Flow(start=one).run(shared)
+        assert shared["said"] == "a.b!c."
 
 
 def test_a_flow_that_breaks_a_rule_does_not_run():

@@ -6,7 +6,11 @@ from typing import ClassVar
 import pytest
 
 from pflow.flow.flags import DATA, INPUT, PARAM
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.unload import flow_hash
+from pflow.flow.wiring import wire
 from pflow.jsontext import decode, encode
+from pflow.run.driver import parse
 from pflow.run.inputs import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
 from pflow.stage.document import RAW, STORE, Intake
@@ -90,6 +94,47 @@ def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):
         "config_overrides": {"one": {"level": 3}},
         "cli_injections": {"one.key": "k", "text": "t"},
     }
+
+
+def noted(words, flags=(), store=None):
+    """The snapshot of pipe syntax that is run with these flags, on this store; and the flow's hash."""
+    wired = wire(parse_pipe([words]))
+    snapshot, inputs = Snapshot(), parse(wired, list(flags))[1]
+    snapshot.note_piped(wired, Intake(Piped(store or {}), STORE), store or {})
+    snapshot.note_inputs(inputs)
+    return snapshot.config_overrides, snapshot.cli_injections, flow_hash(wired)
+
+
+@pytest.mark.parametrize(
+    ("words", "flags", "overrides", "injections"),
+    [
+        ("read-file --path=a => llm --temperature=0.5", [], {"llm": {"temperature": 0.5}}, {"read-file.path": "a"}),
+        (
+            "llm --prompt='a $$5' --temperature=0.5",
+            ["--temperature=1"],
+            {"llm": {"temperature": 1}},
+            {"llm.prompt": "a $5"},
+        ),
+        ("llm --prompt='about $topic' --text=a", ["--text=b"], {}, {"llm.text": "b"}),
+        ("llm --prompt=a => llm --prompt=b", [], {}, {"llm.prompt": "a", "llm-2.prompt": "b"}),
+        ("locked --text=a => llm --text=b --prompt=c", [], {}, {"text": "a", "llm.text": "b", "llm.prompt": "c"}),
+    ],
+)
+def test_flags_inside_pipe_syntax_are_overrides_and_injections_too(locked, words, flags, overrides, injections):
+    assert noted(words, flags)[:2] == (overrides, injections)
+
+
+def test_a_flag_in_pipe_syntax_does_not_hide_what_came_through_the_pipe(locked):
+    assert noted("locked --text=a", store={"text": "theirs"})[1] == {"text": "theirs", "locked.text": "a"}
+
+
+def test_what_flags_say_leaves_the_flow_hash(locked):
+    values = ("a", "b", "$$5", "'it is'", "'[1, {}]'")
+    hashes = {
+        noted(f"read-file --path={each} => llm --prompt={each} --system={each} --max-tokens=5")[2] for each in values
+    }
+    assert hashes == {noted("read-file --path=c => llm --prompt=c --system=c --max-tokens=6")[2]}
+    assert noted("read-file --path=c => llm --prompt='$c' --system=c")[2] not in hashes
 
 
 @pytest.mark.parametrize(

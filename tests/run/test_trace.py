@@ -102,8 +102,8 @@ def test_visits_of_loops_branches_and_subflows_are_told_apart(traced):
 
 def test_a_run_without_an_end_was_killed_and_one_that_goes_on_is_shown_as_far_as_it_is(traced):
     events = (start("a"), end("a"), start("b"))
-    killed = f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\nrun {ID} (fix-issue): killed after 3.0 s\n"
-    assert shown(traced(*events)) == killed
+    killed = f"run {ID} (fix-issue): killed, its last event after 3.0 s\n"
+    assert shown(traced(*events)) == f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\n{killed}"
     trace = traced(*events, is_running=True)
     text = shown(trace, with_store=True)
     assert "[2] b (llm)  running for 7.0 s\n" in text

@@ -66,6 +66,11 @@ def test_a_line_has_no_bindings_for_its_nodes(place, pipe):
     assert (ran.code, "KeyError: 'input_bindings'" in ran.err) == (1, True)
     ran = place.use("stand_ins").pflow(pipe)
     assert ran.store.keys() == {"url", "transcript", "summary"}
+    url = pipe.partition("--url=")[2].split()[0]
+    assert place.snapshot() == {
+        "config_overrides": {"summarise-text": {"temperature": 0.9}},
+        "cli_injections": {"url": url},
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
+from pflow.catalog.kinds import Catalog
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
+from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
@@ -18,16 +20,17 @@ from pflow.templates import TEMPLATE, is_reference, references
 from pflow.types import Type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.binding.flag_value import FlagValue
-    from pflow.catalog.kinds import Catalog
     from pflow.paths import Path
     from pflow.stage.flags import Flags, Items, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 _OF_A_STREAM = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "json": "-j", "quiet": "-q",
+    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "stream": "--stream",
+    "json": "-j", "quiet": "-q",
 }  # fmt: skip
 """Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
 
@@ -108,6 +111,36 @@ def _switched(words: list[str], items: Items) -> list[str]:
         if is_flag and not has_value and not is_known:
             switched[at] = word + "=true"
     return switched
+
+
+def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The words of one step, and the flags among them that are for the command.
+
+    `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
+    """
+    interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
+    items = items_of(interface)
+    step, beside, rest = words[:1], list[str](), words[:0:-1]
+    while rest and rest[-1] != "--":
+        word = rest.pop()
+        flag = word.partition("=")[0].replace("_", "-")
+        name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
+        is_own = name not in items and _is_among(flag, own)
+        part = beside if is_own else step
+        part.append(word)
+        if "=" in word or not rest:
+            continue
+        item = items.get(name) or COMMON.get(name)
+        takes_next = item.type.name != "bool" if item else name and interface.open and not rest[-1].startswith("-")
+        if own.get(flag) if is_own else takes_next:
+            part.append(rest.pop())
+    return [*step, *reversed(rest)], beside
+
+
+def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
+    """Whether a flag is, or all letters behind one dash are."""
+    letters = "" if flag.startswith("--") or not flag.startswith("-") else flag[1:]
+    return flag in own or (bool(letters) and all(f"-{letter}" in own for letter in letters))
 
 
 def _refuse_flags_of_a_run(texts: Texts) -> None:
@@ -198,8 +231,10 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
+    if item is None and set(key) & set("-=@:"):
+        raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
+        return [quote(f"--{name}" if value else f"--no-{name}")]
     if isinstance(value, str | bytes):
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
@@ -208,7 +243,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [_json(value)]
     else:
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives texts only")
-    return [f"--{name}={quote(text)}" for text in texts]
+    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
 
 
 def _json(value: Any) -> str:

@@ -16,6 +16,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import path_text, reference
 from pflow.paths import is_step_name, meet, parse_path
 from pflow.templates import TEMPLATE, parse_template
+from pflow.terminal.columns import clean
 
 if TYPE_CHECKING:
     from typing import Any
@@ -216,7 +217,7 @@ def _text(flow: Flow, apart: set[str]) -> str:
             named.add(id)
         taken.add(id)
     versions = [f"{step.type} {step.version}" for step in flow.steps if step.version is not None]
-    lines = [f"# versions: {', '.join(versions)}"] if versions else []
+    lines = [clean(f"# versions: {', '.join(versions)}")] if versions else []
     for chain in chains:
         for id, action in chain:
             words = [id]

@@ -114,7 +114,7 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Fi
 
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
     there, part, path = flow.type_of(reference), reference.part, write_path(reference.path)
-    if reference.role == OVER and there.name not in ("list", "dict", "any"):
+    if reference.role == OVER and there.name not in ("list", "dict", "any", "str"):  # a text may hold a list
         message = f"a batch runs over a list or an object, and '{path}' is {named(there)}"
         yield Finding("PF15", part.place, message, "the path of a list or an object")
     item = wired.interface.reads.get(part.key)

@@ -220,7 +220,7 @@ def _flag_for(real: str | None) -> str:
 
 
 def _paths(value: Any) -> list[str]:
-    if value is None or value == "":
+    if value is None or value is False or value == "":
         return []
     if isinstance(value, list):
         return [path for each in value for path in _paths(each)]
@@ -232,11 +232,15 @@ def _paths(value: Any) -> list[str]:
 
 
 def _folder(pattern: str) -> str:
-    """The directory that a pattern looks into. Raises _Unknown where it could follow a link out of that."""
+    """The directory that a pattern looks into; below that, the last part of one for hidden names.
+
+    Raises _Unknown where it could follow a link out of that.
+    """
     parts = pattern.split("/")
     first = next((at for at, part in enumerate(parts) if set("*?[") & set(part)), None)
     if first is None:
         return pattern
     if parts[-1] == ".." or any(part != "**" for part in parts[first:-1]):
         raise _Unknown("a pattern that leads through directories which it does not name")
-    return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
+    folder = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
+    return os.path.join(folder, parts[-1]) if parts[-1].startswith(".") else folder

@@ -12,7 +12,7 @@ from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.run.engine.context import StepFailed, failure_of
-from pflow.run.engine.step import PlainStep, StepNode, is_direct
+from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
 from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
@@ -123,9 +123,18 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 return action
             following = successors.get(action or "default")
             if following is None and node.id:
-                self._warn_of_end(node, action)
+                following = self._without_edge(node, action)
             node = following
         return action
+
+    def _without_edge(self, node: Any, action: Any) -> Any:
+        """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
+        following = node.successors.get("default")
+        if action == ERROR and ERROR in node.interface.actions and following is not None:
+            self.context.warn(goes_on(node.id))
+            return following
+        self._warn_of_end(node, action)
+        return None
 
     def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
         """Whether a step, or each that a fork leads to, is in a branch."""
@@ -156,6 +165,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return StepFailed(node.id, node.wired.step.type, error)
 
 
+def goes_on(name: str) -> str:
+    """What is said of a step whose node declares the action `error`, and which has no edge for it."""
+    return f"'{name}' returned error, which has no edge: the default one is taken"
+
+
 def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
     """Where each value of a step comes from; `params` and `data` go over what the flow says, each of its type."""
     flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
@@ -173,6 +187,8 @@ def make_node(wired: WiredStep, context: Context) -> Any:
     """The node of a step: an instance of its class, a program, or a flow."""
     kind = wired.kind
     assert kind is not None
+    if wired.step.made is not None:
+        return copied(wired.step.made)
     if kind.origin == FLOW:
         return SubflowNode(wired, context)
     if kind.origin == PROGRAM:

@@ -13,7 +13,8 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, run_all
-from pflow.terminal.columns import encodable
+from pflow.terminal.columns import encodable, value_text
+from pflow.types import list_in
 
 if TYPE_CHECKING:
     from typing import Any
@@ -123,34 +124,56 @@ class BatchStep(StepNode):
         self.over = wired.over
 
     def perform(self, shared: Any, work: Work) -> None:
-        over = self.over.find(shared)
+        over = list_in(self.over.find(shared))
         if not isinstance(over, list | dict):
             what = f"cannot run over '{self.batch.over}': it is {kind_of(over)}, no list and no object"
             raise PflowError(what, exit=BAD_DATA)
-        names: list[Any] = list(over) if isinstance(over, dict) else list(range(len(over)))
-        items = [over[name] for name in names]
+        items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self._keep_data(shared)
         done = self._run_items(shared, items)
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [each[0].get(key) for each in done]
-            self.put(shared, key, dict(zip(names, values, strict=True)) if isinstance(over, dict) else values)
-        errors = [{"index": names[n], "item": items[n], **why} for n, (_, _, why) in enumerate(done) if why]
+            self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
+        found = zip(items, done, strict=True)
+        errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why) in found if why]
         if self.batch.on_error == "keep":
             self.context.assign(shared, (self.id, "errors"), errors)
+        if errors:
+            self._tell_failures(work, errors, len(done))
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
         work.more["items"] = {"done": len(done) - len(errors), "failed": len(errors)}
 
-    def _run_items(self, shared: Any, items: list[Any]) -> list[Done]:
+    def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
+        """Say how many items failed, and which first: on stderr, and in the trace."""
+        first = errors[0]
+        what = self._named(first["index"], first["item"])
+        text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
+        work.more["message"] = encodable(text)
+        self.context.warn(f"'{self.id}': {text}")
+
+    def _named(self, index: Any, item: Any) -> str:
+        """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
+        wired, name = self.wired, self.batch.item
+        readers = [*wired.sources.items(), *wired.params.items()]
+        keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
+        if not any(map(wired.is_secret, keys)):
+            try:
+                return f"item {value_text(index)} ({value_text(item)})"
+            except PflowError:
+                pass  # a flow in Python may run over anything
+        return f"item {value_text(index)}"
+
+    def _run_items(self, shared: Any, items: list[tuple[Any, Any]]) -> list[Done]:
         if not self.context.isolate and (self.batch.jobs is None or self.batch.jobs == 1 or len(items) < 2):
-            return [self._run_item(shared, number, item) for number, item in enumerate(items)]
+            return [self._run_item(shared, *item) for item in items]
         recorder = self.context.recorder
 
         def serve(number: int, take: Take) -> Any:
             if recorder is not None:
                 self.context.recorder = recorder.to(take)
-            return self._run_item(shared, number, items[number])
+            return self._run_item(shared, *items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
             return {}, {}, {"exit": error.exit, "message": error.message}
@@ -165,9 +188,9 @@ class BatchStep(StepNode):
                 rescue=rescue if self.batch.on_error == "keep" else None,
             )
         except Died as died:
-            raise died.within(f"item {died.number}") from died
+            raise died.within(self._named(*items[died.number])) from died
 
-    def _run_item(self, shared: Any, number: int, item: Any) -> Done:
+    def _run_item(self, shared: Any, index: Any, item: Any) -> Done:
         """Run the node on a view of the store in which the item has its name."""
         work = Work()
         try:
@@ -180,7 +203,7 @@ class BatchStep(StepNode):
             failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
             if self.batch.on_error == "keep":
                 return {}, work.reads, {"exit": failure.exit, "message": encodable(failure.message)}
-            failure.message = f"item {number}: {failure.message}"
+            failure.message = f"{self._named(index, item)}: {failure.message}"
             raise failure from (None if failure is error else error)
 
     def _keep_data(self, shared: Any) -> None:

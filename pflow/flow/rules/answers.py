@@ -1,0 +1,137 @@
+"""PF18: no answer is dropped: what a step writes is used, or nothing after it does without, or with something older."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.flow.findings import Finding, Rule
+from pflow.flow.fits import fits
+from pflow.flow.graph import ERROR
+from pflow.flow.pipe.carry import are_parallel, is_certain, is_given
+from pflow.flow.reaching import find_writes
+from pflow.flow.uses import uses
+from pflow.flow.written import path_text
+from pflow.jsontext import encode
+from pflow.naming import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.flow.graph import Graph
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.interface import Item
+
+_ONLY_GIVES = {"network", "reads files"}
+"""The effects of steps that run for nothing but what they write."""
+
+
+class Dropped:
+    """An answer that nothing uses: of the `writers`, on every way the last before the `reader` and its read `item`.
+
+    `older` are the steps whose write the read takes in its stead; without any it takes nothing.
+    """
+
+    __slots__ = ("item", "older", "reader", "writers")
+
+    def __init__(self, reader: str, item: Item, older: list[str]) -> None:
+        self.reader = reader
+        self.item = item
+        self.older = older
+        self.writers: list[str] = []
+
+    def add(self, writer: str, graph: Graph) -> None:
+        """Add a writer, unless one that comes later is there: its answer would be the newer one."""
+        if not any(graph.may_precede(writer, later, past_loops=False) for later in self.writers):
+            self.writers.insert(0, writer)
+
+
+def dropped_answers(flow: WiredFlow) -> list[Dropped]:
+    """One for each read that is the nearest to a step none of whose writes anything uses, latest writers alone.
+
+    What such a read takes now is no use, so that one may uncover another.
+    """
+    found: dict[str, Dropped] = {}
+    seen: set[str] = set()
+    while more := [id for id in _unused(flow, found) if id not in seen]:
+        seen.update(more)
+        for id in reversed(more):
+            for dropped in _nearest(flow, flow.steps[id]):
+                found.setdefault(dropped.reader, dropped).add(id, flow.graph)
+    return list(found.values())
+
+
+def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
+    """The steps that answer for nobody. One that chooses the way has been of use; an open one may take anything."""
+    if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
+        return []  # PF12 says more of that
+    wrong = {(reader, each.item.name) for reader, each in found.items()}
+    used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in wrong for write in writes}
+    used |= {id for id in flow.order if _chooses(flow, id) or not flow.steps[id].is_known}
+    unknown = [id for id, each in flow.steps.items() if not each.is_known]
+    return [id for id in flow.order if id not in used and not any(flow.graph.may_precede(id, each) for each in unknown)]
+
+
+def _chooses(flow: WiredFlow, id: str) -> bool:
+    """Whether an edge waits for an action that is the step's own."""
+    return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
+
+
+def _nearest(flow: WiredFlow, writer: WiredStep) -> Iterator[Dropped]:
+    """On each way the nearest `[pipe]` read that could take the answer, where it takes an older write, or nothing."""
+    answer = writer.interface.pipe_write
+    if answer is None or "secret" in answer.marks:
+        return
+    type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
+    todo = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
+    for id in todo:
+        item = flow.steps[id].interface.pipe_read
+        if id != writer.id and item is not None and _is_left_open(flow.steps[id], item) and fits(type, item.type):
+            yield from _dropped(flow, writer, flow.steps[id], item)
+        else:
+            todo += [each for each in flow.graph.after(id) if each not in todo]
+
+
+def _is_left_open(wired: WiredStep, item: Item) -> bool:
+    """Whether the flow says nothing of a read; an item of a batch is what its step works on."""
+    return wired.step.batch is None and not is_given(wired, item.name) and "explicit" not in item.marks
+
+
+def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Iterator[Dropped]:
+    found = find_writes(flow, reader.id, (item.name,))
+    older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
+    is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
+    is_templated = any(part.paths for part in flow.parts[reader.id])
+    is_left = item.required or is_declared or is_templated  # what is required stops the run, or is an input of the flow
+    if older or not (found or is_left or set(writer.interface.effects) - _ONLY_GIVES):
+        yield Dropped(reader.id, item, list(dict.fromkeys(older)))
+
+
+def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
+    """What a mapping would take the read from; None where no path leads to an answer each time."""
+    writers = set(dropped.writers)
+    if are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
+        return None
+    answers = [(id, flow.steps[id].interface.pipe_write) for id in dropped.writers]
+    paths = [path_text((id, answer.name)) for id, answer in answers if answer is not None]
+    return paths[0] if len(paths) == 1 else paths
+
+
+def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
+    """What is said of a dropped answer: at the last step that writes one."""
+    reader, key = dropped.reader, dropped.item.name
+    instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
+    message = f"nothing uses what {joined(dropped.writers)} {_verb(dropped)}, and '{reader}' takes {instead}"
+    source = source_of(flow, dropped)
+    shown = str(encode(source), "utf-8") if source is not None else "…"
+    remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
+    return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
+
+
+def _verb(dropped: Dropped) -> str:
+    return "writes" if len(dropped.writers) == 1 else "write"
+
+
+def check_answers(flow: WiredFlow) -> Iterator[Finding]:
+    return (finding_of(flow, dropped) for dropped in dropped_answers(flow))
+
+
+RULES = (Rule("PF18", "no answer is dropped for an older one, or for nothing", check_answers, otherwise="warning"),)

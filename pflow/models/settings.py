@@ -1,0 +1,170 @@
+"""llm's own settings: where they are, and the models that they make; what is malformed costs no other model."""
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TextIO
+
+import llm
+import yaml  # type: ignore[import-untyped,unused-ignore]
+from llm import Model
+from llm.models import ModelWithAliases
+from llm.plugins import load_plugins, pm
+
+from pflow.errors import BAD_CONFIG, PflowError, shorten
+from pflow.terminal.messages import say
+
+faults: dict[str, str] = {}
+"""What of the settings is passed over, and why, by the id and the aliases of a model."""
+
+faults_of_files: list[str] = []
+"""Which whole files are passed over, and why."""
+
+_said: set[str] = set()
+
+_MEMBERS = {
+    **dict.fromkeys(("model_id", "model_name", "api_base", "api_key_name"), (str, "text; put it in quotes")),
+    "aliases": (list, "list"),
+    "headers": (dict, "object"),
+}
+"""The members of an entry that would stop all models were they of another type, and what to say then."""
+
+_REQUIRED = ("model_id", "model_name")
+
+
+def directory() -> Path:
+    """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
+    try:
+        # Without a home click's path begins with a plain "~", and llm would make that directory right here.
+        if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
+            raise FileNotFoundError("no home directory")
+        return Path(llm.user_dir())  # type: ignore[no-untyped-call]
+    except OSError as error:
+        if path := os.environ.get("LLM_USER_PATH"):
+            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
+    made, maker = tempfile.mkdtemp(prefix="pflow-llm-"), os.getpid()
+    # a forked child leaves it to its parent
+    atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
+    os.environ["LLM_USER_PATH"] = made
+    return Path(made)
+
+
+def load_models() -> dict[str, Model]:
+    """Every model of llm's plugins, by id and by alias. Raises what a plugin raises."""
+    from llm.default_plugins import openai_models
+
+    faults.clear()
+    faults_of_files.clear()
+    load_plugins()  # type: ignore[no-untyped-call]
+    # llm's plugin would end at the first entry that is malformed, and no model be left
+    vars(openai_models)["yaml"] = SimpleNamespace(safe_load=_usable_entries)
+    chosen = _aliases(directory() / "aliases.json")
+    found: list[ModelWithAliases] = []
+
+    def register(model: Model, async_model: Any = None, aliases: Iterable[str] | None = None) -> None:
+        own = [alias for alias, id in chosen.items() if id == model.model_id]
+        found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
+
+    pm.hook.register_models(register=register, model_aliases=found)
+    return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
+
+
+def report_faults() -> None:
+    """Say, once, what of the settings is passed over."""
+    for fault in dict.fromkeys([*faults_of_files, *faults.values()]):
+        if fault not in _said:
+            _said.add(fault)
+            say("pflow", f"warning: {fault}")
+
+
+def broken(error: Exception) -> PflowError:
+    """The error (78) where llm or a plugin of it cannot load its models; its words may be keys."""
+    file = directory() / "keys.json"
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        fault = "" if isinstance(json.loads(file.read_text()), dict) else "it is not a JSON object"
+    except FileNotFoundError:
+        fault = ""
+    except Exception as unreadable:
+        fault = _fault(unreadable)
+    hint = "correct that file, or find the plugin with `llm plugins`"
+    return PflowError(f"cannot load llm's models: {f'{file}: {fault}' if fault else words}", hint=hint, exit=BAD_CONFIG)
+
+
+def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
+    """The entries of extra-openai-models.yaml that make a model."""
+    try:
+        text = file.read()
+        entries = yaml.safe_load(text) or []
+    except (yaml.YAMLError, ValueError) as error:
+        faults_of_files.append(f"{file.name}: {_fault(error)}")
+        return []
+    if not isinstance(entries, list):
+        faults_of_files.append(f"{file.name}: it is not a list of models, each with model_id and model_name")
+        return []
+    written = yaml.load(text, yaml.BaseLoader)  # a model_id of yes as it stands there
+    wrong = {number: fault for number, entry in enumerate(entries) if (fault := _fault_of_entry(entry))}
+    for number, fault in wrong.items():
+        _pass_over(file.name, number, written[number], fault)
+    return [entry for number, entry in enumerate(entries) if number not in wrong]
+
+
+def _fault_of_entry(entry: Any) -> str:
+    """Why an entry makes no model; "" where it does."""
+    if not isinstance(entry, dict):
+        return "it has no model_id and model_name"
+    for name, (type, needed) in _MEMBERS.items():
+        if name in _REQUIRED and name not in entry:
+            return f"it has no {name}"
+        if entry.get(name) is not None and not isinstance(entry[name], type):
+            return f"its {name} is no {needed}"
+    if not all(entry[name] for name in _REQUIRED):
+        return "its model_id or model_name is empty"
+    aliases = entry.get("aliases") or []
+    return "" if all(isinstance(each, str) for each in aliases) else "an alias is no text; put it in quotes"
+
+
+def _pass_over(file: str, number: int, entry: Any, fault: str) -> None:
+    """Note the fault of an entry under all its names."""
+    members = entry if isinstance(entry, dict) else {}
+    aliases = members.get("aliases")
+    names = [members.get("model_id"), *(aliases if isinstance(aliases, list) else [])]
+    known = [name for name in names if name and isinstance(name, str)]
+    about = f"entry {number + 1}" + (f", '{shorten(known[0])}'" if known else "")
+    for name in known or [f"{file} {number}"]:
+        faults[name] = f"{file}: {about}, is passed over: {fault}"
+
+
+def _aliases(file: Path) -> dict[str, str]:
+    """The aliases that `llm aliases set` made, each with the id of its model."""
+    try:
+        aliases = json.loads(file.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        faults_of_files.append(f"{file}: {_fault(error)}")
+        return {}
+    if not isinstance(aliases, dict):
+        faults_of_files.append(f"{file}: it is not a JSON object")
+        return {}
+    for alias, id in aliases.items():
+        if not isinstance(id, str):
+            faults[alias] = f"{file}: the alias '{shorten(alias)}' is passed over: it names no model"
+    return {alias: id for alias, id in aliases.items() if isinstance(id, str)}
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong with a file of settings, without a word of it."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        return f"{error.problem or 'it is not YAML'}{where}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON at line {error.lineno}, column {error.colno}"
+    return type(error).__name__

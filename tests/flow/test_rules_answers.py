@@ -1,0 +1,132 @@
+"""PF18: a step's answer that nothing uses, while what comes after it takes something older, or nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.flow.checked import edges, findings, flow, found, told
+
+LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
+ASK = {"id": "ask", "type": "ask", "inputs": {"prompt": "Sum up"}}
+SAVE = {"id": "save", "type": "save", "inputs": {"path": "q"}}
+RUN = {"id": "run", "type": "shell", "inputs": {"command": "date"}}
+RUNS = {
+    "tidy.py": "import pocketflow\n\nclass Tidy(pocketflow.Node):\n    '''It.\n\n    Interface:\n"
+    '    - Writes: shared["tidied"]: str [pipe]  # what it did\n    - Effects: writes files\n'
+    "    '''\n"
+}
+
+
+def into(reader, key, source):
+    return {reader: {"input_mappings": {key: source}}}
+
+
+def dropped(document, files=None):
+    """The mappings that PF18 proposes."""
+    remedies = [each.remedy for each in findings(document, files) if each.rule == "PF18"]
+    return [json.loads(f"{{{each}}}")["mappings"] for each in remedies]
+
+
+READ_AND_ASKED = flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, SAVE)
+WAYS = edges("load judge", "judge a", "judge failed b", "a save", "b save")
+
+LOST = [
+    (flow(LOAD, ASK, SAVE), [into("ask", "text", "load.content"), into("save", "content", "ask.answer")]),
+    (READ_AND_ASKED, [into("save", "content", "ask.answer")]),
+    (flow(LOAD, ASK), [into("ask", "text", "load.content")]),
+    (flow(LOAD, {**RUN, "inputs": {"command": "sort", "input": "$content"}}, SAVE),
+     [into("save", "content", "run.stdout")]),
+    (flow(LOAD, {**ASK, "id": "one"}, {**ASK, "id": "two"}, SAVE),
+     [into("one", "text", "load.content"), into("two", "text", "one.answer"), into("save", "content", "two.answer")]),
+    (flow(LOAD, "judge", {**ASK, "id": "a"}, {**ASK, "id": "b"}, SAVE, edges=WAYS),
+     [into("a", "text", "load.content"), into("b", "text", "load.content"),
+      into("save", "content", ["a.answer", "b.answer"])]),
+    # a step between them that reads nothing from the pipe, and one whose read has a flag
+    (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, "fetch", SAVE, outputs={"issue": "issue_data"}),
+     [into("save", "content", "ask.answer")]),
+    (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}},
+          {**ASK, "id": "b", "inputs": {"prompt": "p", "text": "t"}}, SAVE, outputs={"b": "b.answer"}),
+     [into("save", "content", "ask.answer")]),
+    (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, "judge", SAVE),
+     [into("save", "content", "judge.verdict")]),
+]  # fmt: skip
+
+KEPT = [
+    flow(LOAD, ASK, SAVE, mappings={**into("ask", "text", "content"), **into("save", "content", "ask.answer")}),
+    flow(LOAD, ASK, SAVE, outputs={"answer": "ask.answer"}, mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, SAVE, outputs={"used": "ask.used"}, mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, {**SAVE, "inputs": {"path": "q", "content": "c"}}, mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, SAVE, mappings={**into("ask", "text", "content"), **into("save", "content", "content")}),
+    flow(LOAD, {**ASK, "inputs": {"prompt": "Sum up $content"}}),
+    flow(LOAD, ASK, mappings=into("ask", "text", "content")),
+    flow("fetch", {**ASK, "params": {"text": "stands in"}}),
+    flow("fetch", ASK, inputs={"issue_number": {}, "text": {}}),
+    flow("fetch", {**ASK, "batch": {"over": "stdin", "as": "text"}}),
+    # run for their effects
+    flow(RUN, ASK),
+    flow("tidy", ASK),
+    # run for its action
+    flow("judge", {**ASK, "id": "a"}, {**ASK, "id": "b"}, edges=edges("judge a", "judge failed b")),
+    # a required read that nothing gives is an input, or PF03
+    flow("ask", "save"),
+    flow("fetch", SAVE, inputs={"issue_number": {}}),
+    # nobody knows what an open node reads, or writes
+    flow(LOAD, ASK, SAVE, "anything", mappings=into("ask", "text", "content")),
+    flow("anything", ASK),
+    # what takes it is newer
+    flow({**ASK, "inputs": {"prompt": "p", "text": "t"}}, LOAD, SAVE),
+    # nothing later takes anything
+    flow(LOAD, SAVE, ASK, mappings=into("ask", "text", "content")),
+    # the last of a loop goes round
+    flow(LOAD, ASK, "judge", edges=edges("load ask", "ask judge", "judge failed ask"),
+         mappings=into("ask", "text", "content")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "mappings"), LOST)
+def test_an_answer_that_nothing_uses_is_told_with_the_mapping_that_mends_it(document, mappings):
+    assert sorted(dropped(document), key=str) == sorted(mappings, key=str)
+    mended = dict(document["mappings"]) if "mappings" in document else {}
+    for each in mappings:
+        for id, mapping in each.items():
+            mended[id] = {**mended.get(id, {}), **mapping}
+    assert not [each for each in found({**document, "mappings": mended}) if "PF18" in each or "?" not in each]
+
+
+@pytest.mark.parametrize("document", KEPT)
+def test_what_is_used_or_run_for_something_else_is_not(document):
+    assert dropped(document, RUNS) == []
+
+
+def test_it_says_which_answer_and_what_is_taken_in_its_stead():
+    (finding,) = [each for each in told(READ_AND_ASKED) if "PF18" in each]
+    assert finding == (
+        "nodes[1]: PF18: warning: nothing uses what 'ask' writes, and 'save' takes 'content' from 'load'; "
+        '"mappings": {"save": {"input_mappings": {"content": "ask.answer"}}}'
+    )
+
+
+def test_branches_of_a_fork_have_no_one_mapping():
+    fork = edges("load a", "load b", "a save", "b save")
+    apart = {id: {"output_mappings": {"answer": f"{id}_answer", "used": f"{id}_used"}} for id in "ab"}
+    document = flow(LOAD, {**ASK, "id": "a"}, {**ASK, "id": "b"}, SAVE, edges=fork, mappings=apart)
+    assert [each for each in told(document) if "'save'" in each] == [
+        "nodes[2]: PF18: warning: nothing uses what 'a' and 'b' write, and 'save' takes 'content' from 'load'; "
+        '"mappings": {"save": {"input_mappings": {"content": …}}}'
+    ]
+
+
+@given(st.lists(st.sampled_from([LOAD, ASK, RUN, "fetch", "judge"]), min_size=1, max_size=5), st.data())
+def test_a_flow_whose_pipe_reads_are_all_mapped_drops_nothing(nodes, data):
+    nodes = [{**({"type": each} if isinstance(each, str) else each), "id": f"s{n}"} for n, each in enumerate(nodes)]
+    reads = {"ask": "text", "shell": "input"}
+    mappings = {each["id"]: into("x", reads[each["type"]], "stdin")["x"] for each in nodes if each["type"] in reads}
+    assert dropped(flow(*nodes, mappings=mappings)) == []
+
+
+@pytest.mark.parametrize("file", sorted(Path("examples").glob("*.pflow.json")), ids=lambda file: file.name)
+def test_the_examples_drop_nothing(file):
+    assert dropped(json.loads(file.read_text())) == []
