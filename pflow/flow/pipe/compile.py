@@ -106,9 +106,9 @@ class _Compiler:
 
     def _carriers(self, step: WiredStep) -> tuple[str, ...]:
         """The steps whose write is carried into a step, and is not for a read of its own name there."""
-        writes = {id: each.interface.pipe_write for id, each in self.flow.steps.items()} | {STDIN: None}
-        keys = {id: write.name if write else "stdin" for id, write in writes.items()}
-        return tuple(id for id in self.carried[step.id].writers if not step.interface.is_by_name(keys[id]))
+        steps = self.flow.steps
+        writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carried[step.id].writers]
+        return tuple(id for id, write in writes if not step.interface.is_by_name(write.name if write else "stdin"))
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
         """Whether a reference is to what a step hands on through the pipe, a part of it, or what holds it."""
