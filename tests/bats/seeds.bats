@@ -73,7 +73,7 @@ LINES
     [[ $(pflow yt-transcript --describe) == *'"inferred":true}'* && $(pflow-llm --describe) == *'"inferred":false}'* ]]
     run pflow check 'yt-transcript --url=u => llm-node'
     [[ $output == *'yt-transcript: inferred: reads url [pipe]; writes transcript [pipe] ('*'no item is marked [pipe])'* ]]
-    [[ $output == *'llm-node: inferred: reads prompt [pipe]; '* ]]
+    [[ $output == *'llm-node: inferred: reads prompt [pipe]; '*"llm_node.py:14: '- Reads: shared"* ]]
     run pflow test-node "$PFLOW_NODES/yt_transcript.py"
     [[ $status -eq 1 && $output == *'no mark [pipe]; inferred: reads url [pipe]; writes transcript [pipe]'* ]]
 }

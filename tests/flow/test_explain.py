@@ -17,7 +17,7 @@ from tests.flow.own_nodes import own_nodes
 NODES = {
     "fetch": """
     - Reads: shared["issue_number"]: int [flag issue]  # the issue
-    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
+    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]} [pipe]  # what it says
     - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks
     - Effects: network""",
     "ask": """
@@ -92,7 +92,7 @@ As a pipe
   fetch => analyze => fix => save
 
 [1] fetch (fetch 1.0.0): A node.
-    ← issue_number: int  what comes through the pipe, or --issue (issue_number)
+    ← issue_number: int  --issue (issue_number)
     → issue_data: dict   fetch.issue_data, to analyze, fix
     · touches            network
     · then               analyze
