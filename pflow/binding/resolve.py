@@ -10,7 +10,9 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
+from pflow.masks import hidden
 from pflow.paths import meet, write_path
+from pflow.root import ROOT, hold_below_root
 from pflow.templates import leading_references
 from pflow.types import Type, fit, from_text
 
@@ -51,8 +53,8 @@ def from_environment(item: Item) -> Any:
     try:
         return from_text(item.type, text)
     except ValueError as error:
-        shown = "" if "secret" in item.marks else f"='{text}'"
-        raise PflowError(f"cannot take {item.env}{shown}: {error}", exit=BAD_CONFIG) from None
+        fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
+        raise (hidden(fault, text) if "secret" in item.marks else fault) from None
 
 
 class Finder:
@@ -147,6 +149,7 @@ class Binding:
         for item in interface.reads.values():
             self._set_stand_in(item, params.get(item.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
+        self._hold_paths(interface.params, self.params)
         self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
@@ -237,7 +240,16 @@ class Binding:
         for item in self.needed:
             if item.name not in view:
                 raise nothing_gives(item)
+        self._hold_paths(self.interface.reads, view)
         return view
+
+    def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
+        """Refuse a path that leads out of the root, where there is one. Raises PflowError (77)."""
+        if ROOT not in os.environ:
+            return
+        for key, item in items.items():
+            if item.type.is_path and key in values:
+                hold_below_root(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """The values of data flags that go into the store; not null where that is how a read is left unset."""
@@ -282,6 +294,7 @@ class Binding:
         found = fresh(self.params)
         for finder in self.param_finders:
             found[finder.key] = finder.find(store)
+        self._hold_paths(self.interface.params, found)
         return found
 
 

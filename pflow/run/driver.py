@@ -8,6 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
+from pflow.masks import Secrets
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
@@ -36,6 +37,7 @@ class Driver:
     def __init__(self) -> None:
         self.document: Document | None = None
         self.debug = False
+        self.secrets = Secrets()
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -102,11 +104,12 @@ class Driver:
                 self.output.write([intake.data])
             return int(self.document.header["error"]["exit"])
         self.document.start()
-        Execution(inputs, flags, self.output).run(intake)
+        Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
+        self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
         say_error(where, error, debug=self.debug)

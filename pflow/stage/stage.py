@@ -7,9 +7,11 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.resolve import Binding
+from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
+from pflow.masks import Secrets
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -39,6 +41,7 @@ class Stage:
         self.step = name
         self.document: Document | None = None
         self.debug = False
+        self.secrets = Secrets()
         self.entry: dict[str, Any] = {"id": name, "node": name}
 
     def run(self, words: list[str]) -> int:
@@ -85,6 +88,7 @@ class Stage:
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""
         binding = bind(flags.interface, flags, document)
+        self.secrets.add([*secret_values(binding, document)])
         view = binding.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
@@ -138,6 +142,7 @@ class Stage:
             action = self._run_node(node_class, params, flags, view)
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
+            self.secrets.add([*secret_writes(interface, view)])
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
         changes = view.changes(outcome.binding.is_watched)
@@ -178,6 +183,7 @@ class Stage:
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
+        self.secrets.hide(error)
         say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
         add_step(document, {**self.entry, "exit": error.exit})
