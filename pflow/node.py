@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING
+from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
+from pflow.naming import kebab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,11 +82,33 @@ def version_of(node: type) -> str:
     return str(getattr(node, "version", "1.0.0"))
 
 
+def class_of(node: Any) -> type:
+    """The class of a node, or the node itself where it is a class."""
+    return node if isinstance(node, type) else type(node)
+
+
+def id_of(node: type) -> str:
+    """What a node is called that nobody named: after its class, `llm` for Llm and LLMNode."""
+    name = kebab(node.__name__)
+    return name.removesuffix("-node") or name
+
+
+class Default:
+    """A property that counts until the object has an attribute of that name."""
+
+    def __init__(self, find: Callable[[Any], Any]) -> None:
+        self.find = find
+
+    def __get__(self, found: Any, owner: type) -> Any:
+        return self.find(owner if found is None else found)
+
+
 class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Node that runs unchanged under plain pocketflow with a plain dict.
 
     `params` holds every param that the docstring declares, from its default, under whatever `set_params` gives; a
-    pocketflow Flow, which hands every node its own params, takes none of them away.
+    pocketflow Flow, which hands every node its own params, takes none of them away. A param that is called like a read
+    stands in for it where the dict has no such key.
     """
 
     version = "1.0.0"
@@ -95,8 +119,15 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         super().__init__(max_retries, wait)
         self.set_params({})
 
+    @Default
+    def id(self) -> str:
+        return id_of(class_of(self))
+
     def set_params(self, params: Mapping[str, Any]) -> None:
         self.params = {**interface_of(type(self)).defaults(), **params}
+
+    def _run(self, shared: Any) -> Any:
+        return super()._run(without_flow(shared, interface_of(type(self)), self.params))
 
     def emit(self, part: str | bytes) -> None:
         """Show a part of the `[pipe]` write as it arrives, to whoever listens. The parts in order are the write."""
