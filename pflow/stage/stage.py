@@ -70,7 +70,7 @@ class Stage:
         for warning in flags.warnings:
             say(self.program, f"warning: {warning}, and stays as it is")
         if interface.fault:
-            say(self.program, f"warning: any key and flag may pass: {interface.fault}")
+            say(self.program, f"warning: any key and flag may pass; pflow nodes {self.name} says why")
         intake = take_in(
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
@@ -216,11 +216,12 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
     if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
         raise empty_pipe()
     size = len(intake.data)
-    if intake.kind != RAW or not size or open_to_pipe or interface.open or "stdin" in interface.reads:
+    if intake.kind != RAW or not size or open_to_pipe or interface.may_take_stdin or "stdin" in interface.reads:
         return
     if not any(path[0] == "stdin" for path in flags.paths()):
+        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
         raise PflowError(
             f"cannot use stdin: nothing here takes its {size:,} bytes",
-            hint="-n leaves stdin to others; a template with $stdin takes it",
+            hint=f"-n leaves stdin to others; {taker} takes it",
             exit=BAD_STDIN,
         )
