@@ -1,4 +1,4 @@
-"""Writing a file so that a failure leaves the old content whole, and adding to one so that it takes the addition back."""
+"""Writing a file so that a failure leaves the old content whole, and adding to one so that it is taken back."""
 
 from __future__ import annotations
 
