@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 
-_ANY, _TEXT = Type("any"), Type("str")
+_ANY = Type("any")
 _EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
 """Types of which a value of this very class is one."""
 
@@ -68,7 +68,7 @@ class Finder:
         self.key = key
         self.source = source
         self.item = item
-        self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
+        self.type = item.type if item else _ANY
         self.exact = _EXACT.get(self.type.name)
         self.is_soft = is_soft
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
@@ -126,7 +126,7 @@ class Binding:
         self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
         pipe = interface.pipe_read
         feed: dict[str, Source] = {}
-        if carried is not None and pipe is not None:
+        if carried is not None and pipe is not None and not interface.is_by_name(write_path(carried.path)):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
             if any(meet(path, carried.path) for path in used):
                 self.hidden.add(pipe.name)
@@ -181,19 +181,19 @@ class Binding:
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; one with a template is found when the node runs."""
-        known = self.interface.params
+        known, defaults = self.interface.params, self.interface.defaults()
         for key, item in known.items():
             if key in params:
                 continue
             if item.env and os.environ.get(item.env):
                 self.params[key] = from_environment(item)
-            elif not item.required:
-                self.params[key] = fresh(item.default)
+            elif key in defaults:
+                self.params[key] = defaults[key]
         for key, source in params.items():
             stands_in = key in self.interface.reads and key not in known
             if key in overrides or stands_in or self.is_pretended(source.paths):
                 continue
-            finder = Finder(key, source, known.get(key))
+            finder = Finder(key, source, None if self.interface.open else known.get(key))
             if isinstance(finder.source, Constant):
                 self.params[key] = finder.source.value
             else:
