@@ -10,6 +10,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 from pflow.naming import kebab
+from pflow.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,18 +52,41 @@ else:
 
 
 def interface_of(node: type) -> Interface:
-    """The interface in a node class's own docstring, parsed once.
+    """The interface in a node class's own docstring, parsed once; of a user's own without one, what its code shows.
 
     The grammar binds the nodes that come with pflow: there, PflowError names file and line. In a user's own node, what
     does not parse is prose: its interface is open, and `fault` says why.
     """
+    interface = declared_interface(node)
+    if interface.open and "_pflow_shown" not in node.__dict__:
+        node._pflow_shown = _read_code(node) or interface  # type: ignore[attr-defined]
+    return node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
+
+
+def declared_interface(node: type) -> Interface:
+    """The interface in a node class's own docstring, without a look at its code."""
     if "_pflow_interface" not in node.__dict__:
         node._pflow_interface = _parse_docstring(node)  # type: ignore[attr-defined]
     return node._pflow_interface  # type: ignore[attr-defined,no-any-return]
 
 
+def _read_code(node: type) -> Interface | None:
+    """What the code of a class shows, where its source is to be had."""
+    from pflow.source import read_class
+
+    file = _file_of(node)
+    try:
+        return read_class(node.__qualname__, file) if file else None
+    except (OSError, PflowError):
+        return None
+
+
+def _file_of(node: type) -> str | None:
+    return getattr(sys.modules.get(node.__module__), "__file__", None)
+
+
 def _parse_docstring(node: type) -> Interface:
-    file = getattr(sys.modules.get(node.__module__), "__file__", None)
+    file = _file_of(node)
     if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
         from pflow.source import read_interface
 
@@ -79,7 +103,7 @@ def _parse_docstring(node: type) -> Interface:
 
 def version_of(node: type) -> str:
     """The version that a node's class states; a class straight from pocketflow need not state one."""
-    return str(getattr(node, "version", "1.0.0"))
+    return clean(str(getattr(node, "version", "1.0.0")))
 
 
 def class_of(node: Any) -> type:
@@ -124,7 +148,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return id_of(class_of(self))
 
     def set_params(self, params: Mapping[str, Any]) -> None:
-        self.params = {**interface_of(type(self)).defaults(), **params}
+        self.params = {**declared_interface(type(self)).defaults(), **params}
 
     def _run(self, shared: Any) -> Any:
         return super()._run(without_flow(shared, interface_of(type(self)), self.params))
@@ -137,7 +161,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 def flow_safe(node: C) -> C:
     """Mark a node pure: same inputs and params, same outputs, no effects. An Effects line contradicts it."""
-    if interface_of(node).effects:
+    if declared_interface(node).effects:
         raise PflowError(f"cannot take '{node.__name__}' as flow_safe: its interface has effects", exit=BAD_DATA)
     node.flow_safe = True  # type: ignore[attr-defined]
     return node

@@ -1,14 +1,18 @@
 """The interface grammar: strict, and the same for a docstring and for a script's comments."""
 
+import json
 import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.lines import describe
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
+from pflow.printable import clean_json
 from pflow.source import read_interface
 
 
@@ -213,3 +217,57 @@ def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
     binary = tmp_path / "pflow-binary"
     binary.write_bytes(b"\x7fELF\xff\xfe\0" * 1000)
     assert read(binary).open
+
+
+def pipe_of(*lines):
+    found = interface(*lines)
+    return found.pipe_read and found.pipe_read.name, found.pipe_write and found.pipe_write.name, found.inferred
+
+
+READS = ('- Reads: shared["a"]: str', '- Reads: shared["b"]: str')
+WRITES = ('- Writes: shared["x"]: str', '- Writes: shared["y"]: str')
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ((*READS, *WRITES), ("a", "x", True)),
+        ((READS[0] + " = null", READS[1], WRITES[1]), ("b", "y", True)),
+        ((READS[0] + " [explicit]", READS[1] + " [own]", *WRITES), (None, "x", True)),
+        ((READS[0] + " [secret]", READS[1], WRITES[0] + " [secret]"), ("b", None, True)),
+        ((READS[0] + " = null",), (None, None, False)),
+        ((*READS, WRITES[0], WRITES[1] + " [pipe]"), (None, "y", False)),
+        ((READS[0], READS[1] + " [pipe]", *WRITES), ("b", None, False)),
+        (("- Params: a: str",), (None, None, False)),
+    ],
+)
+def test_without_a_mark_pipe_the_first_required_read_and_the_first_write_have_it(lines, found):
+    assert pipe_of(*lines) == found
+
+
+def test_what_the_pipe_carries_under_the_name_of_another_read_is_left_to_that():
+    plain = interface(*READS, *WRITES)
+    assert [plain.is_by_name(key) for key in ("a", "b", "x")] == [False, True, False]
+    assert not interface(READS[0] + " [pipe]", READS[1]).is_by_name("b")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1))
+@example("\x1b[31m\x9b2J\u202e\x07")
+def test_no_word_of_an_interface_holds_what_a_terminal_obeys(text):
+    lines = [f"Do {text}", "", f"More {text}", "", "Interface:", f'- Reads: shared["a"]: str  # {text}']
+    parsed = parse_interface("\n".join([*lines, f"- Actions: default  # {text}", "", "Examples:", f"    run {text}"]))
+    shown = [
+        parsed.summary,
+        parsed.reads["a"].doc,
+        parsed.actions_doc,
+        *parsed.examples,
+        *parsed.description.split("\n"),
+    ]
+    assert all(each.isprintable() for each in shown)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_that_is_shown_is_the_same_json(text):
+    shown = clean_json(json.dumps([text], ensure_ascii=False))
+    assert json.loads(shown) == [text]
+    assert shown.isprintable()

@@ -19,8 +19,6 @@ from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, is_readable
 from pflow.run.driver import Driver, refuse_errors
 from pflow.run.inputs import missing_inputs, nothing_gives
-from pflow.stage.document import Document
-from pflow.stage.output import Output
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import clean, colour_of
 from pflow.terminal.messages import say
@@ -96,12 +94,7 @@ def command(
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None)
         return OK if decided is None else _run(decided, closed)
 
-    try:
-        return with_signals(work)
-    except PflowError as error:
-        if error.exit != USAGE:  # a pipe gets an error document, as from a run that failed
-            Output(words).write_error(Document(), "plan", "plan", error)
-        raise
+    return with_signals(work)
 
 
 def _run(decided: Proposal, closed: list[int]) -> int:

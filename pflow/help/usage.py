@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import EXIT_CODES, USAGE, PflowError
 from pflow.interface import UNDECLARED
+from pflow.printable import clean_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,7 +111,10 @@ class Usage:
 
 _METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
-_OPEN = "It declares no interface: any other flag is data and param at once, and it may read and write any key."
+_OPEN = (
+    "It declares no interface: any other flag (--KEY=TEXT, --KEY:=JSON) is data and param at once, and it may read and "
+    "write any key."
+)
 
 
 def usage_of_node(name: str, interface: Interface) -> Usage:
@@ -188,9 +192,9 @@ def default_note(value: Any) -> list[str]:
     """What is said of a default; nothing of an empty one."""
     from pflow.jsontext import encode
 
-    return (
-        [] if value in (None, [], {}, "", UNDECLARED) else [f"default {str(encode(value), 'utf-8').removesuffix('.0')}"]
-    )
+    if value in (None, [], {}, "", UNDECLARED):
+        return []
+    return [f"default {clean_json(str(encode(value), 'utf-8')).removesuffix('.0')}"]
 
 
 def noted(text: str, notes: list[str]) -> str:

@@ -83,13 +83,13 @@ class Snapshot:
             if key in secret:
                 self.inject((key,), MASK)
             else:
-                self.inject_piped((key,), value)
+                self.inject_piped((key,), _masked(value, secret) if key == "stdin" else value)
         last = document.header.get("last")
         if last is not None and wired.first_read is not None:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                self.inject_piped((id, key), find(document, parse_path(last)))
+                self.inject_piped((id, key), _masked(find(document, parse_path(last)), secret))
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
@@ -137,6 +137,13 @@ def _secret_keys(step: WiredStep) -> set[str]:
         if "secret" in item.marks and key in step.params:
             keys |= {str(path[0]) for path in step.params[key].paths}
     return keys
+
+
+def _masked(value: Any, secret: set[str]) -> Any:
+    """What a pipe carries: a user's own object holds once more what its members brought in as keys."""
+    if not isinstance(value, dict):
+        return value
+    return {key: MASK if key in secret else member for key, member in value.items()}
 
 
 def _kept(value: Any) -> Any:

@@ -149,7 +149,7 @@ class _Output:
         """Take a part of its answer. Raises PflowError (65) once it cannot become a store."""
         self.parts.append(part)
         self.size += len(part)
-        if self.size > _PATIENCE and not self.parts[0].startswith(b"{"):
+        if self.size > _PATIENCE and not self.parts[0].startswith((b"{", b"[")):
             raise self.no_store()
 
     def show(self, part: bytes) -> None:

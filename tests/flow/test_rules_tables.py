@@ -547,10 +547,10 @@ def test_a_data_flag_that_is_not_stored_gives_nobody_else_anything(giver):
     assert "PF03 nodes[1]" in found(flow(giver, "j:judge", inputs={"x": {"type": "list[str]"}}), files)
 
 
-def test_an_interface_that_does_not_parse_is_told_where_it_stands():
-    finding = only(flow("odd"), node("Odd", "Reads: a"))
-    assert "cannot parse the interface at " in finding
-    assert "odd.py:6" in finding
+def test_nodes_that_may_do_anything_are_one_short_finding():
+    files = {**node("Odd", "Reads: a"), **node("Other", "Writes: b")}
+    steps = [{"id": id, "type": type} for id, type in (("a", "odd"), ("b", "other"), ("c", "odd"))]
+    assert "'odd' and 'other' may read and write any key" in only(flow(*steps), files)
 
 
 @pytest.mark.parametrize("text", ["class Bad(:\n", "\0", "-" * 200_000 + "1", "a" + ".a" * 200_000])
@@ -626,7 +626,12 @@ def test_an_edge_that_enters_a_branch_is_named():
 
 
 def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
-    files = node("Both", 'Reads: shared["path"]: path [explicit]', 'Reads: shared["what"]: str')
+    files = node(
+        "Both",
+        'Reads: shared["path"]: path [explicit]',
+        'Reads: shared["what"]: str',
+        'Writes: shared["n"]: int [pipe]',
+    )
     assert found(flow("both", inputs={"zzz": {}}), files)[:2] == ["PF03 nodes[0]", "PF08 nodes[0]"]
 
 

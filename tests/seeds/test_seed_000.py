@@ -30,7 +30,7 @@ def test_to_a_plain_dict_a_path_is_one_key():
 def test_the_ir_runs_on_a_store_and_leaves_the_printed_trace(place):
     place.use("keys")
     ran = place.run(block("000", 3), "--from=json", stdin=json.dumps(TEXTS))
-    assert ran.store == {**TEXTS, "summaries": {"doc1.txt": "Summary of Some input"}}
+    assert ran.store == {**TEXTS, "stdin": TEXTS, "summaries": {"doc1.txt": "Summary of Some input"}}
     assert json.loads(place.read("stored.json")) == {"doc1.txt": "Summary of Some input"}
     summarized, stored = place.trace()["execution_trace"]
     assert summarized["reads"] == {"raw_texts/doc1.txt": ['raw_texts["doc1.txt"]']}

@@ -73,14 +73,11 @@ def test_comment_on_an_issue(place):
 def test_the_walk_through(place):
     """Its node reads `text`, and the one before writes `transcript`: a pipe fits the two together.
 
-    Without `[pipe]`, as in the interface that is printed, nothing is carried on: then a mapping says what goes where.
+    In the interface that is printed nothing is marked `[pipe]`: there it is inferred.
     """
     assert place.pflow(line("003", 28)).store == {**END, "transcript": TRANSCRIPT}
     place.use("printed", "stand_ins")
-    ran = place.pflow(line("003", 28))
-    assert (ran.code, "'text'" in ran.err) == (66, True)
-    ran = place.pflow(line("003", 28).replace("--temperature", "--map-in text=transcript --temperature"))
-    assert ran.store == END
+    assert place.pflow(line("003", 28)).store == END
 
 
 def test_a_mapped_read_has_its_flag_where_the_mapping_says(place):
