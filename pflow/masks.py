@@ -8,7 +8,7 @@ from pflow.paths import look_inside
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any, TypeVar
 
     from pflow.errors import PflowError
@@ -184,3 +184,34 @@ def is_secret_name(name: str) -> bool:
 
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
+_LIKELY = ("token", "password", "secret", "api_key")
+
+_GIVEN = r"""(?x)
+(?: --([\w.-]+) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]*) :?= )
+( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
+
+
+def given_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
+    """Where the values of flags for secrets stand in a text: of those called so, of those in `names`, of near misses.
+
+    A word without dashes before a = is a flag too, that somebody meant.
+    """
+    import re
+
+    from pflow.naming import nearest
+
+    places = []
+    for found in re.finditer(_GIVEN, text):
+        name = (found[1] or found[2]).rpartition(".")[2].replace("-", "_")
+        if name in names or is_secret_name(name) or nearest(name, (*names, *_LIKELY)):
+            places.append(found.span(3))
+    return places
+
+
+def hide_given(error: Failure, words: Sequence[str], names: Collection[str] = ()) -> Failure:
+    """The error, masked with what the words of a command give to flags for secrets."""
+    from shlex import quote
+
+    parts = [word.partition("=") if word.startswith("--") else (word, "", "") for word in words]
+    text = " ".join([name + equals + (quote(value) if value else "") for name, equals, value in parts])
+    return hidden(error, *(text[start:end].strip("'\"") for start, end in given_secrets(text, names)))

@@ -23,6 +23,12 @@ def has_secrets(interface: Interface) -> bool:
     return any("secret" in item.marks for item in items)
 
 
+def secret_names(interface: Interface) -> set[str]:
+    """What a person may call the secrets that it takes."""
+    items = _marked({**interface.reads, **interface.params})
+    return {name for item in items for name in (item.name, *item.flags)}
+
+
 def secret_values(binding: Binding, store: Any) -> Iterator[Any]:
     """What the node will find; of a template each value that it brings in, too."""
     interface, params = binding.interface, binding.has[PARAM]

@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
-from pflow.flow.pipe.scan import is_cut_separator, separates
+from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
@@ -39,6 +39,9 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     What would have been a stage hands an error document on, and so does `pflow trace` of a store where its words are
     wrong. Into a file it does not: a > that was meant for a flow may have opened that.
     """
+    from pflow.masks import hide_given
+
+    hide_given(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)
     is_command = words[0] in names_in("commands")
     if is_command and "--json" in words and words[0] != "run":

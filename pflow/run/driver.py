@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
-from pflow.masks import Secrets
+from pflow.masks import Secrets, hide_given
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
@@ -180,6 +180,10 @@ def parse(
     from pflow.stage.flags import take_words
 
     flow_flags = FlowFlags(wired)
-    texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
+    items = flow_flags.items()
+    try:
+        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open)
+    except PflowError as error:
+        raise hide_given(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     return flags, RunInputs(wired, flow_flags.values(texts), pinned)

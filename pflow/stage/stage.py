@@ -7,11 +7,11 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import secret_values, secret_writes
+from pflow.binding.secrets import secret_names, secret_values, secret_writes
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
-from pflow.masks import Secrets
+from pflow.masks import Secrets, hide_given
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -54,7 +54,10 @@ class Stage:
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        flags = parse_flags(words, interface)
+        try:
+            flags = parse_flags(words, interface)
+        except PflowError as error:
+            raise hide_given(error, words, secret_names(interface)) from None
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
         carried = interface.pipe_write
@@ -122,10 +125,11 @@ class Stage:
         elif flags.describe:
             from pflow.catalog.lines import describe
             from pflow.jsontext import encode
+            from pflow.printable import clean_json
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
-            text = str(encode(about), "utf-8") + "\n"
+            text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
             from pflow.help.usage import help_text, usage_of_node
 
