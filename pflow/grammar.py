@@ -44,6 +44,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
                 _fail("the interface ended at an empty line")
         except ValueError as bad:
             raise _located(bad, lines[n], file, None if first_line is None else first_line + n) from None
+    interface.infer_pipe()
     interface.examples = _examples(lines[end:])
     return interface
 

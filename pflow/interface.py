@@ -51,8 +51,8 @@ class Item:
 class Interface:
     """What a node declares.
 
-    `open` when its docstring has no interface: then any key and any param may pass. `fault` says why one that it has
-    was not taken.
+    `open` when its docstring has no interface: then any key and any param may pass, and what is here was read off its
+    code. `fault` says why one that it has was not taken. `inferred` when its `[pipe]` marks were, or all of it.
     """
 
     def __init__(self) -> None:
@@ -68,6 +68,7 @@ class Interface:
         self.flow_safe = False
         self.examples: tuple[str, ...] = ()
         self.open = True
+        self.inferred = False
         self.fault = ""
 
     @property
@@ -78,9 +79,33 @@ class Interface:
     def pipe_write(self) -> Item | None:
         return piped(self.writes)
 
+    @property
+    def may_take_stdin(self) -> bool:
+        """Whether it may take what comes in without a read for it: of this one it is not known what it reads."""
+        return self.open and self.pipe_read is None
+
+    def is_by_name(self, key: Any) -> bool:
+        """Whether an inferred `[pipe]` read leaves what the pipe carries to the read of that very name."""
+        return self.inferred and key in self.reads and "pipe" not in self.reads[key].marks
+
     def defaults(self) -> dict[str, Any]:
-        """Every param that has a default, with it."""
-        return {name: fresh(item.default) for name, item in self.params.items() if not item.required}
+        """Every param that has a default, with it; none that were read off the code, which has them itself."""
+        known = {} if self.open else self.params
+        return {name: fresh(item.default) for name, item in known.items() if not item.required}
+
+    def infer_pipe(self) -> None:
+        """Where no item has the mark [pipe], mark the first write, and the first read that a pipe may fill.
+
+        That is a required one; in an interface read off code, else any.
+        """
+        if self.pipe_read or self.pipe_write:
+            return
+        reads = [item for item in self.reads.values() if item.is_stored and "explicit" not in item.marks]
+        required = [item for item in reads if item.required]
+        writes = [item for item in self.writes.values() if item.is_stored]
+        for item in [*(required or (reads if self.open else ()))[:1], *writes[:1]]:
+            item.marks.add("pipe")
+            self.inferred = True
 
 
 def fresh(value: Any) -> Any:

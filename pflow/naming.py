@@ -72,6 +72,15 @@ def _distance(one: str, other: str) -> int:
     return row[-1]
 
 
+def kebab(name: str) -> str:
+    """A class's name as that of a node: `YTTranscript` as `yt-transcript`."""
+    made = name[:1]
+    for before, each, after in zip(name, name[1:], name[2:] + "_", strict=False):
+        is_start = each.isupper() and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
+        made += f"-{each}" if is_start else each
+    return made.replace("_", "-").strip("-").lower()
+
+
 def variable(text: str, taken: set[str]) -> str:
     """A variable's name in Python and in sh, lower case, free as `free` says."""
     plain = "".join([each if each.isascii() and each.isalnum() else "_" for each in text]).strip("_").lower()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING
+from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
+from pflow.naming import kebab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,18 +51,41 @@ else:
 
 
 def interface_of(node: type) -> Interface:
-    """The interface in a node class's own docstring, parsed once.
+    """The interface in a node class's own docstring, parsed once; of a user's own without one, what its code shows.
 
     The grammar binds the nodes that come with pflow: there, PflowError names file and line. In a user's own node, what
     does not parse is prose: its interface is open, and `fault` says why.
     """
+    interface = declared_interface(node)
+    if interface.open and "_pflow_shown" not in node.__dict__:
+        node._pflow_shown = _read_code(node) or interface  # type: ignore[attr-defined]
+    return node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
+
+
+def declared_interface(node: type) -> Interface:
+    """The interface in a node class's own docstring, without a look at its code."""
     if "_pflow_interface" not in node.__dict__:
         node._pflow_interface = _parse_docstring(node)  # type: ignore[attr-defined]
     return node._pflow_interface  # type: ignore[attr-defined,no-any-return]
 
 
+def _read_code(node: type) -> Interface | None:
+    """What the code of a class shows, where its source is to be had."""
+    from pflow.source import read_class
+
+    file = _file_of(node)
+    try:
+        return read_class(node.__qualname__, file) if file else None
+    except (OSError, PflowError):
+        return None
+
+
+def _file_of(node: type) -> str | None:
+    return getattr(sys.modules.get(node.__module__), "__file__", None)
+
+
 def _parse_docstring(node: type) -> Interface:
-    file = getattr(sys.modules.get(node.__module__), "__file__", None)
+    file = _file_of(node)
     if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
         from pflow.source import read_interface
 
@@ -80,11 +105,33 @@ def version_of(node: type) -> str:
     return str(getattr(node, "version", "1.0.0"))
 
 
+def class_of(node: Any) -> type:
+    """The class of a node, or the node itself where it is a class."""
+    return node if isinstance(node, type) else type(node)
+
+
+def id_of(node: type) -> str:
+    """What a node is called that nobody named: after its class, `llm` for Llm and LLMNode."""
+    name = kebab(node.__name__)
+    return name.removesuffix("-node") or name
+
+
+class Default:
+    """A property that counts until the object has an attribute of that name."""
+
+    def __init__(self, find: Callable[[Any], Any]) -> None:
+        self.find = find
+
+    def __get__(self, found: Any, owner: type) -> Any:
+        return self.find(owner if found is None else found)
+
+
 class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Node that runs unchanged under plain pocketflow with a plain dict.
 
     `params` holds every param that the docstring declares, from its default, under whatever `set_params` gives; a
-    pocketflow Flow, which hands every node its own params, takes none of them away.
+    pocketflow Flow, which hands every node its own params, takes none of them away. A param that is called like a read
+    stands in for it where the dict has no such key.
     """
 
     version = "1.0.0"
@@ -95,8 +142,15 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         super().__init__(max_retries, wait)
         self.set_params({})
 
+    @Default
+    def id(self) -> str:
+        return id_of(class_of(self))
+
     def set_params(self, params: Mapping[str, Any]) -> None:
-        self.params = {**interface_of(type(self)).defaults(), **params}
+        self.params = {**declared_interface(type(self)).defaults(), **params}
+
+    def _run(self, shared: Any) -> Any:
+        return super()._run(without_flow(shared, interface_of(type(self)), self.params))
 
     def emit(self, part: str | bytes) -> None:
         """Show a part of the `[pipe]` write as it arrives, to whoever listens. The parts in order are the write."""
@@ -106,7 +160,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 def flow_safe(node: C) -> C:
     """Mark a node pure: same inputs and params, same outputs, no effects. An Effects line contradicts it."""
-    if interface_of(node).effects:
+    if declared_interface(node).effects:
         raise PflowError(f"cannot take '{node.__name__}' as flow_safe: its interface has effects", exit=BAD_DATA)
     node.flow_safe = True  # type: ignore[attr-defined]
     return node

@@ -18,10 +18,69 @@ def read_interface(file: str) -> Interface:
 
     Raises PflowError (65) for one that does not parse, OSError for a file that cannot be read.
     """
+    from pflow.interface import Interface
+
+    return next(filter(None, (_declared(node, file) for node in _node_classes(_parse(file), file))), Interface())
+
+
+def read_python(file: str) -> Interface:
+    """The interface in a user's own file; what its code shows where the docstring says nothing, or says it in prose."""
+    from pflow.interface import Interface
+
+    classes = _parse(file)
+    nodes = _node_classes(classes, file)
+    node = next((each for each in nodes if _docstring(each)), nodes[0] if nodes else None)
+    return _shown(node, classes, file) if node else Interface()
+
+
+def read_class(name: str, file: str) -> Interface | None:
+    """As `read_python`, of the class of this name; None where the file has none."""
+    classes = _parse(file)
+    return _shown(classes[name], classes, file) if name in classes else None
+
+
+def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
+    """The interface of one of the classes: its docstring's, else what its code shows."""
+    from pflow.class_code import read_code
+    from pflow.grammar import parse_interface
+    from pflow.interface import Interface
+
+    try:
+        interface = _declared(node, file) or Interface()
+    except PflowError as error:
+        if not error.message.startswith("cannot parse the interface"):
+            raise
+        interface = parse_interface(_docstring(node).partition("Interface:")[0])
+        interface.fault = error.message
+    if interface.open:
+        read_code(node, classes, interface)
+    return interface
+
+
+def _declared(node: Any, file: str) -> Interface | None:
+    """The interface in a class's docstring; None without one."""
     import ast
 
     from pflow.grammar import parse_interface
-    from pflow.interface import Interface
+
+    if not _docstring(node):
+        return None
+    interface = parse_interface(_docstring(node), file=file, first_line=node.body[0].lineno)
+    interface.flow_safe = any("flow_safe" in ast.unparse(each) for each in node.decorator_list)
+    if interface.flow_safe and interface.effects:
+        raise PflowError(f"cannot read the node '{file}': what is flow_safe has no effects", exit=BAD_DATA)
+    return interface
+
+
+def _docstring(node: Any) -> str:
+    import ast
+
+    return ast.get_docstring(node, clean=False) or ""
+
+
+def _parse(file: str) -> dict[str, Any]:
+    """The classes of a file, by name. Raises PflowError (65) where it is no Python, OSError."""
+    import ast
 
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         text = source.read()
@@ -29,25 +88,17 @@ def read_interface(file: str) -> Interface:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two are for what is too deep
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
-    for node in _node_classes(tree, file):
-        if docstring := ast.get_docstring(node, clean=False):
-            interface = parse_interface(docstring, file=file, first_line=node.body[0].lineno)
-            interface.flow_safe = any("flow_safe" in ast.unparse(each) for each in node.decorator_list)
-            if interface.flow_safe and interface.effects:
-                raise PflowError(f"cannot read the node '{file}': what is flow_safe has no effects", exit=BAD_DATA)
-            return interface
-    return Interface()
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _node_classes(tree: Any, file: str) -> list[Any]:
-    """The classes of a module that may be its node, as pick_class would choose: by name, else by what they inherit."""
+def _node_classes(classes: dict[str, Any], file: str) -> list[Any]:
+    """The classes of a file that may be its node, as pick_class would choose: by name, else by what they inherit."""
     import ast
 
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     name = plain(os.path.basename(file).removesuffix(".py"))
-    named = [node for node in classes if plain(node.name) in (name, name + "node")]
-    nodes = [node for node in classes if any(ast.unparse(base).endswith("Node") for base in node.bases)]
-    return named or nodes or classes
+    named = [node for each, node in classes.items() if plain(each) in (name, name + "node")]
+    nodes = [node for node in classes.values() if any(ast.unparse(base).endswith("Node") for base in node.bases)]
+    return named or nodes or [*classes.values()]
 
 
 def plain(name: str) -> str:
@@ -62,20 +113,6 @@ def in_words(error: BaseException) -> str:
     place = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     what = str(getattr(error, "msg", error))
     return ": ".join(part for part in (type(error).__name__, what) if part) + place
-
-
-def read_python(file: str) -> Interface:
-    """The interface in a user's own file; an open one, with the fault, where it is prose or has another grammar."""
-    from pflow.interface import Interface
-
-    try:
-        return read_interface(file)
-    except PflowError as error:
-        if not error.message.startswith("cannot parse the interface"):
-            raise
-        interface = Interface()
-        interface.fault = error.message
-        return interface
 
 
 def source_version(file: str) -> str:

@@ -213,3 +213,35 @@ def test_of_a_program_only_the_first_4_kib_are_read(tmp_path):
     binary = tmp_path / "pflow-binary"
     binary.write_bytes(b"\x7fELF\xff\xfe\0" * 1000)
     assert read(binary).open
+
+
+def pipe_of(*lines):
+    found = interface(*lines)
+    return found.pipe_read and found.pipe_read.name, found.pipe_write and found.pipe_write.name, found.inferred
+
+
+READS = ('- Reads: shared["a"]: str', '- Reads: shared["b"]: str')
+WRITES = ('- Writes: shared["x"]: str', '- Writes: shared["y"]: str')
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ((*READS, *WRITES), ("a", "x", True)),
+        ((READS[0] + " = null", READS[1], WRITES[1]), ("b", "y", True)),
+        ((READS[0] + " [explicit]", READS[1] + " [own]", *WRITES), (None, "x", True)),
+        ((READS[0] + " [secret]", READS[1], WRITES[0] + " [secret]"), ("b", None, True)),
+        ((READS[0] + " = null",), (None, None, False)),
+        ((*READS, WRITES[0], WRITES[1] + " [pipe]"), (None, "y", False)),
+        ((READS[0], READS[1] + " [pipe]", *WRITES), ("b", None, False)),
+        (("- Params: a: str",), (None, None, False)),
+    ],
+)
+def test_without_a_mark_pipe_the_first_required_read_and_the_first_write_have_it(lines, found):
+    assert pipe_of(*lines) == found
+
+
+def test_what_the_pipe_carries_under_the_name_of_another_read_is_left_to_that():
+    plain = interface(*READS, *WRITES)
+    assert [plain.is_by_name(key) for key in ("a", "b", "x")] == [False, True, False]
+    assert not interface(READS[0] + " [pipe]", READS[1]).is_by_name("b")

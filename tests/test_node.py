@@ -41,6 +41,68 @@ def test_params_that_are_set_lie_over_the_defaults():
     assert node.params == {"minimum": 2, "names": []}
 
 
+class Greet(Node):
+    """Greet somebody.
+
+    Interface:
+    - Reads: shared["name"]: str [pipe]
+    - Reads: shared["greeting"]: str = "Hello"
+    - Reads: shared["title"]: str = null
+    - Writes: shared["name"]: str [pipe]
+    """
+
+    def post(self, shared, prepared, done):
+        assert ("title" in shared) == ("title" in self.params)
+        shared["name"] = f"{shared['greeting']} {shared.get('title', '')}{shared['name']}"
+
+
+@pytest.mark.parametrize(
+    ("params", "store", "said"),
+    [
+        ({"name": "Ada"}, {}, "Hello Ada"),
+        ({"name": "Ada", "title": "Dr "}, {"greeting": "Hi"}, "Hi Dr Ada"),
+        ({"name": "Ada"}, {"name": ""}, "Hello "),
+    ],
+)
+def test_a_param_and_then_the_default_stand_in_for_a_read_that_is_not_there(params, store, said):
+    node, shared = Greet(), dict(store)
+    node.set_params(params)
+    node.run(shared)
+    assert shared == {**store, "name": said}
+    mapped = {}
+    node.run(pflow.NodeAwareSharedStore(mapped, output_mappings={"name": "out.name"}))
+    assert mapped == {"out": {"name": f"Hello {params.get('title', '')}Ada"}}
+
+
+def test_a_read_that_nothing_gives_is_a_key_that_is_not_there():
+    with pytest.raises(KeyError, match="name"):
+        Greet().run({})
+
+
+def test_a_nodes_params_name_paths_of_the_store_as_they_do_in_a_flow():
+    class Copy(Node):
+        def post(self, shared, prepared, done):
+            shared[self.params["output_key"]] = shared[self.params["input_key"]] + "!"
+
+    def copied(source, target, shared):
+        node = Copy()
+        node.set_params({"input_key": source, "output_key": target})
+        node.run(shared)
+        return shared
+
+    assert copied("a/b.c", "d/e", {"a": {"b.c": "x"}}) == {"a": {"b.c": "x"}, "d": {"e": "x!"}}
+    assert copied("a", "b", {"a": "x"}) == {"a": "x", "b": "x!"}
+    assert copied("a.b", "a.c", {"a.b": "x", "a": {}}) == {"a.b": "x", "a": {"c": "x!"}}
+
+
+def test_a_node_is_called_after_its_class_until_it_is_called_otherwise():
+    named = {"LLMNode": "llm", "YTTranscript": "yt-transcript", "ReadFileNode": "read-file", "Node": "node"}
+    assert {name: type(name, (Node,), {})().id for name in named} == named
+    node = CountWords()
+    node.id = "draft"
+    assert (node.id, CountWords.id) == ("draft", "count-words")
+
+
 def test_a_plain_flow_takes_no_default_away():
     shared = {"text": "a bb ccc"}
     flow = pocketflow.Flow(CountWords())

@@ -10,7 +10,9 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
+from pflow.masks import hidden
 from pflow.paths import meet, write_path
+from pflow.root import ROOT, hold_below_root
 from pflow.templates import leading_references
 from pflow.types import Type, fit, from_text
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 
-_ANY, _TEXT = Type("any"), Type("str")
+_ANY = Type("any")
 _EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
 """Types of which a value of this very class is one."""
 
@@ -51,8 +53,8 @@ def from_environment(item: Item) -> Any:
     try:
         return from_text(item.type, text)
     except ValueError as error:
-        shown = "" if "secret" in item.marks else f"='{text}'"
-        raise PflowError(f"cannot take {item.env}{shown}: {error}", exit=BAD_CONFIG) from None
+        fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
+        raise (hidden(fault, text) if "secret" in item.marks else fault) from None
 
 
 class Finder:
@@ -66,7 +68,7 @@ class Finder:
         self.key = key
         self.source = source
         self.item = item
-        self.type = item.type if item else _TEXT if source.flag else _ANY  # an undeclared flag is a text
+        self.type = item.type if item else _ANY
         self.exact = _EXACT.get(self.type.name)
         self.is_soft = is_soft
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
@@ -124,7 +126,7 @@ class Binding:
         self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
         pipe = interface.pipe_read
         feed: dict[str, Source] = {}
-        if carried is not None and pipe is not None:
+        if carried is not None and pipe is not None and not interface.is_by_name(write_path(carried.path)):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
             if any(meet(path, carried.path) for path in used):
                 self.hidden.add(pipe.name)
@@ -147,6 +149,7 @@ class Binding:
         for item in interface.reads.values():
             self._set_stand_in(item, params.get(item.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
+        self._hold_paths(interface.params, self.params)
         self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
@@ -178,19 +181,19 @@ class Binding:
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; one with a template is found when the node runs."""
-        known = self.interface.params
+        known, defaults = self.interface.params, self.interface.defaults()
         for key, item in known.items():
             if key in params:
                 continue
             if item.env and os.environ.get(item.env):
                 self.params[key] = from_environment(item)
-            elif not item.required:
-                self.params[key] = fresh(item.default)
+            elif key in defaults:
+                self.params[key] = defaults[key]
         for key, source in params.items():
             stands_in = key in self.interface.reads and key not in known
             if key in overrides or stands_in or self.is_pretended(source.paths):
                 continue
-            finder = Finder(key, source, known.get(key))
+            finder = Finder(key, source, None if self.interface.open else known.get(key))
             if isinstance(finder.source, Constant):
                 self.params[key] = finder.source.value
             else:
@@ -237,7 +240,16 @@ class Binding:
         for item in self.needed:
             if item.name not in view:
                 raise nothing_gives(item)
+        self._hold_paths(self.interface.reads, view)
         return view
+
+    def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
+        """Refuse a path that leads out of the root, where there is one. Raises PflowError (77)."""
+        if ROOT not in os.environ:
+            return
+        for key, item in items.items():
+            if item.type.is_path and key in values:
+                hold_below_root(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """The values of data flags that go into the store; not null where that is how a read is left unset."""
@@ -282,6 +294,7 @@ class Binding:
         found = fresh(self.params)
         for finder in self.param_finders:
             found[finder.key] = finder.find(store)
+        self._hold_paths(self.interface.params, found)
         return found
 
 

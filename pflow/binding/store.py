@@ -5,7 +5,7 @@ from __future__ import annotations
 from _collections_abc import MutableMapping
 
 from pflow import TYPE_CHECKING
-from pflow.binding.sources import assign, find, parse_source, remove
+from pflow.binding.sources import Constant, assign, find, parse_source, remove
 from pflow.errors import PflowError
 from pflow.interface import fresh
 from pflow.paths import parse_path
@@ -114,6 +114,11 @@ class NodeStore(_MutableDict):
         self.update(other)
         return self
 
+    @property
+    def changed(self) -> Collection[str]:
+        """The keys that were set or deleted."""
+        return self._changed
+
     def known(self) -> dict[str, Any]:
         """What has been asked for or set so far."""
         return {key: value for key, value in dict.items(self) if value is not _PENDING}
@@ -202,3 +207,30 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The mappings of seed 000's params, which name a key of the node: it is the path that it looks like."""
+    names = {"input_key": "input_mappings", "output_key": "output_mappings"}
+    return {goal: {params[name]: params[name]} for name, goal in names.items() if isinstance(params.get(name), str)}
+
+
+def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:
+    """The store as a node sees it that runs on a dict, with no flow that binds it: the dict itself, if it can be.
+
+    Params, then defaults, stand in for the reads that are not there; what `key_mappings` names is a path.
+    """
+    if isinstance(shared, NodeStore):
+        return shared
+    missing = {
+        key: None if item.required else item.default for key, item in interface.reads.items() if key not in shared
+    }
+    found = {key: params.get(key, fresh(default)) for key, default in missing.items()}
+    stand_ins = {key: Constant(value, key) for key, value in found.items() if value is not None}
+    mappings = key_mappings(params)
+    if not stand_ins and not mappings:
+        return shared
+    proxy = NodeAwareSharedStore(shared, **mappings)
+    own = {key: source for key, source in proxy._sources.items() if key not in shared}
+    proxy._sources = {**own, **stand_ins}
+    return proxy

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
     from pflow.interface import Interface, Item
 
-_HEADER = f'{{"pflow":"nodes 1, pflow-shell {__version__}"'
+_HEADER = f'{{"pflow":"nodes 2, pflow-shell {__version__}"'
 _MOST = 10_000
 _MOMENT = 100_000_000
 """Nanoseconds in which a file may change twice and have the same time."""
@@ -33,8 +33,8 @@ _MOMENT = 100_000_000
 class Line:
     """As much of a node or flow as a list needs.
 
-    `touched` is what it has effects on, or `open`; `words` all that is said of it, to be searched. `fault` is what is
-    wrong with it, `behind` the file that has its name.
+    `touched` is what it has effects on, or `open`, and whether its marks are `inferred`; `words` all that is said of
+    it, to be searched. `fault` is what is wrong with it, `behind` the file that has its name.
     """
 
     __slots__ = ("behind", "fault", "file", "interpreter", "name", "origin", "summary", "touched", "version", "words")
@@ -74,7 +74,8 @@ class Line:
 
     def _take(self, interface: Interface) -> None:
         self.summary = interface.summary
-        self.touched = "open" if interface.open else ", ".join(interface.effects)
+        touched = ["open"] if interface.open else interface.effects
+        self.touched = ", ".join([*touched, *["inferred"] * interface.inferred])
         items = [*interface.reads.values(), *interface.writes.values(), *interface.params.values()]
         self.words = "\n".join(filter(None, [interface.description, *(f"{item.name} {item.doc}" for item in items)]))
 
@@ -184,7 +185,22 @@ def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) 
         "effects": list(interface.effects),
         "flow_safe": flow_safe,
         "open": interface.open,
+        "inferred": interface.inferred,
     }
+
+
+def inferred_in_words(interface: Interface) -> str:
+    """What was inferred of an interface: its [pipe] marks, or all of it; empty where nothing was."""
+    kinds = (("reads", interface.reads), ("writes", interface.writes), ("params", interface.params))
+    shown = [
+        (verb, [item for item in items.values() if interface.open or "pipe" in item.marks]) for verb, items in kinds
+    ]
+    names = [(verb, ", ".join(_marked(item) for item in items)) for verb, items in shown if items]
+    return "; ".join(f"{verb} {there}" for verb, there in names) if interface.inferred else ""
+
+
+def _marked(item: Item) -> str:
+    return f"{item.name} [pipe]" if "pipe" in item.marks else item.name
 
 
 def _described(item: Item) -> dict[str, Any]:

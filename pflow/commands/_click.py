@@ -164,7 +164,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     try:
-        with command.make_context(f"pflow {name}", words, obj=about) as context:
+        with command.make_context(f"pflow {name}", [*words], obj=about) as context:
             result = command.invoke(context)
     except click.UsageError as error:
         what = f"cannot run {name}: {error.format_message().rstrip('.')}"

@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
-from pflow.flow.pipe.scan import is_cut_separator, separates
+from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
@@ -34,12 +34,24 @@ def run(words: list[str]) -> int:
 
 
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
-    """Say an error, as JSON too where a command was asked for it; of a run, --json is about the store."""
+    """Say an error, as JSON too where a command was asked for it; of a run, --json is about the store.
+
+    What would have been a stage hands an error document on, and so does `pflow trace` of a store where its words are
+    wrong. Into a file it does not: a > that was meant for a flow may have opened that.
+    """
+    from pflow.masks import hide_given
+
+    hide_given(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)
-    if "--json" in words and words[0] in names_in("commands") and words[0] != "run":
+    is_command = words[0] in names_in("commands")
+    if is_command and "--json" in words and words[0] != "run":
         from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
+    elif not _is_file(1) and (not is_command or (words[0] == "trace" and error.exit == USAGE)):
+        from pflow.stage.output import hand_on_error
+
+        hand_on_error(words, "pflow" if len(words[0].split()) > 1 else shorten(words[0]), error, error.store)
     return error.exit
 
 

@@ -93,7 +93,7 @@ def command(
         hint = "-q if nothing is wanted"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
     terminal = None if yes or is_dry else open_terminal()
-    document = Document()
+    document: Document | None = None
 
     def work() -> int:
         nonlocal document
@@ -105,17 +105,13 @@ def command(
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
             proposal = Proposal(planned.flow, words)
             refuse_errors(proposal.findings)
-            has_stdin = intake.kind != NOTHING
-            decided = (
-                _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, has_stdin=has_stdin)
-            )
+            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
         return OK if decided is None else _run(decided, closed, intake)
 
     try:
         return with_signals(work)
     except PflowError as error:
-        if error.exit != USAGE:  # a pipe gets an error document, as from a run that failed
-            Output(words).write_error(document, "plan", "plan", error)
+        error.store = document
         raise
 
 
@@ -177,9 +173,9 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
     raise PflowError("not run", exit=DENIED)
 
 
-def _hold(proposal: Proposal, allowed: Allowed | None, *, has_stdin: bool) -> Proposal:
+def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
     """Show it where anybody can see it. Raises PflowError (77) unless what --yes allows is enough."""
-    refused = [] if allowed is None else _refusals(proposal, allowed, has_stdin=has_stdin)
+    refused = [] if allowed is None else _refusals(proposal, allowed, intake)
     if refused or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
         show(proposal_text(proposal))
     for each in refused:
@@ -194,8 +190,9 @@ def _hold(proposal: Proposal, allowed: Allowed | None, *, has_stdin: bool) -> Pr
     return proposal
 
 
-def _refusals(proposal: Proposal, allowed: Allowed, *, has_stdin: bool) -> list[Refusal]:
+def _refusals(proposal: Proposal, allowed: Allowed, intake: Intake) -> list[Refusal]:
     """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
+    has_stdin = intake.kind != NOTHING
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):
         raise nothing_gives(proposal.wired, missing)

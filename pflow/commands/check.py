@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from pflow.catalog.kinds import FLOW
+from pflow.catalog.lines import inferred_in_words
 from pflow.commands._click import FlowCommand, color_option, print_json
 from pflow.errors import BAD_DATA, PflowError, names_meant
 from pflow.explain.account import outside
@@ -55,9 +57,11 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
     Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
     where one is an error.
 
+    A line for each node says what was inferred of it, where its interface has no mark [pipe] or it declares none.
+
     With --json a finding has its place as a JSON pointer too; where the rule knows them, the names that may have been
     meant, nearest first (near), and what to merge into the flow (merge, as RFC 7396 says). needs, gives and touches are
-    those of pflow explain --json.
+    those of pflow explain --json; inferred has those lines by node.
 
     \b
     pflow check examples/report.pflow.json
@@ -84,7 +88,21 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
         _print_json(name, wired, findings, code)
     else:
         _print_lines(name, loaded.flow, findings, when)
+        notes = [_one_line(f"{name}: {node}: {note}") for node, note in _inferred(wired).items()]
+        write_pieces(1, [f"{note}\n".encode() for note in notes])
     return code
+
+
+def _inferred(wired: WiredFlow) -> dict[str, str]:
+    """Of each node that does not declare all of it what was inferred, and why it was."""
+    notes = {}
+    for step in wired.steps.values():
+        interface, kind = step.interface, step.kind
+        if kind is not None and (interface.inferred or (interface.open and kind.origin != FLOW)):
+            what = f"inferred: {inferred_in_words(interface)}" if interface.inferred else "nothing of it is known"
+            lacks = interface.fault or "it has no 'Interface:' block" if interface.open else "no item is marked [pipe]"
+            notes[kind.name] = f"{what} ({kind.file}: {lacks})"
+    return notes
 
 
 def _name_of(words: Sequence[str]) -> str:
@@ -137,7 +155,7 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
     }
     if wired is not None:
         names = {"name": wired.flow.name, "description": wired.flow.description}
-        document |= {**names, **outside(wired, Origins(wired))}
+        document |= {**names, **outside(wired, Origins(wired)), "inferred": _inferred(wired)}
     print_json(document)
 
 

@@ -9,16 +9,18 @@ from pflow.errors import BAD_CONFIG, PflowError
 
 @click.command
 @click.option("--read-only", is_flag=True, help="Offer only what changes nothing: no files, no commands, no network.")
+@click.option("--root", metavar="DIR", help="Work in DIR and hold the files of all calls below it (.).")
 @click.argument("act", type=click.Choice(["serve"]), metavar="serve")
 @click.argument("node", nargs=-1, metavar="[NAME]…")
-def command(read_only: bool, act: str, node: tuple[str, ...]) -> None:
+def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) -> None:
     """Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.
 
-    The client starts it, in the directory where relative paths begin. Most clients name their servers in a file, as
+    The client starts it. Most clients name their servers in a file, as
 
     \b
     {"mcpServers": {"pflow":
-      {"command": "pflow", "args": ["mcp", "serve"]}}}
+      {"command": "pflow",
+       "args": ["mcp", "serve", "--root", "/srv/notes"]}}}
 
     where the words after serve are more args, and an env may set PFLOW_MODEL. A client that does not find pflow needs
     its full path, which command -v pflow prints.
@@ -28,6 +30,10 @@ def command(read_only: bool, act: str, node: tuple[str, ...]) -> None:
     these nodes, flows and tools are offered. The list follows the flows as they are saved and removed. stderr says what
     is not offered, and why.
 
+    Relative paths begin in --root, by default the working directory, and no path that a node or a flow reads or writes
+    leads out of it, by a link neither (77). What a command does is not held: to leave commands out, name what is
+    offered, or say --read-only. An answer over 1 MiB is cut, and says so.
+
     A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A
     call is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up; only
     what made a session of its own, as setsid does, goes on.
@@ -35,7 +41,7 @@ def command(read_only: bool, act: str, node: tuple[str, ...]) -> None:
     It needs the official SDK: pip install 'pflow-shell[mcp]' gets it; without it, the exit code is 78.
 
     \b
-    pflow mcp serve
+    pflow mcp serve --root examples
     pflow mcp serve --read-only
     pflow mcp serve read-file pflow_trace
     """
@@ -46,4 +52,4 @@ def command(read_only: bool, act: str, node: tuple[str, ...]) -> None:
             raise
         what = "cannot serve: the official MCP SDK is not installed, or too old"
         raise PflowError(what, hint="pip install 'pflow-shell[mcp]'", exit=BAD_CONFIG) from None
-    serve(list(node), read_only=read_only)
+    serve(list(node), root, read_only=read_only)

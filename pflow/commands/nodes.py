@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
-from pflow.catalog.lines import about, entry, find, is_known, line_entry, lines
+from pflow.catalog.lines import about, entry, find, inferred_in_words, is_known, line_entry, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
@@ -154,8 +154,9 @@ def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
     summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", kind.interface.examples
     parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]
     parts += [wrap(clean(paragraph), width) for paragraph in about["description"].split("\n\n") if paragraph]
+    inferred = inferred_in_words(kind.interface)
     where = f"From     {clean(about['file'])} ({about['origin']})"
-    parts.append([where, *table(list(_facts(about)), width, indent=0)])
+    parts.append([where, *table(list(_facts(about, inferred)), width, indent=0)])
     for title in ("reads", "writes", "params"):
         rows = [_item(name, item) for name, item in about[title].items()]
         parts.append([colour.heading(title.title()), *table(rows, width, first=colour.name)] if rows else [])
@@ -163,7 +164,7 @@ def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
+def _facts(entry: Entry, inferred: str) -> Iterator[tuple[str, str]]:
     is_broken = "fault" in entry and entry["origin"] == PROGRAM
     if is_broken:
         yield "Broken", clean(entry["fault"])
@@ -173,6 +174,8 @@ def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
     else:
         yield "Effects", ", ".join(entry["effects"]) or "none"
     yield "Actions", ", ".join(map(clean, entry["actions"]))
+    if entry["inferred"]:
+        yield "Inferred", clean(inferred)
     if entry["flow_safe"]:
         yield "Pure", "same inputs and params, same outputs"
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from typing import Any
 
+from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.paths import kind_of
 from pflow.process.streams import as_it_is
 from pflow.types import Type
+
+_MOST_DECOYS, _MOST_BYTES = 5_000, 4_000_000
 
 
 @check("interface", "every line of its interface parses", of_good_run=False)
@@ -24,6 +28,9 @@ def interface_parses(trial: Trial) -> None:
     if node.interface.open:
         expected = "a block of lines after 'Interface:', in its leading comments or docstring, or in a file beside it"
         raise Failed(None, f"no 'Interface:' in {node.file}", expected, "pflow new-node writes one to begin with")
+    if node.interface.inferred:
+        expected = "the mark [pipe] on the read that a pipe fills, and on the write that it carries on"
+        raise Failed(None, f"no mark [pipe]; inferred: {inferred_in_words(node.interface)}", expected, "mark them")
 
 
 @check("describe", "--describe prints the interface as JSON, and both agree", of_good_run=False)
@@ -101,16 +108,30 @@ def _skip_declared(trial: Trial, *effects: str) -> None:
 
 @check("isolation", "it looks at no key that it does not declare")
 def it_looks_at_its_own_keys_only(trial: Trial) -> None:
-    if not trial.is_steady:
-        raise Skipped("it answers differently each time")
     interface = trial.interface
-    names = [*interface.params, *interface.reads, *interface.writes, "text", "prompt", "content", "path", "config"]
     own = {name for name, item in interface.reads.items() if "explicit" not in item.marks}
-    decoys: dict[str, Any] = {name: "a decoy" for name in names if name not in own}
+    decoys: dict[str, Any] = {
+        name: "a decoy"
+        for name in [*interface.reads, *interface.writes, *_words_of(trial.node.file)]
+        if name not in own
+    }
     decoys |= {name: misfit_of(item.type) for name, item in interface.params.items() if name not in own}
     run = trial.run_good(stdin=trial.document({**ALIENS, **decoys}))
     change = "read what you declare, and params from their flags alone"
-    trial.expect_agreement(run, change, f"as without these keys: {', '.join(decoys)}")
+    run.expect_answer(change)
+    others = [key for key in run.reads if key in {**ALIENS, **decoys} and key not in interface.reads]
+    if others:
+        run.fail(f"it read {', '.join(map(repr, others))}", "only the keys that it declares", change)
+    if not trial.is_steady:
+        raise Skipped("it answers differently each time")
+    trial.expect_agreement(run, change, "as without other keys that its file names")
+
+
+def _words_of(file: str) -> list[str]:
+    """The words in a node's file, among them any key that it looks at under a name."""
+    with open(file, "rb") as program:
+        words = re.findall(rb"[A-Za-z_]\w{0,63}", program.read(_MOST_BYTES))
+    return [str(word, "ascii") for word in dict.fromkeys(words) if word != b"stdin"][:_MOST_DECOYS]
 
 
 @check("same", "flow-safe: the same inputs give the same outputs, in another place and environment too")

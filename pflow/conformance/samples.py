@@ -165,12 +165,22 @@ class Answer:
         return error if isinstance(error, dict) else None
 
     @property
-    def action(self) -> str:
-        """The action that it returned, as the driver would read it."""
+    def entry(self) -> dict[str, Any]:
+        """What it says of itself in the header's steps."""
         steps = self.header.get("steps", [])
         last = steps[-1] if steps and isinstance(steps[-1], dict) else {}
-        own = last if last.get("id") != STEPS[-1]["id"] else {}
-        return str(own.get("action") or self.header.get("action") or "default")
+        return last if last.get("id") != STEPS[-1]["id"] else {}
+
+    @property
+    def action(self) -> str:
+        """The action that it returned, as the driver would read it."""
+        return str(self.entry.get("action") or self.header.get("action") or "default")
+
+    @property
+    def reads(self) -> list[str]:
+        """The keys that it says it has read."""
+        reads = self.entry.get("reads")
+        return [*reads] if isinstance(reads, dict) else []
 
 
 def read_answer(stdout: bytes) -> Answer | str:

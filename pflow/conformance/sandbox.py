@@ -137,6 +137,11 @@ class Run:
         """The members of its answer, none without one."""
         return self.answer.members if isinstance(self.answer, Answer) else {}
 
+    @property
+    def reads(self) -> list[str]:
+        """The keys and params that it says in its trace it has read."""
+        return self.answer.reads if isinstance(self.answer, Answer) else []
+
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
         """What it wrote of these keys, and the action that it returned."""
         found = {name: self.members[name] for name in names if name in self.members}

@@ -121,6 +121,7 @@ def _identity(step: WiredStep) -> Account:
         "file": kind.file if kind is not None else None,
         "summary": interface.summary,
         "open": interface.open,
+        "inferred": interface.inferred,
         "fault": step.fault or interface.fault or ("" if kind is not None else "there is no such node"),
     }
 

@@ -197,7 +197,9 @@ def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
 
 
 def _problems(step: Account) -> Iterator[tuple[str, str, str]]:
-    if step["fault"]:
+    if step["open"] and step["inferred"]:
+        yield "!", "open", "its code shows what stands here: it may read and write any other key"
+    elif step["fault"]:
         yield "!", "not known", clean(step["fault"])
     elif step["open"]:
         yield "!", "open", "its interface says nothing: it may read and write any key"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from pflow import TYPE_CHECKING
+from pflow.binding.store import key_mappings
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
 
 if TYPE_CHECKING:
@@ -118,7 +119,6 @@ def _input(name: str, given: Document) -> Input:
 PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
 
 _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mappings"}
-_KEYS = {"input_key": "input_mappings", "output_key": "output_mappings"}
 
 
 def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
@@ -127,8 +127,8 @@ def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
     What the entry says of a key counts, whatever the node says of it.
     """
     dialect = PFLOW
-    if any(isinstance(node.get("params", {}).get(key), str) for key in _KEYS):
-        node, mapping = _from_keys(node, mapping)
+    if keys := key_mappings(node.get("params", {})):
+        mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
     if any(member in node for member in (*_BINDINGS, "config")):
         node, mapping = _from_bindings(node, mapping)
@@ -142,12 +142,3 @@ def _from_bindings(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
     kept = {member: value for member, value in node.items() if member not in objects}
     bound = {goal: {**objects[member], **mapping.get(goal, {})} for member, goal in _BINDINGS.items()}
     return {**kept, "params": {**node.get("params", {}), **objects["config"], **objects}}, {**mapping, **bound}
-
-
-def _from_keys(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
-    """Seed 000: the node asks the store for a whole path as if it were a key; the mapping makes it the path."""
-    for param, goal in _KEYS.items():
-        path = node["params"].get(param)
-        if isinstance(path, str):
-            mapping = {**mapping, goal: {path: path, **mapping.get(goal, {})}}
-    return node, mapping

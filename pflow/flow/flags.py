@@ -166,7 +166,9 @@ def _names_of(wanted: FlowInput) -> list[str]:
 
 def _kind_of(step: WiredStep, key: str) -> str:
     """What a flag for a key sets; "" for what only the flow says: what binds keys, and what another step feeds."""
-    is_own = key in step.step.params and key not in step.interface.reads and key not in _OF_DIALECTS
+    if key in _OF_DIALECTS and key in step.step.params:
+        return ""
+    is_own = key in step.step.params and key not in step.interface.reads
     if key in step.step.inputs:
         return OPEN if is_own else DATA
     return PARAM if is_own or key in step.interface.params else ""

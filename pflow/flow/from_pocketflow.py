@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,8 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
 from pflow.interface import Interface
 from pflow.jsontext import decode, encode
-from pflow.naming import joined
-from pflow.node import interface_of, pocketflow
+from pflow.naming import joined, kebab
+from pflow.node import Default, Node, class_of, id_of, interface_of, pocketflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,6 +64,11 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.number = next(_numbers)
         self.edges: list[tuple[str, Any]] = []
 
+    @Default
+    def id(self) -> str:
+        own = id_after(self.node, set()) if isinstance(self.node, str) else id_of(class_of(self.node))
+        return str(self.ir.get("id") or own)
+
     def next(self, node: Any, action: str = "default") -> Any:
         self.edges.append((action, node))
         self.successors.setdefault(action, node)
@@ -87,15 +91,21 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     return flow
 
 
+def nodes_from(start: Any) -> list[Any]:
+    """A node and all that it leads to, each once, in the order in which they are reached."""
+    nodes = [start] if start is not None else []
+    known = {id(start)}
+    for node in nodes:
+        for _, target in _edges_of(node):
+            if id(target) not in known:
+                known.add(id(target))
+                nodes.append(target)
+    return nodes
+
+
 def has_steps(start: Any) -> bool:
     """Whether a node, or one that it leads to, was made by `pflow.step`."""
-    seen = {id(start): start}
-    todo = [start]
-    for node in todo:
-        more = [target for _, target in _edges_of(node) if id(target) not in seen]
-        seen.update((id(each), each) for each in more)
-        todo += more
-    return any(isinstance(node, WrittenStep) for node in todo)
+    return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 
 def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
@@ -171,9 +181,10 @@ class _Walk:
     def _add_step(self, node: Any, around: _Around) -> str:
         """Add what `pflow.step` was told of a node, or what the node says itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
-        kind = inner if isinstance(inner, str | type) else type(inner)
+        kind = inner if isinstance(inner, str) else class_of(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
-        name = ir.pop("id", None) or self.names.get(id(node))
+        own_id = vars(inner).get("id") if isinstance(inner, Node) else None
+        name = ir.pop("id", None) or own_id or self.names.get(id(node))
         id_ = numbered(name, self.taken) if name else id_after(type_, self.taken)
         self.taken.add(id_)
         own = {} if inner is kind else self._own(inner, id_, type_)
@@ -203,7 +214,7 @@ class _Walk:
         """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
-        name = stem.replace("_", "-") or _kebab(node.__name__)
+        name = stem.replace("_", "-") or kebab(node.__name__)
         found = find_kind(name) or find_kind(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
@@ -289,9 +300,3 @@ def _check(flow: Any, around: _Around | None) -> None:
         around = around.outer
     if why:
         raise PflowError(f"cannot use {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)
-
-
-def _kebab(name: str) -> str:
-    """`YTTranscript` as `yt-transcript`."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
-    return parted.replace("_", "-").strip("-").lower()

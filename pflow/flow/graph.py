@@ -48,6 +48,7 @@ class Graph:
                     self.before[edge.target].append(edge.source)
         self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys([*self.order(), *ids]))}
         self._leading: dict[bool, dict[str, int]] = {}
+        self._before_first: dict[str, set[str]] = {}
 
     def after(self, id: str, *, past_errors: bool = True) -> list[str]:
         """Every step that an edge leads to from this one."""
@@ -76,6 +77,14 @@ class Graph:
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
         return bool(self._leading[past_loops][other] & self._bits[one])
+
+    def may_precede_first(self, one: str, other: str) -> bool:
+        """Whether one step may run before the other does for the first time; in a loop it may follow it only."""
+        if not self.may_precede(one, other) or not self.may_precede(other, other):
+            return self.may_precede(one, other)
+        if other not in self._before_first:
+            self._before_first[other] = set(self.reach(self.first, other)) - {other}
+        return one in self._before_first[other]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
         """For each step those that lead to it, as bits."""

@@ -118,6 +118,10 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
     elif found := find_writes(flow, reference.step, path):
         reference.places = tuple(dict.fromkeys(place for place, _ in found))
         reference.writes = tuple(write for _, write in found)
+        is_alone = reference.part.is_template or len(reference.part.paths) == 1
+        is_input = path[0] in flow.flow.inputs or not (flow.flow.inputs or path[0] in flow.steps)
+        if is_alone and is_input and not are_there_first(flow, reference.step, reference.writes):
+            reference.input = str(path[0])
     elif path[0] == "stdin" or path[0] in flow.flow.inputs:
         reference.input = str(path[0])
     elif batch is not None and len(path) == 1 and str(path[0]) in names:
@@ -133,6 +137,12 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
     declared = flow.flow.inputs.get(str(path[0]))
     is_there = declared is not None and (declared.required or declared.has_default)
     return [] if is_there and all(write.is_data and write.target == path[:1] for _, write in found) else found
+
+
+def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
+    """Whether one of the writes may be there the first time that a step runs: not what comes only round a loop."""
+    is_late = id != END and id in flow.order and not flow.is_uncertain
+    return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 
 def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> bool:

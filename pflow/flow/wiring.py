@@ -7,7 +7,7 @@ from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathS
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
 from pflow.flow.graph import Graph
-from pflow.flow.reaching import find_writes, reaching_writes, resolve, writes_of
+from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
@@ -161,7 +161,8 @@ class _Wiring:
         if places and places != ((key,),):
             wired.sources[key] = _place_source(places)
             wired.soft.add(key)
-        if found or (self.flow.inputs and key not in self.flow.inputs):
+        is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
+        if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
         is_required = item.required and key not in wired.step.params
         self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)

@@ -110,7 +110,10 @@ class Usage:
 
 _METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
-_OPEN = "It declares no interface: any other flag is data and param at once, and it may read and write any key."
+_OPEN = (
+    "It declares no interface: any other flag (--KEY=TEXT, --KEY:=JSON) is data and param at once, and it may read and "
+    "write any key."
+)
 
 
 def usage_of_node(name: str, interface: Interface) -> Usage:

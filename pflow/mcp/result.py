@@ -15,6 +15,9 @@ from pflow.mcp.schema import ends_of, fault_in
 LIMIT = 1 << 20
 """Bytes of JSON that a result may have."""
 
+_DEEPEST = 150
+"""Levels of lists and objects in a result: clients' parsers take some 200."""
+
 _CAPS = (100_000, 10_000, 1_000, 100)
 """The length of texts and lists, and the number of members: the first that brings the whole below the limit."""
 
@@ -59,6 +62,9 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
         step, node = str(error.get("step", "")), str(error.get("node", ""))
         return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
     outputs = {key: store[key] for key in offered.writes if key in store}
+    if depth_of(outputs) > _DEEPEST:
+        what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
+        return failed(PflowError(what, exit=BAD_DATA))
     if fault := fault_in(offered.tool.output_schema or {}, outputs):
         what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
         return failed(PflowError(what, exit=BAD_DATA))
@@ -80,6 +86,12 @@ def trim(value: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
     return next((cut for cut in cuts if size_of(cut) <= limit), {})
+
+
+def depth_of(value: Any) -> int:
+    """Levels of lists and objects."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
 
 def size_of(value: Any) -> int:

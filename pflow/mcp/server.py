@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import re
 import select
 import signal
 import sys
@@ -15,15 +18,19 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from pflow import __version__
-from pflow.errors import BAD_STDIN, PflowError
+from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.own_tools import OWN_TOOLS, own_tools
 from pflow.process.signals import ClosedPipe, die_of
+from pflow.root import ROOT
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import write_stderr
 
@@ -70,7 +77,9 @@ class McpServer:
             tasks.start_soon(self._end_at_signal)
             tasks.start_soon(self._watch)
             async with stdio_server() as (read, write):
-                await self.server.run(read, write, options)
+                sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
+                tasks.start_soon(_refuse_broken, read, sender, write)
+                await self.server.run(messages, write, options)
             tasks.cancel_scope.cancel()
 
     async def _end_at_signal(self) -> None:
@@ -106,6 +115,38 @@ class McpServer:
         return await self.calls.call(params.name, params.arguments or {}, tell)
 
 
+async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: WriteStream[Any]) -> None:
+    """Hand on the messages that can be read, and answer any other with an error: the SDK would drop it in silence."""
+    async with good:
+        async for message in read:
+            if not isinstance(message, ValidationError):
+                await good.send(message)
+            elif (fault := message.errors()[0])["input"] != "\n":
+                await write.send(SessionMessage(_refusal(fault["msg"], fault["input"])))
+
+
+def _refusal(why: str, line: Any) -> types.JSONRPCError:
+    """The error for a line that is no JSON, or nests too deep, or for JSON that is no message."""
+    code, id = types.INVALID_REQUEST, line.get("id") if isinstance(line, dict) else None
+    if isinstance(line, str):
+        code, id = types.PARSE_ERROR, _id_of(line)
+    error = types.ErrorData(code=code, message=f"cannot read the message: {why}")
+    return types.JSONRPCError(jsonrpc="2.0", id=id if isinstance(id, str | int) else None, error=error)
+
+
+def _id_of(line: str) -> Any:
+    """The id of a request that does not parse, whatever is nested in it; None where that cannot be told."""
+    depth, top_level = 0, ""
+    for token in re.findall(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}"]+', line):
+        depth -= token in ("]", "}")
+        top_level += token if depth < 2 else ""
+        depth += token in ("[", "{")
+    try:
+        return dict(json.loads(top_level)).get("id")
+    except (ValueError, TypeError):
+        return None
+
+
 class _OneLine(logging.Handler):
     """Writes what the SDK logs as one line, without a traceback or characters that a terminal would obey."""
 
@@ -126,11 +167,13 @@ def write_line(line: str) -> None:
         write_stderr((line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…") + "\n")
 
 
-def serve(only: list[str], *, read_only: bool) -> None:
-    """Serve until the client hangs up.
+def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
+    """Serve until the client hangs up, in the directory `root`, below which the files of calls are held.
 
-    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin; ClosedPipe for a closed stdout.
+    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin, 2 for the root of all without a word,
+    66 and 77 for a root that is no directory; ClosedPipe for a closed stdout.
     """
+    _enter(root)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # as some clients leave it: no child had an exit code
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
@@ -144,6 +187,21 @@ def serve(only: list[str], *, read_only: bool) -> None:
     except BaseExceptionGroup as group:
         first = _first_of(group)
         raise (ClosedPipe() if isinstance(first, BrokenPipeError) else first) from None
+
+
+def _enter(root: str | None) -> None:
+    """Make the root the working directory, of children too, and theirs to keep to."""
+    try:
+        os.chdir(root or ".")
+        os.environ[ROOT] = os.getcwd()
+    except OSError as error:
+        what = f"cannot serve the files below '{root or '.'}': {(error.strerror or str(error)).lower()}"
+        raise PflowError(what, hint="--root takes a directory", exit=exit_code(error)) from None
+    if root is None and os.environ[ROOT] == "/":  # where some clients start what they start
+        hint = "--root DIR says which files a client may reach, --root=/ all"
+        raise PflowError(
+            "cannot serve: the working directory is /, and every file lies below it", hint=hint, exit=USAGE
+        )
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

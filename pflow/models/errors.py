@@ -12,6 +12,7 @@ from typing import Any
 from llm import Model, NeedsKeyException
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+from pflow.masks import Secrets
 
 COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
 
@@ -228,13 +229,14 @@ def one_line(text: str) -> str:
 
 def hide_keys(text: str, model: Model) -> str:
     """`text` without any key that this model could have sent."""
+    secrets = Secrets()
     for secret in _secrets(model):
-        text = text.replace(secret, "***")
-    return text
+        secrets.add(secret)
+    return secrets.mask(text)
 
 
-def _secrets(model: Any) -> list[str]:
-    """Longest first: the key, what the model's own headers hold, and the user and password in its address."""
+def _secrets(model: Any) -> set[str]:
+    """The key, what the model's own headers hold, and the user and password in its address."""
     try:
         key = model.get_key()
     except Exception:
@@ -245,7 +247,7 @@ def _secrets(model: Any) -> list[str]:
     if at:
         values.append(before.partition("//")[2])
     found = {word for value in values if value for word in (str(value), *str(value).split()) if len(word) >= 4}
-    return sorted({*found, str(key)} if key else found, key=len, reverse=True)
+    return {*found, str(key)} if key else found
 
 
 def _retry_after(error: Any) -> float | None:

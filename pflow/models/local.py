@@ -14,6 +14,7 @@ from pydantic import Field
 
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.root import hold_below_root
 
 SUFFIX = ".gguf"
 
@@ -36,7 +37,9 @@ def models_directory() -> str | None:
 
 
 def from_file(path: str) -> LocalModel:
-    """The model in a GGUF file. Raises PflowError (66) where there is no such file."""
+    """The model in a GGUF file. Raises PflowError: 66 where there is no such file, 77 where it may not be used."""
+    if path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
+        hold_below_root(path)
     if not os.path.isfile(path):
         raise PflowError(f"cannot find the model '{path}'", hint="pflow models lists those with a name", exit=MISSING)
     return LocalModel(path, path)

@@ -20,6 +20,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import WHITESPACE, encode, scan
 from pflow.models.errors import one_line
+from pflow.root import hold_below_root
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
@@ -29,6 +30,8 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
     try:
         if isinstance(given, dict):
             return _checked(given, name)
+        if not is_inline:
+            hold_below_root(given)
         return _checked(json.loads(given if is_inline else Path(given).read_text(encoding="utf-8-sig")), name)
     except OSError as error:
         hint = "an inline schema begins with {" if exit_code(error) == MISSING else ""

@@ -17,9 +17,10 @@ from pflow.interface import UNDECLARED, Interface, Item
 from pflow.jsontext import text_of
 from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved
+from pflow.masks import MASK, is_secret_name
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
-from pflow.plan.secrets import MASK, hide_secrets, is_secret_name
+from pflow.plan.secrets import hide_secrets
 from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 

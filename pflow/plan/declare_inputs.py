@@ -14,7 +14,8 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface import Item
-from pflow.plan.secrets import is_secret_name, is_secret_value
+from pflow.masks import is_secret_name
+from pflow.plan.secrets import is_secret_value
 
 _EXTENSION = re.compile(r"[\w*?+-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 

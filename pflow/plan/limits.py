@@ -14,8 +14,9 @@ from pflow.flow.flow import Flow, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
+from pflow.masks import is_secret_name
 from pflow.plan.declare_inputs import says
-from pflow.plan.secrets import is_secret_name, is_secret_value, secret_variables
+from pflow.plan.secrets import is_secret_value, secret_variables
 from pflow.terminal.columns import clean, shorten
 
 Place = tuple[str | int, ...]

@@ -16,9 +16,9 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
+from pflow.masks import is_secret_name
 from pflow.paths import parse_path
 from pflow.plan.declare_inputs import free_name
-from pflow.plan.secrets import is_secret_name
 from pflow.run.inputs import names_stdin
 from pflow.stage.document import RAW, STORE, Intake
 from pflow.templates import TEMPLATE

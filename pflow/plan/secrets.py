@@ -11,13 +11,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
+from pflow.masks import MASK, is_secret_name
 from pflow.templates import TEMPLATE
 
-MASK = "***"
-"""What is shown in place of a secret."""
-
-_WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
-_KEYS = re.compile(r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)")
 _VALUES = re.compile(
     r"\bsk-[\w-]{16,}|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}"
     r"|\bAIza[\w-]{30,}|\bglpat-[\w-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY.*"
@@ -27,12 +23,6 @@ _VARIABLE = re.compile(
 )
 _SHORTEST = 8
 """A shorter value of a variable may stand in a text by chance, and so may a plain word."""
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or an input of this name most likely holds a secret."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
-    return bool(_WORDS & set(words.split("_"))) or _KEYS.search(words) is not None
 
 
 def is_secret_value(text: str) -> bool:

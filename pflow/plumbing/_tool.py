@@ -26,18 +26,39 @@ FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), 
 HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
 
 
-def run_tool(usage: Usage, work: Callable[[list[str]], int]) -> NoReturn:
-    """Run an executable with the words of the command line; `work` returns the exit code. A failure is one line."""
+class Tool:
+    """A tool at work, and the store that came in, which an error document hands on."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+
+    def open(self, intake: Intake) -> Document:
+        """The store that came in, to be changed."""
+        self.document = intake.document
+        return intake.document.copy()
+
+
+def run_tool(usage: Usage, work: Callable[[list[str], Tool], int], *, prints_store: bool = False) -> NoReturn:
+    """Run an executable with the words of the command line; `work` returns the exit code.
+
+    A failure is one line, and an error document of what prints a store; of what prints something else, when its words
+    are wrong: then it is in no working script.
+    """
+    tool = Tool()
     words, closed = sys.argv[1:], secure_standard_files()
 
     def begin() -> int:
         if 1 in closed:
             raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
         asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
-        return _tell(usage, asked[0]) if asked else work(words)
+        return _tell(usage, asked[0]) if asked else work(words, tool)
 
     def fail(error: PflowError) -> int:
         say_error(usage.name, error)
+        if prints_store or error.exit == USAGE:
+            from pflow.stage.output import hand_on_error
+
+            hand_on_error([], usage.name.removeprefix("pflow-"), error, tool.document)
         return error.exit
 
     leave(end_in_order(begin, fail))

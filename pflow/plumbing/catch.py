@@ -6,7 +6,7 @@ from pflow import errors
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
 from pflow.paths import write_path
-from pflow.plumbing._tool import HELP_FLAGS, run_tool, set_members, take_store
+from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
 
 USAGE = Usage(
@@ -24,11 +24,11 @@ USAGE.flags = [
 USAGE.examples = ("pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content",)
 
 
-def work(words: list[str]) -> int:
+def work(words: list[str], tool: Tool) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
-    document = take_store().document
+    document = tool.open(take_store())
     error = document.header.pop("error", None)
     if error is not None:
         places = set_members(document, flags.get("--set", []))
@@ -42,4 +42,4 @@ def work(words: list[str]) -> int:
 
 
 def main() -> None:
-    run_tool(USAGE, work)
+    run_tool(USAGE, work, prints_store=True)

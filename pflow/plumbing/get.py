@@ -7,7 +7,7 @@ from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, source_in, take_store
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, run_tool, source_in, take_store
 from pflow.process.streams import as_it_is, write_pieces
 from pflow.terminal.messages import write_stderr
 
@@ -40,13 +40,13 @@ USAGE.examples = (
 )
 
 
-def work(words: list[str]) -> int:
+def work(words: list[str], tool: Tool) -> int:
     flags, names = split_flags(words, USAGE.flags)
     paths = [_path(name) for name in names]
     intake = take_store(source=source_in(flags))
     document = intake.document
     if intake.kind == "raw":
-        raise PflowError("cannot read a store: stdin is raw", hint="--from=json for an object", exit=BAD_DATA)
+        raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)
     if "error" in document.header:
         return int(document.header["error"]["exit"])
     paths = paths or [_carried(document)]

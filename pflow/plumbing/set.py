@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.help.usage import Flag, Usage, argument, split_flags
-from pflow.plumbing._tool import FROM, HELP_FLAGS, run_tool, set_members, source_in
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, empty_pipe, take_in
 
@@ -29,12 +29,12 @@ USAGE.examples = (
 )
 
 
-def work(words: list[str]) -> int:
+def work(words: list[str], tool: Tool) -> int:
     flags, members = split_flags(words, USAGE.flags)
     intake = take_in(no_stdin="--no-stdin" in flags, source=source_in(flags), allow_empty="--allow-empty" in flags)
     if intake.kind == EMPTY:
         raise empty_pipe()
-    document = intake.document
+    document = tool.open(intake)
     if "error" in document.header:
         write_pieces(1, [intake.data])
         return int(document.header["error"]["exit"])
@@ -45,4 +45,4 @@ def work(words: list[str]) -> int:
 
 
 def main() -> None:
-    run_tool(USAGE, work)
+    run_tool(USAGE, work, prints_store=True)

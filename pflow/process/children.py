@@ -42,8 +42,7 @@ def run(
     On any exception, a signal handler's included, its whole session is ended first. Raises OSError when it does not
     start.
     """
-    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:  # as some parents leave it: no child had an exit code
-        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running
     try:
         child = _Child(argv, env, input)
@@ -59,6 +58,12 @@ def run(
             child.close()
     finally:
         held.release()
+
+
+def collect_children() -> None:
+    """Have the exit code of each child, also where our parent left SIGCHLD ignored."""
+    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
 
 
 def end_with_parent(parent: int) -> None:

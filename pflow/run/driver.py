@@ -8,6 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
+from pflow.masks import Secrets, hide_given
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
@@ -36,6 +37,7 @@ class Driver:
     def __init__(self) -> None:
         self.document: Document | None = None
         self.debug = False
+        self.secrets = Secrets()
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -103,11 +105,12 @@ class Driver:
         if "error" in self.document.header:
             return pass_on(intake, self.output)
         self.document.start()
-        Execution(inputs, flags, self.output).run(intake)
+        Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
+        self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
         say_error(where, error, debug=self.debug)
@@ -190,6 +193,10 @@ def parse(
     from pflow.stage.flags import take_words
 
     flow_flags = FlowFlags(wired)
-    texts = take_words(words, {**flow_flags.items(), **own_items()}, is_open=flow_flags.is_open)
+    items = flow_flags.items()
+    try:
+        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open)
+    except PflowError as error:
+        raise hide_given(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     return flags, RunInputs(wired, flow_flags.values(texts), pinned)

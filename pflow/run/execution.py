@@ -6,7 +6,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.paths import write_path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.masks import Secrets
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
     from pflow.run.inputs import RunInputs
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 class Execution:
     """Take in, run, show."""
 
-    def __init__(self, inputs: RunInputs, flags: RunFlags, output: Output) -> None:
+    def __init__(self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets) -> None:
         self.wired = inputs.wired
         self.inputs = inputs
         self.flags = flags
         self.output = output
+        self.secrets = secrets
         self.name = self.wired.flow.name or "flow"
 
     def run(self, intake: Intake) -> None:
@@ -65,6 +67,8 @@ class Execution:
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
+        given = [each.path for each in self.wired.inputs.values() if each.secret]
+        self.secrets.add([find(shared, path) for path in given if has(shared, path)])
         self._show(shared, self._run(document, shared, snapshot))
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
@@ -83,7 +87,7 @@ class Execution:
             self._add_entry(left, about)
             return left
         except BaseException as error:
-            failed = error
+            failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
             raise
         finally:
             listeners.finish(failed, shared.known())
@@ -103,6 +107,7 @@ class Execution:
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
             warn=warn,
+            secrets=self.secrets,
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit

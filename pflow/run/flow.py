@@ -6,12 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.errors import MISSING, PflowError
-from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps
+from pflow.flow.build import numbered
+from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
-from pflow.node import interface_of, pocketflow
+from pflow.node import Default, Node, id_of, interface_of, pocketflow
 from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine, goes_on, outputs_of, set_defaults
@@ -91,19 +93,30 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             written.name = script.removesuffix(".py")
         return written
 
+    @Default
+    def nodes(self) -> list[Any]:
+        """Its nodes, in the order in which they are reached. One that nobody named has an `id` from now on."""
+        found = nodes_from(self.start_node)
+        taken = {str(node.id) for node in found if "id" in vars(node)}
+        for node in found:
+            if "id" not in vars(node):
+                node.id = numbered(getattr(node, "id", None) or id_of(type(node)), taken)
+                taken.add(node.id)
+        return found
+
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
         if has_steps(self.start_node):
             return self._run_steps(shared)
         given = params or self.params
         node = last = self.start_node
         action = None
-        while node:
+        while node is not None:
             last = copied(node)
             if given:
                 last.set_params({**node.params, **given})
-            action = last._run(shared)
+            action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
-        self.declares_error = _declares_error(last)
+        self.declares_error = last is not None and _declares_error(last)
         return action
 
     def get_next_node(self, curr: Any, action: Any) -> Any:
@@ -126,6 +139,12 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         self.declares_error = ERROR in interface_of_flow(wired).actions
         shared.update(outputs_of(wired, shared))
         return action
+
+
+def _seen(node: Any, shared: Any) -> Any:
+    """The dict of a flow as a node of it sees it."""
+    is_bound = isinstance(node, Node | pocketflow.Flow)
+    return shared if is_bound else without_flow(shared, interface_of(type(node)), node.params)
 
 
 def _declares_error(node: Any) -> bool:

@@ -150,6 +150,8 @@ class RunInputs:
         assert self.wired.first_read is not None
         id, key = self.wired.first_read
         step = self.wired.steps[id]
+        if step.interface.is_by_name(last):
+            return {}
         item = step.interface.reads[key]
         sources = [*step.sources.values(), *step.params.values()]
         templates = [each for each in sources if isinstance(each, TemplateSource)]
@@ -177,9 +179,9 @@ def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
 
 def names_stdin(wired: WiredFlow) -> bool:
     """Whether a step may look at what comes through the pipe by the name of its key."""
-    steps = wired.steps.values()
-    if any(step.interface.open or ("stdin" in step.interface.reads and "stdin" not in step.sources) for step in steps):
-        return True
+    for step in wired.steps.values():
+        if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
+            return True
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
 
 

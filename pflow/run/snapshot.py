@@ -9,6 +9,7 @@ from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
 from pflow.flow.reaching import is_stored
 from pflow.jsontext import encode
+from pflow.masks import MASK
 from pflow.paths import parse_path, write_path
 from pflow.stage.document import RAW
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pflow.run.inputs import RunInputs
     from pflow.stage.document import Intake
 
-SECRET = "***"
 MOST_PIPED = 10_000_000
 """Bytes of piped input that are kept."""
 
@@ -52,7 +52,7 @@ class Snapshot:
             set_elsewhere = {**step.params, **inputs.params.get(step.id, {})}
             for key, item in step.interface.params.items():
                 if item.env and os.environ.get(item.env) and key not in set_elsewhere:
-                    self.override(step.id, key, SECRET if "secret" in item.marks else from_environment(item))
+                    self.override(step.id, key, MASK if "secret" in item.marks else from_environment(item))
 
     def _note_flags_of_steps(self, inputs: RunInputs) -> None:
         """Note the flags inside pipe syntax, where no other stands for them: those with a template are wiring."""
@@ -81,15 +81,15 @@ class Snapshot:
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
         for key, value in store.items():
             if key in secret:
-                self.inject((key,), SECRET)
+                self.inject((key,), MASK)
             else:
-                self.inject_piped((key,), value)
+                self.inject_piped((key,), _masked(value, secret) if key == "stdin" else value)
         last = document.header.get("last")
         if last is not None and wired.first_read is not None:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                self.inject_piped((id, key), find(document, parse_path(last)))
+                self.inject_piped((id, key), _masked(find(document, parse_path(last)), secret))
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
@@ -137,6 +137,13 @@ def _secret_keys(step: WiredStep) -> set[str]:
         if "secret" in item.marks and key in step.params:
             keys |= {str(path[0]) for path in step.params[key].paths}
     return keys
+
+
+def _masked(value: Any, secret: set[str]) -> Any:
+    """What a pipe carries: a user's own object holds once more what its members brought in as keys."""
+    if not isinstance(value, dict):
+        return value
+    return {key: MASK if key in secret else member for key, member in value.items()}
 
 
 def _kept(value: Any) -> Any:

@@ -12,7 +12,7 @@ from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
 from pflow.process.streams import is_readable, read_all, wait_for
-from pflow.stage.layout import MARK, parse_whole, split_lines
+from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +115,7 @@ def new_run_id() -> str:
 
 def read_document(data: bytes) -> Document | None:
     """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
-    if not data.startswith(b"{") or MARK not in data:
+    if not data.startswith((b"{", b"[")) or MARK not in data:
         return None
     raw, members = split_lines(data) or (b"", {})
     header = _read_header(raw) if raw else {"members": -1}
@@ -129,16 +129,18 @@ def read_document(data: bytes) -> Document | None:
     return Document(header, members)
 
 
-def read_members(data: bytes) -> Document:
-    """A user's own JSON object as a new store (`--from=json`). Raises PflowError (65) when it is not one."""
+def read_json(data: bytes) -> Document:
+    """A new store that carries a user's own JSON value (`--from=json`); the members of an object are its keys too.
+
+    Raises PflowError (65) for a store, and for what is not one JSON value.
+    """
     data = data.strip()
-    if not data.startswith(b"{"):
-        raise PflowError("cannot take stdin as a store: it is no JSON object", hint="--from=text", exit=BAD_DATA)
-    members = parse_whole(data)
+    value = parse_value(data)
+    members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
     if "$pflow" in members:
         raise PflowError("cannot take stdin as JSON: it is a store", hint="leave --from=json out", exit=BAD_DATA)
-    _refuse_reserved(members)
-    return Document(None, members)
+    keys = {key: each for key, each in members.items() if not key.startswith("$")}
+    return Document({"v": VERSION, "last": "stdin"}, {**keys, "stdin": value})
 
 
 def _refuse_reserved(members: Members) -> None:
@@ -230,8 +232,8 @@ def _tell(data: bytes, source: str) -> Intake:
             return Intake(document, STORE, data)
         if source == "store":
             raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
-    if source == "json":
-        return Intake(read_members(data), STORE, data)
+    if source == "json" and data:
+        return Intake(read_json(data), STORE, data)
     return Intake(_around(data), RAW, data)
 
 

@@ -7,6 +7,10 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import WHITESPACE, ScanError, check_text, scan, scanstring
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
     Piece = bytes | memoryview
     Members = dict[str, Piece]
     """The JSON text of each key's value."""
@@ -61,26 +65,66 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def parse_whole(data: bytes) -> Members:
-    """The members of an object in any JSON layout, the header among them. Raises PflowError (65)."""
+    """The members of an object in any JSON layout, the header among them. Raises PflowError (65).
+
+    Of a list, those of the store that is all it holds; none where its first element is no store.
+    """
+    return _parse(data, "the document on stdin", _parse_document)
+
+
+def parse_value(data: bytes) -> Piece:
+    """The JSON text of the one value that is all of the data, on one line. Raises PflowError (65)."""
+    return _parse(data, "stdin as JSON", _parse_value)
+
+
+def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
     try:
         text = str(data, "utf-8")
-        return _parse_members(text)
+        return parse(text)
     except UnicodeDecodeError as error:
         why, place = "it is not UTF-8", f", at byte {error.start}"
     except ValueError as error:
         why, at = str(getattr(error, "msg", error)).lower(), getattr(error, "pos", None)
         place = "" if at is None else f", at byte {len(text[:at].encode('utf-8', 'replace'))}"
-    is_cut = not data.rstrip().endswith(b"}")
+    end = _ENDS.get(data[0]) if data else None
+    is_cut = end is not None and data.rstrip()[-1] != end
     raise PflowError(
-        f"cannot read the document on stdin: {why}{place}",
+        f"cannot read {what}: {why}{place}",
         hint="was the command before it cut short?" if is_cut else "--from=text takes it as text",
         exit=BAD_DATA,
     )
 
 
-def _parse_members(text: str) -> Members:
+def _parse_value(text: str) -> Piece:
+    at = _skip(text, 0)
+    end = scan(text, at)[1]
+    if text[end:].strip(WHITESPACE):
+        hint = "jq -s makes a list of several"
+        raise PflowError("cannot read stdin as JSON: more than one value is there", hint=hint, exit=BAD_DATA)
+    return _on_one_line(text[at:end])
+
+
+def _parse_document(text: str) -> Members:
+    is_listed = text.startswith("[")
+    start = _skip(text, 1) if is_listed else 0
+    members, at = _parse_members(text, start) if text.startswith("{", start) else ({}, start)
+    if is_listed:
+        if "$pflow" not in members:
+            return {}
+        at = _skip(text, at)
+        if text.startswith(",", at):
+            why = "it is a list of several, and the first is a store"
+            raise PflowError(f"cannot read the document on stdin: {why}", hint="a pipe carries one", exit=BAD_DATA)
+        at = _expect(text, at, "]")
+    if text[at:].strip(WHITESPACE):
+        raise ScanError("something follows the document", at)
+    return members
+
+
+def _parse_members(text: str, start: int) -> tuple[Members, int]:
+    """The members of the object that begins there, and where it ends."""
     members: Members = {}
-    at = _skip(text, _expect(text, 0, "{"))
+    at = _skip(text, _expect(text, start, "{"))
     is_done = text.startswith("}", at)
     while not is_done:
         key, end = scanstring(text, _expect(text, at, '"'))
@@ -92,9 +136,7 @@ def _parse_members(text: str) -> Members:
         is_done = text.startswith("}", at)
         if not is_done:
             at = _skip(text, _expect(text, at, ","))
-    if text[at + 1 :].strip(WHITESPACE):
-        raise ScanError("something follows the document", at + 1)
-    return members
+    return members, at + 1
 
 
 def _skip(text: str, at: int) -> int:

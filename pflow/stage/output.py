@@ -12,6 +12,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.stage.document import Document
+from pflow.stage.trace import add_step, step_id
 from pflow.terminal.columns import clean, encodable
 from pflow.terminal.messages import write_stderr
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding
     from pflow.binding.store import NodeStore
     from pflow.paths import Path
-    from pflow.stage.document import Document
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
 
@@ -108,6 +109,13 @@ def mark_failed(document: Document, step: str, node: str, error: PflowError) -> 
     """Turn a store into an error document: later stages pass it on and do nothing."""
     document.start()
     document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+
+
+def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
+    """What a program that is no stage writes where it fails, as a stage would: the store that came in, marked."""
+    output, document = Output(words), document or Document()
+    add_step(document, {"id": step_id(document, name, None), "node": name, "exit": error.exit})
+    output.write_error(document, name, name, error)
 
 
 class Outcome:

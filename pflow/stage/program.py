@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
+from pflow.masks import Secrets
 from pflow.node import pocketflow
 from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
@@ -49,8 +50,11 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return document
 
     def exec(self, document: Document) -> Document:
-        output = _Output(self.name)
-        code = self._call(b"".join(document.pieces()), output)
+        output = _Output(self.name, self._secrets(document))
+        try:
+            code = self._call(b"".join(document.pieces()), output)
+        finally:
+            output.show_rest()
         code = 128 - code if code < 0 else code
         try:
             answer = read_document(b"".join(output.parts))
@@ -93,6 +97,15 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         }
         return {**os.environ, NODE: self.name, **secrets}
 
+    def _secrets(self, document: Document) -> Secrets:
+        """What the program is given and must not say."""
+        secrets = Secrets()
+        for name, item in {**self.interface.reads, **self.interface.params}.items():
+            if "secret" in item.marks:
+                value = document[name] if name in document else self.params.get(name)
+                secrets.add(None if is_same(value, item.default) else value)
+        return secrets
+
     def _without_nul(self, where: str, value: Any) -> str:
         text = text_of(value)
         if "\0" in text:
@@ -119,10 +132,15 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 class _Output:
-    """What a program writes: its answer, and its stderr, which is shown as it comes and kept to the last bytes."""
+    """What a program writes: its answer, and its stderr, which is shown and kept to the last bytes.
 
-    def __init__(self, name: str) -> None:
+    It is shown as it comes; where it may hold `secrets`, in whole lines, with a mask for each.
+    """
+
+    def __init__(self, name: str, secrets: Secrets) -> None:
         self.name = name
+        self.secrets = secrets
+        self.held = b""
         self.parts: list[bytes] = []
         self.size = 0
         self.said = b""
@@ -131,10 +149,23 @@ class _Output:
         """Take a part of its answer. Raises PflowError (65) once it cannot become a store."""
         self.parts.append(part)
         self.size += len(part)
-        if self.size > _PATIENCE and not self.parts[0].startswith(b"{"):
+        if self.size > _PATIENCE and not self.parts[0].startswith((b"{", b"[")):
             raise self.no_store()
 
     def show(self, part: bytes) -> None:
+        if self.secrets:
+            part = self.held + part
+            end = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
+            part, self.held = self._masked(part[:end]), part[end:]
+        self._say(part)
+
+    def show_rest(self) -> None:
+        self._say(self._masked(self.held))
+
+    def _masked(self, data: bytes) -> bytes:
+        return self.secrets.mask(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _say(self, part: bytes) -> None:
         self.said = (self.said + part)[-_TAIL:]
         try:
             os.write(2, part)

@@ -7,9 +7,11 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.resolve import Binding
+from pflow.binding.secrets import secret_names, secret_values, secret_writes
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
+from pflow.masks import Secrets, hide_given
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -39,6 +41,7 @@ class Stage:
         self.step = name
         self.document: Document | None = None
         self.debug = False
+        self.secrets = Secrets()
         self.entry: dict[str, Any] = {"id": name, "node": name}
 
     def run(self, words: list[str]) -> int:
@@ -51,7 +54,10 @@ class Stage:
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        flags = parse_flags(words, interface)
+        try:
+            flags = parse_flags(words, interface)
+        except PflowError as error:
+            raise hide_given(error, words, secret_names(interface)) from None
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
         carried = interface.pipe_write
@@ -64,7 +70,7 @@ class Stage:
         for warning in flags.warnings:
             say(self.program, f"warning: {warning}, and stays as it is")
         if interface.fault:
-            say(self.program, f"warning: any key and flag may pass: {interface.fault}")
+            say(self.program, f"warning: any key and flag may pass; pflow nodes {self.name} says why")
         intake = take_in(
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
@@ -85,6 +91,7 @@ class Stage:
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""
         binding = bind(flags.interface, flags, document)
+        self.secrets.add([*secret_values(binding, document)])
         view = binding.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
@@ -138,6 +145,7 @@ class Stage:
             action = self._run_node(node_class, params, flags, view)
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
+            self.secrets.add([*secret_writes(interface, view)])
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
         changes = view.changes(outcome.binding.is_watched)
@@ -178,6 +186,7 @@ class Stage:
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
+        self.secrets.hide(error)
         say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
         add_step(document, {**self.entry, "exit": error.exit})
@@ -207,11 +216,12 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
     if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
         raise empty_pipe()
     size = len(intake.data)
-    if intake.kind != RAW or not size or open_to_pipe or interface.open or "stdin" in interface.reads:
+    if intake.kind != RAW or not size or open_to_pipe or interface.may_take_stdin or "stdin" in interface.reads:
         return
     if not any(path[0] == "stdin" for path in flags.paths()):
+        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
         raise PflowError(
             f"cannot use stdin: nothing here takes its {size:,} bytes",
-            hint="-n leaves stdin to others; a template with $stdin takes it",
+            hint=f"-n leaves stdin to others; {taker} takes it",
             exit=BAD_STDIN,
         )

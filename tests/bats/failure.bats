@@ -63,6 +63,23 @@ setup() { quick_llm; }
     expect 2 '' "cannot take the bare word 'o': a stage has only flags; --path='o'"
 }
 
+@test "wrong words of a tool, of pflow trace or of pflow stop the pipe too, with their own code and line" {
+    local commands=('pflow-set --nope' 'pflow-set b' 'pflow-set a.b=1' 'pflow-get --nope' 'pflow-get -r a' 'pflow-get a..b'
+        'pflow-get --from=stor' 'pflow-catch --nope' 'pflow-catch b=1' 'pflow set --nope' 'pflow trace --nope'
+        'pflow trace --store --otlp' 'pflow "write a poem" about trees' 'pflow lmm --prompt=x' 'pflow ./lmm'
+        'pflow "lmm --prompt=x"')
+    in_shells "$(printf 'pflow-set -n a=1 | %s 2>err | pflow-write-file --path=o 2>>err | pflow-get a 2>>err
+        echo "$? $(wc -l <err)"\n' "${commands[@]}"); ls"
+    expect 0 $'2 1\n2 1\n65 1\n2 1\n2 1\n2 1\n2 1\n2 1\n2 1\n2 1\n2 1\n2 1\n2 1\n127 1\n127 1\n127 1\nerr'
+}
+
+@test "a tool that fails on a store hands it on as it was" {
+    in_shells 'echo hi | pflow-set a=1 >store; pflow-set b=2 a.c=3 <store | pflow-catch | tail -n +2 >caught; tail -n +2 store | cmp - caught'
+    expect 0 '' "cannot write 'a.c'"
+    in_shells 'pflow-set -n a=1 | pflow-get b; echo $?; pflow-set -n a=1 | pflow-get -q >o; echo $?; pflow lmm >o; echo $?; wc -c <o'
+    expect 0 $'66\n2\n127\n0' # what prints no store prints none for a value that is missing; a file may be a slip of >
+}
+
 @test "a flag's value is taken by its declared type, or refused" {
     in_shells 'pflow-shell -n --no-check --command="exit 3; echo \$1" --args 007 | pflow-get exit_code
         for wrong in --check=yes --timeout=0; do pflow-shell -n --command="touch ran" $wrong -q; echo $?; done; ls'

@@ -34,6 +34,28 @@ say() {
     [ "$(jq -r .result.structuredContent.stdout <<<"$output")" = '$x --y' ]
 }
 
+@test "a message that cannot be read is answered with an error and its id, however deep it nests" {
+    need jq
+    local depth
+    for depth in 250 100000; do
+        run say 1 <<<'{"jsonrpc":"2.0","params":{"name":"shell","arguments":{"id":7,"command":"\"[{\"","input":'"$(printf "%${depth}s" | tr ' ' '[')$(printf "%${depth}s" | tr ' ' ']')"'}},"id":"a","method":"tools/call"}'
+        [ "$status" -eq 0 ]
+        [ "$(jq -r '"\(.id) \(.error.code)"' <<<"$output")" = 'a -32700' ]
+        [[ $output == *'recursion limit'* ]]
+    done
+    run say 3 <<<$'\n{"id":3}\nno JSON\n{"jsonrpc":"2.0","id":4,"method":"ping"}'
+    [ "$(jq -c '[.id, .error.code]' <<<"$output" | tr -d '\n')" = '[3,-32600][null,-32700][4,null]' ]
+}
+
+@test "the root of all is served only to who says so" {
+    run --separate-stderr env -C / pflow mcp serve </dev/null
+    expect 2 '' '--root DIR says which files'
+    run --separate-stderr env -C / pflow mcp serve --root=/ </dev/null
+    expect 0
+    run --separate-stderr pflow mcp serve --root=nope </dev/null
+    expect 66 '' "cannot serve the files below 'nope': no such file or directory"
+}
+
 @test "without the SDK it is 78, with what gets it" {
     mkdir hidden
     echo 'raise ImportError("no", name="mcp_types")' >hidden/mcp_types.py

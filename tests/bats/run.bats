@@ -96,14 +96,14 @@ store() { sed '1d;$d'; } # the members of a document, without its header
         printf "{\"\$pflow\":{\"v\":1},\"a\":1,\"a\":2}" | pflow run say -r; echo $?
         printf "{\"\$pflow\":{\"v\":2}}" | pflow run say -r; echo $?
         echo text | pflow run --from=store say -r; echo $?
-        echo "{\"text\":\"mine\"}" | pflow run --from=json say -r'
+        echo "{\"word\":\"mine\"}" | pflow run --from=json "say --text=\$word" -r'
     expect 0 $'65\n65\n65\nmine' "the key 'a' stands in it twice"
 }
 
 @test "the document has the outputs, what the pipe carries and one entry for the flow" {
     need jq
     in_shells '
-        echo "{\"text\":\"hi\",\"k\":1}" | pflow run --from=json "say => shell --command=\"tr a-z A-Z\"" >o
+        pflow-set -n text=hi k:=1 | pflow run "say => shell --command=\"tr a-z A-Z\"" >o
         jq -c "del(.[\"\$pflow\"])" o
         jq -c ".[\"\$pflow\"] | .last, (.steps[] | [.id, .node, .reads, .writes, (.run | length)])" o'
     expect 0 $'{"text":"hi","k":1,"said":"hi","command":"tr a-z A-Z","stdout":"HI","stderr":"","exit_code":0}
@@ -241,10 +241,10 @@ pflow run: say writes said to said'
         pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r'
     expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf'
     for words in 'spaek --text=x:speak' 'chek f:check' 'raed-file --path=f:read-file'; do
-        in_shells "pflow ${words%:*}; echo \$?"
+        in_shells "pflow ${words%:*} -q; echo \$?"
         expect 0 127 "did you mean ${words#*:}"
     done
-    in_shells 'HOME= pflow speak --text=c; echo $?'
+    in_shells 'HOME= pflow speak --text=c -q; echo $?'
     expect 0 127
 }
 

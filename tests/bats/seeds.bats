@@ -43,3 +43,59 @@ LINES
     in_shells 'pflow llm --temperature=0.9 -q'
     expect 66 '' --prompt
 }
+
+@test "the nodes as they are printed stand in pipes and in flows, and their pipe is inferred" {
+    export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/printed
+    printf 'some notes\n' >notes.txt
+    for pipe in 'cat ../notes.txt | pflow llm-node --prompt="Summarize: \$stdin"' \
+        'pflow-read-file -n --path=../notes.txt | pflow llm-node --prompt="Summarize: \$content"' \
+        'cat ../notes.txt | pflow run "llm-node --prompt='"'Summarize: \\\$stdin'"' => llm-node"'; do
+        in_shells "$pipe | pflow-write-file --path=o.md -q; cat o.md"
+        expect 0 - ''
+        [[ $output == 'gpt-4 at 0.7, None: '*'Summarize: some notes' ]] || expect 0 "$pipe"
+    done
+    in_shells 'cat ../notes.txt | pflow llm-node | pflow llm-node --model=b --temperature=0.9 -r'
+    expect 0 'b at 0.9, None: gpt-4 at 0.7, None: some notes'
+    in_shells 'cat ../notes.txt | pflow llm-node --prompt=Summarize | pflow-write-file --path=o.md -q; echo $?; ls'
+    expect 0 64 "--prompt='… \$stdin'"
+    in_shells 'cat ../notes.txt | pflow run "llm-node --prompt=Summarize => write-file --path=o.md" -q; echo $?; ls'
+    expect 0 64 PF05
+    in_shells 'pflow yt-transcript -n --url=u | pflow-llm --prompt=Summarize -r'
+    expect 0 $'Summarize\n\nThis is the video transcript content...'
+    for next in 'llm --prompt=Summarize' 'llm-node --model=b'; do
+        in_shells "pflow run 'yt-transcript --url=u => $next => write-file --path=o.md' -q && cat o.md"
+        [[ $output == *'This is the video transcript content...' ]] || expect 0 "$next"
+    done
+    pflow nodes >listed
+    grep -q ' open, inferred  General-purpose LLM processing' listed
+    grep -q 'yt-transcript  1.0.0  inferred' listed
+    [[ $(pflow nodes llm-node) == *'Inferred  reads prompt [pipe]; writes response [pipe]'* ]]
+    [[ $(pflow yt-transcript --describe) == *'"inferred":true}'* && $(pflow-llm --describe) == *'"inferred":false}'* ]]
+    run pflow check 'yt-transcript --url=u => llm-node'
+    [[ $output == *'yt-transcript: inferred: reads url [pipe]; writes transcript [pipe] ('*'no item is marked [pipe])'* ]]
+    [[ $output == *'llm-node: inferred: reads prompt [pipe]; '*"llm_node.py:14: '- Reads: shared"* ]]
+    run pflow test-node "$PFLOW_NODES/yt_transcript.py"
+    [[ $status -eq 1 && $output == *'no mark [pipe]; inferred: reads url [pipe]; writes transcript [pipe]'* ]]
+}
+
+@test "a program's pipe is inferred too, as a stage and as a step" {
+    mkdir own && export PFLOW_NODES=$PWD/own
+    cat >own/pflow-count <<'END'
+#!/bin/sh
+# Count the words of a text.
+#
+# Interface:
+# - Reads: shared["text"]: str  # the text
+# - Writes: shared["words"]: int  # how many words it has
+[ -n "$PFLOW_NODE" ] || exec pflow "$0" "$@"
+exec jq '.words = (.text | split(" ") | length)'
+END
+    chmod +x own/pflow-count
+    need jq
+    for stage in 'pflow count' '../own/pflow-count' 'pflow run count'; do
+        in_shells "echo one two three | $stage -r"
+        expect 0 3 ''
+    done
+    in_shells "echo 'one two' >t; pflow run 'read-file --path=t => count => shell --command=cat' -r"
+    expect 0 2 ''
+}

@@ -126,8 +126,53 @@ write_list() {
     in_shells 'pflow-set -n a=1 | tee s | pflow-write-file --from=text --path=o -q; cmp s o; rm s o
         echo hi | pflow-write-file --from=store --path=o -q; echo $?; ls
         echo "{\"a\": 1.50}" | pflow-set --from=json b=2 | tail -n +2
-        for wrong in "[1]" "{\"\$x\": 1}"; do echo "$wrong" | pflow-set --from=json b=2; echo $?; done'
-    expect 0 $'65\n"a":1.50,\n"b":"2"\n}\n65\n65'
+        printf "1\\n2\\n" | pflow-set --from=json b=2 | pflow-get; echo $?'
+    expect 0 $'65\n"a":1.50,\n"stdin":{"a": 1.50},\n"b":"2"\n}\n65' 'more than one value'
+}
+
+@test "--from=json carries the value, and the members of an object are keys too" {
+    quick_llm
+    in_shells '
+        ask() { pflow-llm --from=json --prompt="$1" -r | tr -s "\n" " "; echo; }
+        for value in "{\"a\":1,\"stdin\":2}" "[1,2]" "\"two words\"" 0; do
+            echo "$value" | ask Explain
+            echo "$value" | pflow run --from=json "shell --command=cat" -r; echo
+        done
+        echo "{\"a\":1,\"\$schema\":2}" | ask "Explain \$a"
+        echo "{\"a\":1,\"\$schema\":2}" | pflow-get --from=json a stdin
+        : | pflow-shell --from=json --allow-empty --command="cat; echo end" -r'
+    expect 0 'Explain {"a":1,"stdin":2}
+{"a":1,"stdin":2}
+
+Explain [1,2]
+[1,2]
+
+Explain two words
+two words
+Explain 0
+0
+
+Explain 1 {"a":1,"$schema":2}
+1
+{"a":1,"$schema":2}
+end'
+}
+
+@test "a list of one store, as Miller writes it, is that store, for every program; of several, it is 65" {
+    need jq
+    wrapped() { pflow-set -n a=1 | pflow-shell --command='echo hi' | jq "$1"; }
+    export -f wrapped
+    SHELLS=bash in_shells '
+        for program in "pflow-shell --command=cat" "pflow run shell\ --command=cat" pflow-catch "pflow-set b=2"; do
+            eval "wrapped [.] | $program" | pflow-get a stdout || echo "$program"
+            eval "wrapped [.,.] | $program" 2>/dev/null | pflow-get a; echo $?
+        done
+        wrapped [.] | pflow-get && wrapped [.] | pflow trace | grep -c "shell (shell)"
+        wrapped [.,.] | pflow-get; echo $?; wrapped [.,.] | pflow trace; echo $?
+        wrapped "[{b: .}]" | pflow-shell --command=cat | pflow-get stdin | head -n 1
+        pflow-read-file --path=/nope 2>/dev/null | jq "[.]" | pflow-shell --command="touch ran" | pflow-get; echo $?; ls'
+    one=$'1\nhi\n\n65\n'
+    expect 0 "$one$one$one$one"$'hi\n1\n65\n65\n[\n66' 'a list of several'
 }
 
 @test "flags are refused before stdin is read" {

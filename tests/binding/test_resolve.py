@@ -299,7 +299,7 @@ def test_a_variable_is_no_template(monkeypatch):
 
 def test_a_node_without_an_interface_gets_each_flag_as_value_and_param():
     inputs = find(Interface(), ["--a=1", "--b=$x"], {"x": [2]})
-    assert inputs.values == inputs.params == {"a": "1", "b": "[2]"}
+    assert inputs.values == inputs.params == {"a": "1", "b": [2]}
 
 
 # A store that dry stages wrote.

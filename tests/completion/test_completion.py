@@ -75,7 +75,7 @@ def test_flags_come_in_their_groups_data_first():
     found = answer(split("pflow-odd --")).candidates
     assert [each.value for each in found][: len(FLAGS)] == FLAGS
     assert list(dict.fromkeys(each.group for each in found)) == ["data", "params", "common"]
-    assert found[0].about == f"{ODD_TEXT} [required]"
+    assert found[0].about == f"{ODD_TEXT} [required; from the pipe]"
     assert "--token=" not in [each.value for each in found]
 
 

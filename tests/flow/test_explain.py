@@ -17,7 +17,7 @@ from tests.flow.own_nodes import own_nodes
 NODES = {
     "fetch": """
     - Reads: shared["issue_number"]: int [flag issue]  # the issue
-    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
+    - Writes: shared["issue_data"]: dict{title: str, labels: list[str]} [pipe]  # what it says
     - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks
     - Effects: network""",
     "ask": """

@@ -151,6 +151,19 @@ def test_an_error_edge_that_leads_elsewhere_or_is_shared_is_an_exit(edges):
     assert found.open_edges(fork) == []
 
 
+def test_round_a_loop_a_step_comes_only_after_the_first_visit():
+    found = graph("abcdx", "ab", "bc", "cb:again", "cd", "bx:failed", "xb")
+    assert [id for id in "abcdx" if found.may_precede_first(id, "b")] == ["a"]
+    assert [id for id in "abcdx" if found.may_precede_first(id, "c")] == ["a", "b", "x"]
+    assert [id for id in "abcdx" if found.may_precede_first(id, "d")] == ["a", "b", "c", "x"]
+
+
+def test_a_step_of_a_loop_that_another_edge_leads_to_may_come_first():
+    found = graph("abcd", "ab", "ac:other", "bc", "cb", "cd:done")
+    pairs = [("b", "c"), ("c", "b"), ("b", "a")]
+    assert [found.may_precede_first(*pair) for pair in pairs] == [True, True, False]
+
+
 ids = st.sampled_from("abcdefgh")
 graphs = st.lists(st.tuples(ids, ids, st.sampled_from(["default", "x", "y"])), max_size=16).map(
     lambda edges: Graph(list("abcdefgh"), [Edge(*edge) for edge in edges])

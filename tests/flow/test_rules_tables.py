@@ -221,6 +221,33 @@ READS = [
     (flow("fetch", "ask", inputs=NUMBER, mappings={"aks": {}}), ["PF12 mappings.aks"]),
 ]
 
+AGAIN = edges("ask judge", "judge failed mend", "mend ask", "judge save")
+
+
+def again(source, **members):
+    """A loop back to the first step, whose `text` is mapped from there."""
+    mend = {"id": "mend", "type": "ask", "inputs": {"prompt": "Mend it"}}
+    asked = {"ask": {"input_mappings": {"text": source}}} if source else {}
+    nodes = [{"id": "ask", "type": "ask", "inputs": {"prompt": "Begin"}}, "judge", mend, SAVE]
+    saved = {"save": {"input_mappings": {"content": "judge.verdict"}}}
+    return flow(*nodes, edges=AGAIN, mappings={**asked, **to(mend="mended"), **saved}, **members)
+
+
+LOOPS = [
+    (again(""), []),
+    (again("mended"), []),
+    (again("mended", inputs={"mended": {}}), []),
+    (again(["stdin", "mended"], inputs={"content": {}}), []),
+    (again("template:$stdin$mended", inputs={"content": {}}), ["PF14 mappings.ask.input_mappings.text"]),
+    (again("mended", inputs={"content": {}}), ["PF14 mappings.ask.input_mappings.text"]),
+    (again("mend.answer"), ["PF14 mappings.ask.input_mappings.text"]),
+    (again(["mend.answer", "judge.verdict"]), ["PF14 mappings.ask.input_mappings.text"]),
+    (flow("judge", "ask", inputs={"prompt": {}}, edges=edges("judge failed ask", "ask judge")),
+     ["PF03 nodes[0]", "PF12? nodes[0]"]),
+    (flow("judge", "ask", inputs={"prompt": {}, "answer": {}}, edges=edges("judge failed ask", "ask judge")),
+     ["PF12? nodes[0]"]),
+]  # fmt: skip
+
 TYPES = [
     *(
         (counted(source), [])
@@ -337,7 +364,7 @@ def rows(*tables):
     return [pytest.param(*row, id=f"{at}-{n}") for at, table in enumerate(tables) for n, row in enumerate(table)]
 
 
-@pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, TYPES, WRITES))
+@pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, LOOPS, TYPES, WRITES))
 def test_a_flow_has_just_these_findings(document, expected):
     assert other_than("PF18", found(document)) == expected
 
@@ -388,6 +415,23 @@ WORDS = [
     (flow("fetch", COUNT, inputs=NUMBER), '{"count": {"input_mappings": {"items": "fetch.issue_data.labels"}}}'),
     (flow("load", inputs={"path": {}}), '"mappings": {"load": {"input_mappings": {"path": "path"}}}'),
     (flow("ask", "load", inputs={"prompt": {}}), '"inputs": {"path": …} of nodes[1]'),
+    (
+        again("mend.answer"),
+        "PF14: 'mend' does not run before the first 'ask'; "
+        '["…", "mend.answer"]: a list of paths takes the one that is there',
+    ),
+    (
+        flow(
+            "judge",
+            "ask",
+            "save",
+            inputs={"prompt": {}, "path": {}},
+            edges=edges("judge failed ask", "ask judge", "judge save"),
+            mappings={"save": {"input_mappings": {"content": "judge.verdict", "path": "path"}}},
+        ),
+        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' runs after it; "
+        '"inputs": {"answer": {"type": "str"}}',
+    ),
     (
         counted("fetch.issue_data.votes"),
         "'items' wants a list[str], and 'fetch.issue_data.votes' is an int; map it from",
@@ -466,10 +510,10 @@ def test_a_data_flag_that_is_not_stored_gives_nobody_else_anything(giver):
     assert "PF03 nodes[1]" in found(flow(giver, "j:judge", inputs={"x": {"type": "list[str]"}}), files)
 
 
-def test_an_interface_that_does_not_parse_is_told_where_it_stands():
-    finding = only(flow("odd"), node("Odd", "Reads: a"))
-    assert "cannot parse the interface at " in finding
-    assert "odd.py:6" in finding
+def test_nodes_that_may_do_anything_are_one_short_finding():
+    files = {**node("Odd", "Reads: a"), **node("Other", "Writes: b")}
+    steps = [{"id": id, "type": type} for id, type in (("a", "odd"), ("b", "other"), ("c", "odd"))]
+    assert "'odd' and 'other' may read and write any key" in only(flow(*steps), files)
 
 
 @pytest.mark.parametrize("text", ["class Bad(:\n", "\0", "-" * 200_000 + "1", "a" + ".a" * 200_000])
@@ -545,7 +589,12 @@ def test_an_edge_that_enters_a_branch_is_named():
 
 
 def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
-    files = node("Both", 'Reads: shared["path"]: path [explicit]', 'Reads: shared["what"]: str')
+    files = node(
+        "Both",
+        'Reads: shared["path"]: path [explicit]',
+        'Reads: shared["what"]: str',
+        'Writes: shared["n"]: int [pipe]',
+    )
     assert found(flow("both", inputs={"zzz": {}}), files)[:2] == ["PF03 nodes[0]", "PF08 nodes[0]"]
 
 

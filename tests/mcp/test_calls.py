@@ -1,12 +1,13 @@
 """Calls of nodes and saved flows: what goes in is data, what comes out is what is declared."""
 
 import json
+import os
 
 import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.talking import NAP, call, call_all, one_step, talk, until, words
+from tests.mcp.talking import NAP, call, call_all, furnished, one_step, talk, until, words
 
 
 @pytest.fixture
@@ -125,6 +126,49 @@ def test_a_failure_is_a_result_with_the_words_the_code_and_the_step(home):
     assert (killed.is_error, killed.meta["pflow/error"]["exit"]) == (True, 137)
 
 
+def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
+    home = furnished(tmp_path / "home")
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "in.txt").write_text("one two three\n")
+    (root / "in.gguf").touch()
+    (tmp_path / "secret.txt").write_text("secret")
+    (root / "link").symlink_to(tmp_path)
+    (root / "file").symlink_to(tmp_path / "secret.txt")
+    home.node("log", 'Writes: shared["got"]: str', "Params: log: path = null", "Effects: writes files")
+    home.save("outer", {**one_step("flow:count"), "inputs": {"file": {"type": "path"}}})
+    home.save("fixed", one_step("read-file", path="/etc/hostname"))
+    home.save("chosen", one_step("write-file", path="$to/x", content="x"))
+    secret = str(tmp_path / "secret.txt")
+    held = [
+        *(("read-file", {"path": path}) for path in (secret, "../secret.txt", "link/secret.txt", "file", "/dev/fd/0")),
+        *(("write-file", {"path": path, "content": "x"}) for path in ("../new.txt", "link/new.txt", "file")),
+        *(("list-files", {"pattern": pattern}) for pattern in ("/etc/*", "../*", "link/*")),
+        ("list-files", {"pattern": "*", "directory": ".."}),
+        *((flow, {"file": path}) for flow in ("count", "outer") for path in (secret, "file")),
+        ("fixed", {}),
+        ("chosen", {"to": "link"}),
+        ("log", {"log": "../log"}),
+        ("llm", {"prompt": "x", "schema": secret, "model": "in.gguf"}),
+        ("llm", {"prompt": "x", "model": "../x.gguf"}),
+    ]
+
+    async def work(client):
+        good = [
+            await client.call_tool(*each) for each in (("read-file", {"path": "in.txt"}), ("count", {"file": "in.txt"}))
+        ]
+        return good, [await client.call_tool(tool, arguments) for tool, arguments in held]
+
+    good, refused = talk(home, work, "--root", str(root))
+    assert [each.structured_content for each in good] == [{"content": "one two three\n"}, {"words": "3\n"}]
+    for result, (tool, arguments) in zip(refused, held, strict=True):
+        assert result.is_error, (tool, arguments)
+        assert result.meta["pflow/error"]["exit"] == 77, (tool, arguments, words(result))
+        assert "is not below" in words(result)
+    assert sorted(os.listdir(tmp_path)) == ["home", "root", "secret.txt"]
+    assert (tmp_path / "secret.txt").read_text() == "secret"
+
+
 def test_an_unknown_tool_is_an_error_of_the_protocol(home):
     with pytest.raises(MCPError, match="Unknown tool: gone"):
         call(home, "gone", {})
@@ -216,6 +260,14 @@ def test_what_breaks_its_promise_is_said(home):
     result = call(home, "liar", {})
     assert result.is_error
     assert "number" in words(result)
+
+
+def test_a_result_that_no_client_could_read_is_an_error(home):
+    deep = "shared['got'] = functools.reduce(lambda inner, _: [inner], range(self.params['levels'] - 1), [])"
+    home.node("deep", 'Writes: shared["got"]: any', "Params: levels: int = 1", post=deep, before="import functools\n")
+    good, *bad = call_all(home, *(("deep", {"levels": levels}) for levels in (100, 180, 400)))
+    assert str(good.structured_content["got"]).count("[") == 100
+    assert [(each.is_error, each.meta["pflow/error"]["exit"]) for each in bad] == [(True, 65)] * 2
 
 
 def keeping(place, **more):

@@ -118,8 +118,11 @@ def test_stderr_that_nobody_reads_holds_nothing_up(home, server):
     hear(3)
     for number in range(200):
         home.save(f"broken-{number}", "{" + "x" * 1000)
-    server.stdin.write(b"nonsense\n" * 1000)
+    for _ in range(1000):
+        server.stdin.write(b"nonsense\n")
     ask(server, 4, "tools/list")
+    for _ in range(1000):
+        hear(None)
     hear(4)
     server.stdin.close()
     assert server.wait(PATIENCE) == 0

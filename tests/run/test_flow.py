@@ -221,6 +221,28 @@ def test_an_instance_gives_its_params_and_tries():
     assert flow_from(flow, is_run_here=True).steps[0].retries == 2
 
 
+def test_a_flow_has_its_nodes_in_the_order_in_which_they_are_reached_each_with_an_id_of_its_own():
+    first, second, inner, last = node(), Shout(), Flow(start=node()), step(Shout, "last")
+    first >> second >> first
+    first - "more" >> inner >> last
+    flow = Flow(start=first)
+    assert flow.nodes == [first, second, inner, last]
+    assert [each.id for each in flow.nodes] == ["note", "shout", "flow", "last"]
+    assert [each.id for each in Flow(start=step(Shout)).nodes + Flow(start=step("flow:fix")).nodes] == ["shout", "fix"]
+    again = Shout()
+    second - "again" >> again
+    assert [each.id for each in flow.nodes] == ["note", "shout", "flow", "shout-2", "last"]
+    assert (Flow().nodes, Flow().run({})) == ([], None)
+
+
+def test_in_a_flow_too_a_param_stands_in_for_a_read():
+    loud = Shout()
+    loud.set_params({"text": "go"})
+    shared = {}
+    Flow(start=loud).run(shared)
+    assert shared == {"loud": "GO!"}
+
+
 class Say(pocketflow.Node):
     def __init__(self, words):
         super().__init__()

@@ -13,7 +13,7 @@ from pflow.jsontext import decode, encode
 from pflow.run.driver import parse
 from pflow.run.inputs import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
-from pflow.stage.document import RAW, STORE, Intake
+from pflow.stage.document import RAW, STORE, Intake, read_json
 from tests.run.flows import plan_of
 
 LOCKED = '''from pflow import Node
@@ -58,6 +58,14 @@ def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, 
     snapshot = Snapshot()
     snapshot.note_piped(locked(mapped, params=params), Intake(Piped(store), STORE), store)
     assert snapshot.cli_injections == kept
+
+
+def test_a_secret_member_of_the_object_that_the_pipe_carries_is_masked(locked):
+    wired, intake, snapshot = locked(), Intake(read_json(b'{"key":"hush","n":1}'), STORE), Snapshot()
+    RunInputs(wired, {}).take_pipe(intake, allow_empty=False)
+    snapshot.note_piped(wired, intake, dict(intake.document))
+    carried = {"key": "***", "n": 1}
+    assert snapshot.cli_injections == {"key": "***", "n": 1, "stdin": carried, "one.text": carried}
 
 
 def test_a_secret_param_that_an_earlier_step_writes_is_masked(locked):

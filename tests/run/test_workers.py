@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 import time
 
 import pytest
 
 from pflow.errors import PflowError
+from pflow.process.signals import catch_signals
 from pflow.run.engine.context import StepFailed
 from pflow.run.engine.workers import run_all
 
@@ -119,7 +121,6 @@ def test_the_first_failure_there_or_here_ends_them_all(marks, fails_here):
 
 def test_a_child_of_a_killed_parent_ends_and_what_it_had_started_too(marks):
     from pflow.process.children import run
-    from pflow.process.signals import catch_signals
 
     def work(number, take):
         command = f'sleep 60 & touch "{marks}/$!" "{marks}/{os.getpid()}"; wait'
@@ -136,3 +137,70 @@ def test_a_child_of_a_killed_parent_ends_and_what_it_had_started_too(marks):
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
     until(lambda: not any(map(is_running, pids_in(marks))))
+
+
+def in_a_process(work):
+    """What a process that catches signals says at the end of its work, and each that comes so far: what was raised."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            catch_signals()
+            work()
+            said = "nothing"
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(theirs, f"{said}\n".encode())
+        os._exit(0)
+    os.close(theirs)
+    os.waitpid(child, 0)
+    with open(ours) as said:
+        return said.read()
+
+
+def test_a_worker_that_a_second_signal_meets_at_its_end_ends_there():
+    def work():
+        top = os.getpid()
+
+        class Out:
+            def flush(self):
+                if os.getpid() != top:
+                    os.kill(os.getpid(), signal.SIGTERM)
+
+        sys.stdout = Out()
+        run_all(2, lambda number, take: os.kill(os.getpid(), signal.SIGINT), jobs=2, is_reused=True, take=nothing)
+
+    assert in_a_process(work) == "Died: cannot finish: its process is gone: it exited with 143\n"
+
+
+@pytest.mark.parametrize("end", [lambda: os._exit(5), lambda: time.sleep(60)])
+def test_a_signal_that_comes_as_a_worker_is_collected_is_what_ends_it_all(monkeypatch, end):
+    collect = os.waitpid
+
+    def waitpid(pid, options):
+        found = collect(pid, options)
+        if found[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return found
+
+    def take(line):
+        raise PflowError("enough")
+
+    def serve(number, take):
+        if number:
+            take(b"line")
+        end()
+
+    def work():
+        monkeypatch.setattr(os, "waitpid", waitpid)
+        run_all(2, serve, jobs=2, is_reused=True, take=take)
+
+    assert in_a_process(work) == "Interrupted: it was ended by SIGINT\n"
+
+
+def test_a_parent_that_ignores_its_children_gets_their_answers_too():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as a parent of ours may leave it
+    try:
+        assert run_all(2, lambda number, take: number, jobs=1, is_reused=False, take=nothing) == [0, 1]
+    finally:
+        signal.signal(signal.SIGCHLD, before)

@@ -33,17 +33,22 @@ def test_a_flow_keeps_its_nodes_params(flow, temperature):
 
 
 def test_the_levels_of_mapping():
-    """None, keys, and paths. Nothing that is printed builds `formatted_prompt`: here a param takes its place."""
-    shared = execute("001", 9, {"LLMNode": LLM_NODE, "Flow": pflow.Flow})["shared"]
-    assert shared["response"] == "gpt-4 at 0.7, None: Summarize this content: Input content"
-    named = type("LLMNode", (LLM_NODE,), {"id": "llm"})
-    names = {"ir": {"mappings": {"llm": {}}}, "NodeAwareSharedStore": pflow.NodeAwareSharedStore}
-    node = named()
-    node.set_params({"prompt": "a param"})
-    shared = execute("001", 10, {**names, "llm_node": node})["shared"]
-    assert shared == {"raw_transcript": "Input content", "summary": "gpt-4 at 0.7, None: a param"}
-    shared = execute("001", 12, {**names, "LLMNode": named, "shared": {"formatted_prompt": "Go"}})["shared"]
-    assert shared == {"formatted_prompt": "Go", "output": {"video_summary": "claude-3-opus at 0.8, None: Go"}}
+    """None, keys, and paths, as printed, with the paper's own IR. Nothing that is printed makes `formatted_prompt`."""
+    names = {"Node": pflow.Node, "call_llm": lambda prompt, model, **more: f"{model}: {prompt}"}
+    node = execute("001", 7, {**names})["LLMNode"]
+    names = {"LLMNode": node, "NodeAwareSharedStore": pflow.NodeAwareSharedStore, "Flow": pflow.Flow}
+    names |= {"ir": json.loads(block("001", 14))}
+    shared = execute("001", 9, {**names})["shared"]
+    assert shared["response"] == "gpt-4: Summarize this content: Input content"
+    asked = node()
+    asked.set_params({"prompt": "a param"})
+    shared = execute("001", 10, {**names, "llm_node": asked})["shared"]
+    assert shared == {"raw_transcript": "Input content", "summary": "gpt-4: a param"}
+    with pytest.raises(ValueError, match="prompt must be in shared store or params"):
+        execute("001", 10, {**names, "llm_node": node()})
+    shared = execute("001", 12, {**names, "shared": {"formatted_prompt": "Go"}})["shared"]
+    assert shared == {"formatted_prompt": "Go", "output": {"video_summary": "claude-3-opus: Go"}}
+    execute("001", 8, {"LLMNode": node})["test_llm_node"]()
 
 
 def test_a_path_is_a_place_in_the_store():
@@ -99,3 +104,57 @@ def test_the_ir_runs_but_for_a_param_that_write_file_has_not(place):
     assert (ran.store["formatted_prompt"], ran.store["content"]) == ("Say this", "Say this")
     assert place.read("out.md") == "Say this"
     assert place.snapshot()["config_overrides"] == {"llm": {"model": "echo"}}
+
+
+LOOP_NODE = '''
+from pflow import Node
+
+class {name}(Node):
+    """A node of the loop: validator, then processor until it is long enough, then finalizer.
+
+    Interface:
+    {items}
+    """
+
+    def post(self, shared, prep_res, exec_res):
+        {work}
+'''
+
+LOOP_NODES = {
+    "Validator": ('- Reads: shared["draft"]: str  # what to judge\n    - Actions: retry_needed, complete',
+                  'return "complete" if len(shared["draft"]) > 5 else "retry_needed"'),
+    "Processor": ('- Reads: shared["draft"]: str  # what to lengthen\n    - Writes: shared["draft"]: str  # longer',
+                  'shared["draft"] += "!"'),
+    "Finalizer": ('- Reads: shared["draft"]: str  # what it came to\n    - Writes: shared["final"]: str  # loud',
+                  'shared["final"] = shared["draft"].upper()'),
+}  # fmt: skip
+LOOP_EDGES = [
+    {"from": "validator", "to": "processor", "action": "retry_needed"},
+    {"from": "processor", "to": "validator"},
+    {"from": "validator", "to": "finalizer", "action": "complete"},
+]
+
+
+@pytest.mark.parametrize(
+    ("members", "flag"),
+    [
+        ({}, "--draft"),
+        ({"inputs": {"draft": {"type": "str"}}}, "--draft"),
+        ({"outputs": {"final": "final", "last": "processor.draft"}}, "--draft"),
+        ({"mappings": {"validator": {"input_mappings": {"draft": "text"}},
+                       "processor": {"input_mappings": {"draft": "text"}, "output_mappings": {"draft": "text"}},
+                       "finalizer": {"input_mappings": {"draft": "text"}}}}, "--text"),
+        ({"mappings": {"validator": {"input_mappings": {"draft": ["begin", "draft"]}},
+                       "processor": {"input_mappings": {"draft": ["begin", "draft"]}}}}, "--begin"),
+    ],
+)  # fmt: skip
+def test_the_validator_loop_is_started_by_a_flag(place, members, flag):
+    (place.directory / "nodes").mkdir()
+    for name, (items, work) in LOOP_NODES.items():
+        place.write(f"nodes/{name.lower()}.py", LOOP_NODE.format(name=name, items=items, work=work))
+    place.environment["PFLOW_NODES"] = str(place.directory / "nodes")
+    flow = {"nodes": [{"id": "validator"}, {"id": "processor"}, {"id": "finalizer"}], "edges": LOOP_EDGES, **members}
+    assert place.run(flow, f"{flag}=Seed").store["final"] == "SEED!!"
+    missing = place.run(flow)
+    assert missing.code == 66
+    assert f"for flow: nothing gives it (PF03); {flag}=STR" in missing.err

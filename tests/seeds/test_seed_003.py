@@ -1,12 +1,16 @@
 """Seed 003: its pipe lines, its nodes, the flows that its text generates, and the proxy."""
 
 import json
+from typing import ClassVar
 
 import pocketflow
 import pytest
 
 import pflow
 from pflow.catalog.registry import load_file
+from pflow.nodes.llm import Llm
+from pflow.nodes.read_file import ReadFile
+from pflow.nodes.write_file import WriteFile
 from tests.seeds.blocks import HERE, block, execute, line
 
 NODES = HERE / "nodes"
@@ -69,14 +73,11 @@ def test_comment_on_an_issue(place):
 def test_the_walk_through(place):
     """Its node reads `text`, and the one before writes `transcript`: a pipe fits the two together.
 
-    Without `[pipe]`, as in the interface that is printed, nothing is carried on: then a mapping says what goes where.
+    In the interface that is printed nothing is marked `[pipe]`: there it is inferred.
     """
     assert place.pflow(line("003", 28)).store == {**END, "transcript": TRANSCRIPT}
     place.use("printed", "stand_ins")
-    ran = place.pflow(line("003", 28))
-    assert (ran.code, "'text'" in ran.err) == (66, True)
-    ran = place.pflow(line("003", 28).replace("--temperature", "--map-in text=transcript --temperature"))
-    assert ran.store == END
+    assert place.pflow(line("003", 28)).store == END
 
 
 def test_a_mapped_read_has_its_flag_where_the_mapping_says(place):
@@ -119,6 +120,52 @@ def test_the_simple_generated_flow_ends_in_the_printed_store():
     names["create_flow"]().run(shared)
     assert shared == execute("003", 16, {})["shared"]
     names["run_with_cli"]()
+
+
+class LLMNode(pflow.Node):
+    """Stands in for the llm of sections 9.2 and 10.1, which says nowhere what it asks: it takes what it finds."""
+
+    asked: ClassVar[list[str]] = []
+
+    def exec(self, text):
+        return f"{self.params['model']}: {text}"
+
+    def prep(self, shared):
+        self.asked.append(self.id)
+        return shared["content"] if "content" in shared else shared["raw_transcript"]
+
+    def post(self, shared, text, answer):
+        shared["content"] = answer
+
+
+def test_the_complex_generated_flow_maps_the_fetching_and_no_more():
+    """Section 9.2, with its own IR. The llm gets the mapping of the other node too: so it cannot end in the store of
+    section 9.4, whose `formatted_prompt` nothing makes."""
+    stores = []
+    fetch = execute("003", 3, {"Node": pflow.Node, "fetch_transcript": lambda url, language: f"{url} in {language}"})
+    node = type(
+        "LLMNode", (LLMNode,), {"prep": lambda self, shared: stores.append(shared) or LLMNode.prep(self, shared)}
+    )
+    ir = json.loads(block("003", 11).replace('0.7"', "0.7"))
+    names = {"YTTranscriptNode": fetch["YTTranscript"], "LLMNode": node, "Flow": pflow.Flow, "ir": ir}
+    names = execute("003", 13, {**names, "NodeAwareSharedStore": pflow.NodeAwareSharedStore})
+    assert [each.id for each in names["create_flow"]().nodes] == ["yt-transcript", "llm"]
+    names["run_with_cli"]()
+    text = f"{END['url']} in en"
+    mapped = {"video_source": END["url"], "raw_transcript": text, "content": f"claude-sonnet-4-20250514: {text}"}
+    assert {key: stores[0][key] for key in mapped} == mapped
+
+
+def test_the_sequential_flow_runs_where_its_llm_knows_what_to_ask(place):
+    """Section 10.1: params stand in for `path`. It prints no prompt, so pflow's own llm has nothing to ask."""
+    names = {"ReadFileNode": ReadFile, "WriteFileNode": WriteFile, "Flow": pflow.Flow}
+    shared = {}
+    execute("003", 20, {**names, "LLMNode": LLMNode})["create_simple_flow"]().run(shared)
+    assert shared == {"content": "claude-sonnet-4-20250514: some data"}
+    assert place.read("summary.md") == shared["content"]
+    with pytest.raises(pflow.PflowError, match="there is no prompt and no text") as caught:
+        execute("003", 20, {**names, "LLMNode": Llm})["create_simple_flow"]().run({})
+    assert caught.value.exit == 66
 
 
 def test_section_14_step_by_step():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.stage.document import WRITER, Document, read_document, read_members
+from pflow.stage.document import WRITER, Document, read_document, read_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
@@ -55,6 +55,7 @@ LAYOUTS = {
     "like json.tool": lambda document: json.dumps(document, indent=4) + "\n",
     "a token a line": lambda document: json.dumps(document, indent=0, separators=("\n,\n", "\n:\n")),
     "CRLF": lambda document: json.dumps(document, indent=2).replace("\n", "\r\n"),
+    "like mlr --json": lambda document: f"[\n{json.dumps(document)}\n]\n",
     "backwards": lambda document: json.dumps(dict(reversed(document.items()))),
 }
 
@@ -153,7 +154,11 @@ RAW = [
     b'\xef\xbb\xbf{"$pflow":{"v":1}}',
     b'{"a":{"$pflow":{"v":1}}}',
     b'{"a":"$pflow"}',
-    b'[{"$pflow":{"v":1}}]',
+    b'["$pflow"]',
+    b'[{"a":{"$pflow":{"v":1}}}]',
+    b'[{"a":1},{"$pflow":{"v":1}}]',
+    b'[see {"$pflow":{"v":1}}]',
+    b' [{"$pflow":{"v":1}}]',
     b"\xff\xfe",
 ]
 
@@ -177,6 +182,12 @@ BROKEN = [
     ('{"$schema":"x", "$pflow":{"v":1}}', "'$schema' begins with a $"),
     ('{"$pflow":{"v":1},"é":1,x', 'no " here, at byte 25'),
     ('{"$pflow":{"v":1},"a":1 "b":2}', "no , here, at byte 24"),
+    ('[{"$pflow":{"v":1}},{"$pflow":{"v":1}}]', "a list of several"),
+    ('[{"$pflow":{"v":1}},', "a list of several"),
+    ('[{"$pflow":{"v":1}}', "no ] here, at byte 19"),
+    ('[{"$pflow":{"v":1', "delimiter, at byte 17"),
+    ('[{"$pflow":{"v":1}}]]', "follows the document"),
+    ('[{"$pflow":{"v":2}}]', "has version 2"),
     ('{"$pflow":{"v":1},"a" 1}', "no : here, at byte 22"),
     ('{"$pflow":{"v":1},"a":tru}', "no json value, at byte 22"),
     ('{"$pflow":{"v":1},"a":NaN}', "nan is not json"),
@@ -264,7 +275,7 @@ def members_by_json(data: bytes) -> dict | None:
 def test_a_document_that_is_cut_is_refused_at_every_byte(layout):
     data = SAMPLE if layout == "ours" else LAYOUTS[layout](json.loads(SAMPLE)).encode()
     whole = data.rstrip()
-    assert whole.endswith(b"}")
+    assert whole.endswith((b"}", b"]"))
     for end in range(len(whole)):
         expected = 65 if b'"$pflow"' in data[:end] else None
         assert outcome(data[:end]) == expected, data[:end]
@@ -357,28 +368,41 @@ def test_the_first_stage_makes_a_run_and_later_ones_keep_it():
 
 
 @given(STORES)
-def test_an_object_of_a_users_becomes_a_store_on_demand(store):
+def test_an_object_of_a_users_is_carried_and_its_members_are_keys(store):
     plain = json.loads(written(store))
-    del plain["$pflow"]
-    document = read_members(b" \n" + json.dumps(plain, indent=1).encode() + b"\n")
-    assert values(document) == store
-    assert document.header == {"v": 1}
+    plain["$schema"] = plain.pop("$pflow")["v"]
+    document = read_json(b" \n" + json.dumps(plain, indent=1).encode() + b"\n")
+    assert values(document) == {**store, "stdin": {**store, "$schema": 1}}
+    assert document.header == {"v": 1, "last": "stdin"}
+
+
+@pytest.mark.parametrize("value", ["[]", "[1, [2]]", '[{"a":{"$pflow":1}}]', '"x\\ny"', "0", "1.50", "false", "null"])
+def test_a_value_of_a_users_is_carried_as_it_is_written(value):
+    document = read_json(b"\n" + value.encode() + b" \n")
+    assert output(document).endswith(b'\n"stdin":' + value.encode() + b"\n}\n")
+    assert document["stdin"] == json.loads(value)
+    assert document.header["last"] == "stdin"
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no JSON object"),
-        (b"[1]", "no JSON object"),
-        (b'{"a":1', "no , here"),
-        (b'{"$schema":1}', "'$schema'"),
+        (b" \n", "no json value"),
+        (b"nonsense", "no json value"),
+        (b"NaN", "nan is not json"),
+        (b"[1,", "no json value"),
+        (b'{"a":1', "expecting"),
+        (b'{"a":1} {"a":2}', "more than one value"),
+        (b"1\n2\n", "more than one value"),
         (b'{"a":1,"a":2}', "twice"),
         (b'{"$pflow":{"v":1}}', "it is a store"),
+        (b'[{"$pflow":{"v":1}}]', "it is a store"),
+        (b'[{"$pflow":{"v":1}},1]', "a list of several"),
         (b'{"a":"\xff"}', "UTF-8"),
     ],
 )
-def test_what_is_no_object_of_members_is_refused_on_demand(data, why):
+def test_what_is_not_one_value_of_a_users_is_refused_on_demand(data, why):
     with pytest.raises(PflowError) as caught:
-        read_members(data)
+        read_json(data)
     assert caught.value.exit == 65
     assert why in caught.value.message

@@ -102,7 +102,13 @@ class _Compiler:
             return ()
         is_start = step.id == self.flow.graph.first and carried.writers == (STDIN,)
         is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carried.writers)
-        return () if is_start or is_used else carried.writers
+        return () if is_start or is_used else self._carriers(step)
+
+    def _carriers(self, step: WiredStep) -> tuple[str, ...]:
+        """The steps whose write is carried into a step, and is not for a read of its own name there."""
+        steps = self.flow.steps
+        writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carried[step.id].writers]
+        return tuple(id for id, write in writes if not step.interface.is_by_name(write.name if write else "stdin"))
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
         """Whether a reference is to what a step hands on through the pipe, a part of it, or what holds it."""
@@ -213,7 +219,7 @@ class _Compiler:
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.writes_named(wired.id, (key,)))
             steps = {write.step for write in writes if not write.is_data}
-            is_fed = "pipe" in item.marks and bool(self.carried[wired.id].writers)
+            is_fed = "pipe" in item.marks and bool(self._carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):

@@ -12,8 +12,9 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
-from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, is_cut_separator, quote, scan, scan_words
+from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, is_cut_separator, quote, scan, scan_words, secret_flags
 from pflow.flow.pipe.steps import draft_step
+from pflow.masks import hide_given
 from pflow.paths import is_step_name
 from pflow.templates import parse_template
 
@@ -69,11 +70,14 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
     One word is a text, with quotes and comments; several are what a shell has taken apart already. Without a
     `catalog` its steps are nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
     """
-    if len(words) > 1:
-        _check_words(words)
-    text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-    flow, apart = _read_flow(text, tokens, catalog or Catalog())
-    return compile_flow(flow, apart)
+    try:
+        if len(words) > 1:
+            _check_words(words)
+        text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
+        flow, apart = _read_flow(text, tokens, catalog or Catalog())
+        return compile_flow(flow, apart)
+    except PflowError as error:
+        raise hide_given(error, words, secret_flags(" ".join(words))) from None
 
 
 def _check_words(words: Sequence[str]) -> None:

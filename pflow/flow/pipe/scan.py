@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.binding.secrets import secret_names
+from pflow.catalog.kinds import find_kind
 from pflow.errors import USAGE, PflowError
+from pflow.interface import Interface
+from pflow.masks import MASK, given_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,12 +88,14 @@ def _word(start: int, parts: list[Part]) -> list[Token]:
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
     """The tokens of words that a shell has taken apart, and the text that their places are in."""
-    tokens, at = [], 0
+    tokens: list[Token] = []
+    shown = ""
     for word in words:
         kind = LINK if is_separator(word) else END if word == ";" else WORD
-        tokens.append(Token(kind, at, [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
-        at += len(word) + 1
-    return " ".join(words), tokens
+        tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
+        name, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        shown += (name + equals + quote(value) if kind == WORD else word) + " "
+    return shown.rstrip(), tokens
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
@@ -98,11 +104,30 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 
 def cannot_read(text: str, at: int) -> str:
+    """What could not be read: the text around a place, without what it gives to flags for secrets."""
+    line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
+    for begin, behind in reversed(given_secrets(text, secret_flags(text))):
+        text = text[:begin] + MASK + text[behind:]
+        at = at if at <= begin else max(begin, at + begin + len(MASK) - behind)
     start, end = max(0, at - 24), at + 36
     around = " ".join(text[start:end].split())
     around = ("…" if start else "") + around + ("…" if end < len(text) else "")
-    line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
     return f"cannot read the flow at '{around}'{line}"
+
+
+def secret_flags(text: str) -> set[str]:
+    """The names of the secrets that the nodes take which a text names as its steps."""
+    import re
+
+    names: set[str] = set()
+    for found in re.finditer(r"(?:^|=>|>>|[|;\n]|::)\s*(?:pflow[ -])?([\w-]+)", text):
+        try:
+            kind = find_kind(found[1])
+            interface = kind.interface if kind else Interface()
+        except PflowError:
+            continue
+        names |= secret_names(interface)
+    return names
 
 
 def quote(text: str) -> str:

@@ -51,7 +51,7 @@ class Draft:
     def all_warnings(self) -> list[str]:
         """Those of its flags, and one for each that says how the whole flow reads and prints."""
         read, step = self.interface.pipe_read, self.step
-        takes_pipe = self.interface.open or (read and read.name not in {**step.inputs, **step.input_mappings})
+        takes_pipe = self.interface.may_take_stdin or (read and read.name not in {**step.inputs, **step.input_mappings})
         flags = [_OF_A_STREAM[name] for name in self.stream if takes_pipe or name != "no_stdin"]
         return [
             *self.warnings,
@@ -65,7 +65,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     Raises PflowError (2) for the first flag that is wrong. Of a type that is not known every flag is data.
     """
     interface, is_known = interface_of_type(type, catalog)
-    words = _switched(words) if interface.open else words
+    words = _switched(words, items_of(interface)) if interface.open else words
     texts = take_words(words, items_of(interface), is_open=interface.open)
     _refuse_flags_of_a_run(texts)
     paths = texts.pop("map_in", [])
@@ -100,14 +100,15 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
         return Interface(), False
 
 
-def _switched(words: list[str]) -> list[str]:
-    """The words, `=true` after each flag that has no value: of an open interface nothing says which ones do."""
+def _switched(words: list[str], items: Items) -> list[str]:
+    """The words, `=true` after each flag that has no value: of one that is not known nothing says whether it has."""
     switched = list(words)
     for at, word in enumerate(words):
         is_flag = word.startswith("--") and len(word) > 2 and "=" not in word
         name = word[2:].replace("-", "_")
         has_value = at + 1 < len(words) and not words[at + 1].startswith("-")
-        if is_flag and not has_value and name not in COMMON:
+        is_known = name in COMMON or name in items or name.removeprefix("no_") in items
+        if is_flag and not has_value and not is_known:
             switched[at] = word + "=true"
     return switched
 

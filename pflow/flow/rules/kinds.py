@@ -9,16 +9,18 @@ from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.schema import version_numbers
+from pflow.naming import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.catalog.kinds import Kind
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.paths import Path
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
-    open_kinds: set[str] = set()
+    open_kinds: dict[str, Path] = {}
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:
@@ -32,12 +34,13 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
-            is_open = wired.interface.open and kind.origin != FLOW and kind.name not in open_kinds
-            if is_open and not _class_fault(kind):
-                open_kinds.add(kind.name)
-                why = f": {wired.interface.fault}" if wired.interface.fault else ""
-                message = f"it is not known what '{kind.name}' reads and writes, so nothing of that is checked{why}"
-                yield Finding("PF11", place, message, f"an 'Interface:' block in {kind.file} says it", is_warning=True)
+            if wired.interface.open and kind.origin != FLOW and not _class_fault(kind):
+                open_kinds.setdefault(kind.name, place)
+    if open_kinds:
+        message = f"{joined(open_kinds)} may read and write any key, and take any param: no check knows which"
+        yield Finding(
+            "PF11", next(iter(open_kinds.values())), message, "an 'Interface:' block says it", is_warning=True
+        )
 
 
 def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:

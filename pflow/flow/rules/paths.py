@@ -5,10 +5,11 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.reaching import are_there_first
 from pflow.flow.wired import type_below
 from pflow.flow.written import MAPPING
 from pflow.naming import nearest
-from pflow.paths import parse_path
+from pflow.paths import parse_path, write_path
 from pflow.templates import broken_references
 
 if TYPE_CHECKING:
@@ -32,6 +33,22 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
             faults = [type_below(type, reference.path, at)[1] for type, at in flow.types_at(reference)]
             if faults and all(faults):
                 yield _finding(reference, faults[0])
+    yield from _check_first(flow)
+
+
+def _check_first(flow: WiredFlow) -> Iterator[Finding]:
+    """What a loop alone brings is not there the first time: an input would be, or another path of a list."""
+    early = {each.place for each in flow.references if not (each.part.is_template or _is_late(flow, each))}
+    late = [each for each in flow.references if _is_late(flow, each) and each.place not in early]
+    for reference in {each.place: each for each in late}.values():
+        message = f"'{reference.writes[0].step}' does not run before the first '{reference.step}'"
+        remedy = f'["…", "{write_path(reference.path)}"]: a list of paths takes the one that is there'
+        yield Finding("PF14", reference.place, message, remedy)
+
+
+def _is_late(flow: WiredFlow, reference: Reference) -> bool:
+    writes = () if reference.input else reference.writes
+    return bool(writes) and not are_there_first(flow, reference.step, writes)
 
 
 def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:

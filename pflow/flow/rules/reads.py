@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import MAYBE, NO, YES, fits, named, template_fits
+from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
 from pflow.flow.wired import END
 from pflow.flow.written import MAPPING, OVER
@@ -24,11 +25,13 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     """PF03. In a flow without `inputs` whatever nothing gives is an input, and no finding."""
     for wired, item in _without_source(flow):
         before = flow.before(wired.id)
-        is_written = flow.writes_at(wired.id, (item.name,))
+        writes = [write for _, write in flow.writes_at(wired.id, (item.name,))]
+        is_written = writes and are_there_first(flow, wired.id, writes)
         if "explicit" in item.marks or is_written or any(each.kind is None for each in before):
             continue
         may_be = any(each.interface.open for each in before)
-        message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}"
+        first = f" the first time: '{writes[0].step}' runs after it" if writes else ""
+        message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}{first}"
         yield Finding("PF03", wired.step.place, message, _remedy(flow, wired, item), is_warning=may_be)
 
 
@@ -78,7 +81,7 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
 
 def _written_before(flow: WiredFlow, id: str) -> Iterator[tuple[str, Type]]:
     """Path and type of what steps before one write, latest first, what a pipe carries before its other writes."""
-    for step in reversed(flow.before(id)):
+    for step in reversed([each for each in flow.before(id) if flow.graph.may_precede_first(each.id, id)]):
         for key, item in sorted(step.interface.writes.items(), key=lambda each: "pipe" not in each[1].marks):
             path = write_path(step.targets.get(key, (step.id, key)))
             yield path, item.type

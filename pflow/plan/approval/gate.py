@@ -15,6 +15,7 @@ from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
 from pflow.paths import write_path
+from pflow.root import is_below
 from pflow.templates import TEMPLATE, expand
 from pflow.terminal.columns import clean, shorten
 
@@ -56,14 +57,10 @@ class Allowed:
         return all(self._allows_real(self.real_path(each)) for each in {path, os.path.expanduser(path)})
 
     def _allows_real(self, real: str | None) -> bool:
-        if real is None or any(_is_below(real, folder) for folder in self.folders):
+        if real is None or any(is_below(real, folder) for folder in self.folders):
             return real is not None
-        is_here = self.here is not None and _is_below(real, self.here)
+        is_here = self.here is not None and is_below(real, self.here)
         return is_here and not any(part.startswith(".") for part in real[len(self.here or "") :].split("/"))
-
-
-def _is_below(real: str, folder: str) -> bool:
-    return real == folder or real.startswith(folder.rstrip("/") + "/")
 
 
 def working_directory() -> str | None:
@@ -197,7 +194,7 @@ class Gate:
         if path is None:
             yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", f"--allow={PATHS}")
         elif not allowed.allows_path(path):
-            is_hidden = real is not None and allowed.here is not None and _is_below(real, allowed.here)
+            is_hidden = real is not None and allowed.here is not None and is_below(real, allowed.here)
             why = "which is hidden" if is_hidden else "which is not below this directory"
             yield Refusal(step, f"{does} '{shown}', {why}", _flag_for(real))
 

@@ -8,6 +8,7 @@ from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.errors import PflowError, node_error
 from pflow.jsontext import plain
+from pflow.masks import Secrets
 from pflow.paths import meet
 from pflow.stage.trace import event_line
 
@@ -41,19 +42,19 @@ class StepFailed(PflowError):
         return inner
 
 
-def failure_of(id: str, node: str, wired: WiredStep, error: BaseException) -> StepFailed:
-    """What a step raised, in words."""
+def failure_of(id: str, node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> StepFailed:
+    """What a step raised, in words, without the secrets."""
     if isinstance(error, StepFailed):
         return error.inside(id)
-    return StepFailed(id, node, in_words(node, wired, error))
+    return StepFailed(id, node, in_words(node, wired, error, secrets))
 
 
-def in_words(node: str, wired: WiredStep, error: BaseException) -> PflowError:
+def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> PflowError:
     if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
         item = wired.interface.reads.get(str(error.args[0]))
         if item is not None and item.required:
             return nothing_gives(item)
-    return node_error(node, error)
+    return secrets.hide(node_error(node, error))
 
 
 class Recorder:
@@ -86,19 +87,20 @@ class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
-    process of its own, `warn` takes a warning's words. `carried` is the place that the pipe carries so far.
-    `journal`, where it is kept, holds the last change of each place, in
-    order, for another process. `emit` takes the parts that the step of the id `emitter` streams.
+    process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
+    the place that the pipe carries so far. `journal`, where it is kept, holds the last change of each place, in order,
+    for another process. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(
         self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
-        warn: Callable[[str], None] = lambda text: None,
+        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.jobs = jobs
         self.isolate = isolate
         self.warn = warn
+        self.secrets = Secrets() if secrets is None else secrets
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
         self.journal: dict[Path, Any] | None = None
@@ -110,7 +112,9 @@ class Context:
     def inside(self, step: str) -> Context:
         """The context of a subflow's steps: a store of its own, the same run."""
         recorder = self.recorder.inside(step) if self.recorder else None
-        return Context(recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn)
+        return Context(
+            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets
+        )  # fmt: skip
 
     def keep_order(self) -> None:
         """Note from now on when each place is written, for reads that take the last of several."""

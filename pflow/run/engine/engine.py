@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
+from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign, has
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
@@ -56,7 +57,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             node = make_node(wired, self.context)
             node.set_params(binding.params)
         except Exception as error:
-            raise failure_of(wired.id, wired.kind.name, wired, error) from error
+            raise failure_of(wired.id, wired.kind.name, wired, error, self.context.secrets) from error
         if self._is_plain(wired, binding) and is_direct(wired, node):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
@@ -72,6 +73,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:
         is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks
         is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
+        is_simple = is_simple and not has_secrets(wired.interface)
         assert wired.kind
         return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
 

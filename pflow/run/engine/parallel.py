@@ -100,7 +100,7 @@ class IsolatedStep(StepNode):
             except (Interrupted, ClosedPipe):
                 raise
             except BaseException as error:
-                return work, in_words(self.type, self.wired, error), {}, {}
+                return work, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
         ((done, error, changes, found),) = run_all(1, serve, jobs=1, is_reused=False, take=emit or drop)
         work.action, work.reads, work.more = done.action, done.reads, done.more
@@ -200,7 +200,9 @@ class BatchStep(StepNode):
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
-            failure = error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error)
+            failure = (
+                error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
+            )
             if self.batch.on_error == "keep":
                 return {}, work.reads, {"exit": failure.exit, "message": encodable(failure.message)}
             failure.message = f"{self._named(index, item)}: {failure.message}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow import TYPE_CHECKING
+from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
 from pflow.errors import PflowError
@@ -65,7 +66,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         except (StepFailed, Interrupted, ClosedPipe):
             raise
         except BaseException as error:
-            raise failure_of(self.id, self.type, self.wired, error) from error
+            raise failure_of(self.id, self.type, self.wired, error, self.context.secrets) from error
         if self.pipe_write:
             self.context.carried = (self.pipe_write,)
         return action
@@ -82,6 +83,7 @@ class StepNode(PlainStep):
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
+        self.has_secrets = has_secrets(wired.interface)
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
 
     def _run(self, shared: Any) -> Any:
@@ -101,7 +103,7 @@ class StepNode(PlainStep):
             recorder = None
             raise
         except BaseException as error:
-            failure = failure_of(self.id, self.type, self.wired, error)
+            failure = failure_of(self.id, self.type, self.wired, error, self.context.secrets)
             work.more = {"exit": failure.exit, "message": encodable(failure.message)}
             raise failure from error
         finally:
@@ -126,7 +128,9 @@ class StepNode(PlainStep):
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding = self.binding
+        binding, secrets = self.binding, self.context.secrets
+        if self.has_secrets:
+            secrets.add([*secret_values(binding, store)])
         view = binding.open(store)
         try:
             node = copied(self.node)
@@ -135,6 +139,8 @@ class StepNode(PlainStep):
             action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         finally:
             work.reads = binding.origins(view, store)
+            if self.has_secrets:
+                secrets.add([*secret_writes(self.interface, view)])
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)

@@ -10,8 +10,8 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
-from pflow.errors import FAILED, PflowError, bug_error
-from pflow.process.children import GRACE, end_with_parent
+from pflow.errors import FAILED, OK, PflowError, bug_error
+from pflow.process.children import GRACE, collect_children, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def run_all(
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
     is raised; so does any exception in this process. `rescue` makes a result of the death of a number's process.
     """
+    collect_children()
     results: list[Any] = [None] * count
     waiting = list(range(count))[::-1]
     workers: list[_Worker] = []
@@ -92,9 +93,7 @@ def _end_all(workers: list[_Worker]) -> None:
             os.kill(worker.pid, _signal.SIGTERM)
     limit = time.monotonic() + 2 * GRACE
     for worker in list(workers):
-        while worker.pid and time.monotonic() < limit:
-            if os.waitpid(worker.pid, os.WNOHANG)[0]:
-                worker.pid = 0
+        while not worker.has_ended() and time.monotonic() < limit:
             time.sleep(0.005)
         if worker.pid:
             os.kill(worker.pid, _signal.SIGKILL)
@@ -107,6 +106,7 @@ class _Worker:
     def __init__(self, serve: Serve, workers: list[_Worker]) -> None:
         self.workers = workers
         self.number = -1
+        self.code = 0
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
         held = HeldSignals()  # an exception before the child is known would leave it running
@@ -115,10 +115,8 @@ class _Worker:
             parent = os.getpid()
             self.pid = os.fork()
             if self.pid == 0:
-                for other in [*workers, self]:
-                    os.close(other.requests)
-                    os.close(other.answers)
-                _work(serve, requests, answers, held, parent)
+                unused = [fd for other in [*workers, self] for fd in (other.requests, other.answers)]
+                _work(lambda: _serve(serve, requests, answers, unused, held, parent))
             workers.append(self)  # before a signal that came meanwhile ends us
             os.close(requests)
             os.close(answers)
@@ -127,7 +125,10 @@ class _Worker:
 
     def ask(self, number: int) -> None:
         self.number = number
-        os.write(self.requests, number.to_bytes(4, "big"))
+        try:
+            os.write(self.requests, number.to_bytes(4, "big"))
+        except BrokenPipeError:
+            pass  # it is gone, as `read` will say
 
     def read(self) -> tuple[str, Any]:
         """The next message: its kind, and a line, a result or an exception. Raises Died."""
@@ -135,17 +136,31 @@ class _Worker:
             size = int.from_bytes(_read(self.answers, 8), "big")
             return pickle.loads(_read(self.answers, size))  # type: ignore[no-any-return]
         except EOFError:
-            _, status = os.waitpid(self.pid, 0)
-            self.pid = 0
-            raise Died(self.number, os.waitstatus_to_exitcode(status)) from None
+            self._wait()
+            raise Died(self.number, self.code) from None
+
+    def has_ended(self) -> bool:
+        """Whether it has; no signal comes between its end and our knowing of it."""
+        held = HeldSignals()
+        try:
+            if self.pid:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    self.pid, self.code = 0, os.waitstatus_to_exitcode(status)
+        finally:
+            held.release()
+        return not self.pid
+
+    def _wait(self) -> None:
+        while not self.has_ended():
+            time.sleep(0.0005)
 
     def close(self) -> None:
         """Let it end: it has nothing more to do."""
         self.workers.remove(self)
         os.close(self.requests)
         os.close(self.answers)
-        if self.pid:
-            os.waitpid(self.pid, 0)
+        self._wait()
 
 
 def _read(fd: int, size: int) -> bytes:
@@ -159,8 +174,19 @@ def _read(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _work(serve: Serve, requests: int, answers: int, held: HeldSignals, parent: int) -> NoReturn:
-    """In the child: serve what comes through `requests`, answer through `answers`, and end the process."""
+def _work(serve: Callable[[], int]) -> NoReturn:
+    """In the child: do it, and end the process with its code. Nothing goes on here as if this were the parent."""
+    code = FAILED
+    try:
+        code = serve()
+    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
+        code = again.exit
+    finally:
+        os._exit(code)
+
+
+def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: HeldSignals, parent: int) -> int:
+    """Serve what comes through `requests`, answer through `answers`; the exit code."""
 
     def send(message: bytes) -> None:
         write_all(answers, len(message).to_bytes(8, "big") + message)
@@ -168,20 +194,21 @@ def _work(serve: Serve, requests: int, answers: int, held: HeldSignals, parent: 
     def take(line: bytes) -> None:
         send(pickle.dumps((LINE, line)))
 
-    code = 0
     try:
+        for fd in unused:
+            os.close(fd)
         forget_deadlines()
         end_with_parent(parent)
         held.release()
         while number := os.read(requests, 4):
             send(_answer(serve, int.from_bytes(number, "big"), take))
+        return OK
     except Interrupted as interrupted:
-        code = interrupted.exit
+        return interrupted.exit
     except BaseException:
-        code = FAILED
+        return FAILED
     finally:
         _flush()
-        os._exit(code)
 
 
 def _answer(serve: Serve, number: int, take: Take) -> bytes:

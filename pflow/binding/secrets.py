@@ -1,0 +1,60 @@
+"""The secrets of one node: the values of what its interface marks `[secret]`, wherever they come from."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.resolve import PARAM
+from pflow.binding.sources import PathSource, TemplateSource
+from pflow.binding.store import REMOVED
+from pflow.errors import PflowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from pflow.binding.resolve import Binding
+    from pflow.binding.sources import Source
+    from pflow.interface import Interface, Item
+
+
+def has_secrets(interface: Interface) -> bool:
+    """Whether anything of it is marked `[secret]`."""
+    items = (*interface.reads.values(), *interface.params.values(), *interface.writes.values())
+    return any("secret" in item.marks for item in items)
+
+
+def secret_names(interface: Interface) -> set[str]:
+    """What a person may call the secrets that it takes."""
+    items = _marked({**interface.reads, **interface.params})
+    return {name for item in items for name in (item.name, *item.flags)}
+
+
+def secret_values(binding: Binding, store: Any) -> Iterator[Any]:
+    """What the node will find; of a template each value that it brings in, too."""
+    interface, params = binding.interface, binding.has[PARAM]
+    assert isinstance(params, dict)
+    for item in _marked(interface.reads):
+        yield from _values(binding.sources.get(item.name) or PathSource((item.name,)), store)
+    for item in _marked({**interface.reads, **interface.params}):
+        yield from _values(params[item.name], store) if item.name in params else ()
+        value = binding.params.get(item.name)
+        if item.required or value != item.default:  # a default stands in the interface, for all to read
+            yield value
+
+
+def secret_writes(interface: Interface, view: Any) -> Iterator[Any]:
+    """What the node has written so far."""
+    written = (dict.get(view, item.name) for item in _marked(interface.writes) if item.name in view.changed)
+    return (value for value in written if value is not REMOVED)
+
+
+def _marked(items: Mapping[str, Item]) -> Iterator[Item]:
+    return (item for item in items.values() if "secret" in item.marks)
+
+
+def _values(source: Source, store: Any) -> Iterator[Any]:
+    for each in [source, *(source.sources.values() if isinstance(source, TemplateSource) else ())]:
+        try:
+            yield each.find(store)
+        except PflowError:
+            pass  # it is not there: the node will not start, and the error names the place

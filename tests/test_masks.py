@@ -1,0 +1,102 @@
+"""Masks: whatever quotes or encodes a secret, no text shows it, and the words around it stay."""
+
+import base64
+import html
+import json
+import shlex
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.masks import Secrets
+
+
+def masked(text, *secrets):
+    known = Secrets()
+    for each in secrets:
+        known.add(each)
+    return known.mask(text)
+
+
+WAYS = {
+    "as it is": str,
+    "repr": repr,
+    "ascii": ascii,
+    "repr of bytes": lambda text: repr(text.encode()),
+    "JSON": json.dumps,
+    "JSON in UTF-8": lambda text: json.dumps(text, ensure_ascii=False),
+    "JSON in JSON": lambda text: json.dumps(json.dumps({"a": text})),
+    "repr of JSON": lambda text: repr(json.dumps([text])),
+    "a URL": quote,
+    "all of a URL": lambda text: quote(text, safe=""),
+    "a form": quote_plus,
+    "HTML": html.escape,
+    "a shell's word": shlex.quote,
+    "one line": lambda text: " ".join(text.split()),
+}
+secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=4, max_size=16).map(str.strip)
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+@settings(max_examples=30)
+@given(st.one_of(secrets, secrets.map(lambda text: text + "/\"+'\\ \t&é😀\x00")))
+def test_a_secret_is_masked_however_it_is_written(write, secret):
+    assume(len(secret) >= 4 and "M" not in secret and "\n" not in secret)
+    bare = {ord(each): None for each in "'\"\\[]{}"}
+    assert masked(f"<{write(secret)}>", secret).translate(bare) == f"<{write('M')}>".translate(bare).replace("M", "***")
+
+
+@given(st.text(st.characters(codec="ascii"), min_size=8).map(str.strip))
+def test_in_base64_too_wherever_it_begins(secret):
+    assume(len(secret) >= 8)
+    for before in ("", "a", "ab", "abc"):
+        code = base64.b64encode(f"{before}{secret}".encode()).decode()
+        kept = masked(f"<{code}>", secret)
+        assert "***" in kept
+        assert len(kept) <= len("<***>") + 8
+
+
+words = st.text(st.characters(codec="ascii", categories=["L", "N", "P"], exclude_characters="'\""), min_size=9)
+
+
+@given(words, st.data())
+def test_of_a_secret_that_was_cut_no_half_is_shown(secret, data):
+    size = data.draw(st.integers(max(8, len(secret) // 2), len(secret) - 1))
+    cut = f"it begins {secret[:size]}… and it ends …{secret[-size:]}"
+    assert masked(cut, secret) == "it begins *** and it ends ***"
+
+
+def test_each_line_and_each_member_is_a_secret():
+    key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n}\n"
+    assert masked("bad line 'abcdefgh' } in it", key) == "bad line '***' } in it"
+    assert masked("no hunter2, no 4711, yes true", {"a": ["hunter2", 4711, True, None]}) == "no ***, no ***, yes true"
+    assert masked("no hunter2", '{"password": "hunter2"}') == "no ***"
+    assert masked("no hunter2", b"hunter2\n") == "no ***"
+
+
+def test_a_short_one_is_masked_as_a_word():
+    assert masked("a cat, an abc and 'ab' at 42", "ab", 42) == "a cat, an abc and '***' at ***"
+
+
+def test_of_two_secrets_the_longer_one_is_masked_first():
+    assert masked("swordfish and swordfish9", "swordfish", "swordfish9") == "*** and ***"
+
+
+def test_an_error_is_masked_in_message_hint_and_details():
+    known = Secrets()
+    known.add("hunter2")
+    error = known.hide(PflowError("no hunter2", hint="not hunter2", details={"a": [{"b": "hunter2"}]}))
+    assert (str(error), error.message, error.hint, error.details) == (
+        "no ***",
+        "no ***",
+        "not ***",
+        {"a": [{"b": "***"}]},
+    )
+
+
+def test_what_is_no_secret_stays():
+    assert masked("nothing is known", "", None, True, [], " \n") == "nothing is known"
+    assert masked("\\ " * 2000, "\\\\" * 20 + "x" * 8) == "\\ " * 2000
