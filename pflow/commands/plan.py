@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand, checked, color_option, seconds
+from pflow.commands._click import FlowCommand, checked, color_option, seconds, write_output
 from pflow.commands._sentence import is_sentence
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
@@ -20,7 +20,7 @@ from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
-from pflow.process.streams import Diverted, write_pieces
+from pflow.process.streams import Diverted
 
 
 class _Command(FlowCommand):
@@ -70,7 +70,7 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
     flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"])
     text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else canonical_json(flow_to_ir(flow.flow))
-    write_pieces(1, [text.encode("utf-8", "replace")])
+    write_output(None, text.encode("utf-8", "replace"))
     return OK
 
 

@@ -109,6 +109,7 @@ def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
 def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> Flow:
     """The flow with an input in place of these literals."""
     flow, first = copy(wired.flow), literals[0]
+    flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc
     given = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
     flow.inputs, flow.steps = {**flow.inputs, name: given}, [copy(step) for step in flow.steps]

@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
+from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface import Item
@@ -134,5 +135,5 @@ class RunFlags:
                 text = texts.pop(name)[-1]
                 setattr(self, name, text if isinstance(text, bool) else flag_value(flag, types[name], text))
         check_common(vars(self))
-        if self.jobs is not None and self.jobs < 1:
-            raise PflowError(f"cannot take --jobs={self.jobs}: it is not 1 or more", exit=USAGE)
+        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
+            raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)

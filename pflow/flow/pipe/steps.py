@@ -16,7 +16,7 @@ from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
 from pflow.jsontext import text_of
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
-from pflow.templates import TEMPLATE, is_reference, references
+from pflow.templates import is_reference, references
 from pflow.types import Type
 
 if TYPE_CHECKING:
@@ -157,8 +157,6 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     add_mapping(found, "--map-in", text)
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
-    if path.startswith(TEMPLATE):
-        raise PflowError(f"cannot take --map-in={key}=PATH: '{TEMPLATE}' is no path", hint=f"--{key}='…'", exit=USAGE)
     if key in step.inputs:
         flag = "--" + key.replace("_", "-")
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
