@@ -69,7 +69,8 @@ class PflowError(Exception):
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
-    members, JSON, of the document that tells other programs of it.
+    members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
+    be handed on.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class PflowError(Exception):
         self.retry_after = retry_after
         self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
         self.details = details or {}
+        self.store: Any = None
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""

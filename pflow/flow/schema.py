@@ -52,7 +52,7 @@ _BATCH = _object(
     "What it runs once for each of: the items of a list, or the members of an object.",
     {
         "over": _name("The path of the list or the object."),
-        "as": _name("What the step calls one item.", default="item"),
+        "as": _name("What the step calls one item; of a path, AS_name and AS_stem are the last part.", default="item"),
         "jobs": _whole("How many items run at the same time.", 1, maximum=MOST_JOBS),
         "on_error": _text(
             "When an item fails: stop, or keep going with null in its place and the failure in ID.errors.",

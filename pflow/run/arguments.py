@@ -50,7 +50,7 @@ def own_items() -> dict[str, Item]:
     return items
 
 
-def _own_flags() -> dict[str, bool]:
+def own_flags() -> dict[str, bool]:
     """The flags of `pflow run` itself, as they are typed, and whether a value may follow each."""
     ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
     flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
@@ -64,7 +64,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     stand; or it is words with separators among them, as `a :: b`: then the flags before the first word are ours, and
     those of a stream in the first and the last step.
     """
-    own = _own_flags()
+    own = own_flags()
     flags, rest = leading_flags(words, own)
     if is_one_step(rest) and not has_separator(rest):
         from pflow.flow.pipe.steps import split_step

@@ -119,22 +119,29 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
     interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
-    items = items_of(interface)
-    step, beside, rest = words[:1], list[str](), words[:0:-1]
+    step, beside = part_flags(words[1:], items_of(interface), own, is_open=interface.open)
+    return [words[0], *step], beside
+
+
+def part_flags(
+    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """The words without a command's `own` flags, and those. A flag that is among `items` too is not the command's."""
+    others, beside, rest = list[str](), list[str](), words[::-1]
     while rest and rest[-1] != "--":
         word = rest.pop()
         flag = word.partition("=")[0].replace("_", "-")
         name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
         is_own = name not in items and _is_among(flag, own)
-        part = beside if is_own else step
+        part = beside if is_own else others
         part.append(word)
         if "=" in word or not rest:
             continue
         item = items.get(name) or COMMON.get(name)
-        takes_next = item.type.name != "bool" if item else name and interface.open and not rest[-1].startswith("-")
+        takes_next = item.type.name != "bool" if item else name and is_open and not rest[-1].startswith("-")
         if own.get(flag) if is_own else takes_next:
             part.append(rest.pop())
-    return [*step, *reversed(rest)], beside
+    return [*others, *reversed(rest)], beside
 
 
 def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
