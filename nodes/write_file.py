@@ -24,6 +24,10 @@ class WriteFile(Node):
     aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
     mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
+    --append adds in place: what the file held stays, and a failure or a signal takes back what was added. Only kill -9
+    or a power cut in the middle of it leaves a part of the addition at the end; a file that was not there yet is still
+    whole or not there.
+
     Interface:
     - Reads: shared["content"]: any [pipe]  # what to write
     - Reads: shared["path"]: path [explicit]  # the file to write

@@ -1,4 +1,4 @@
-"""Writing a file so that a failure leaves the old content whole, and adding to one: all of it or nothing."""
+"""Writing a file so that a failure leaves the old content whole, and adding to one so that it is taken back."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
 
 
 def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
-    """Add `data` to the end of a file in one write, or make the file; a write that fails is taken back.
+    """Add `data` to the end of a file, or make the file; a write that fails is taken back.
 
+    Nobody takes back the part that kill -9 or a power cut left: there is no way to add to a file in one step.
     Processes that append through here take turns, so that none takes back what another wrote. Raises OSError.
     """
     import fcntl

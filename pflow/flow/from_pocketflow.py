@@ -208,7 +208,7 @@ class _Walk:
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
-        return {"retries": tries - 1, **({"wait": wait} if wait else {})} if tries > 1 else {}
+        return {"retries": tries - 1, "wait": wait} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
         """The name of a class's node: the one that pflow finds, else one that is made of the class's."""

@@ -113,7 +113,7 @@ class RunInputs:
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
         size = len(intake.data)
-        if intake.kind == RAW and size and not (wants_pipe or _names_stdin(self.wired)):
+        if intake.kind == RAW and size and not (wants_pipe or names_stdin(self.wired)):
             raise PflowError(
                 f"cannot use stdin: no step takes its {size:,} bytes (PF05)",
                 hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
@@ -177,7 +177,8 @@ def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
     return int(value) if is_whole else value
 
 
-def _names_stdin(wired: WiredFlow) -> bool:
+def names_stdin(wired: WiredFlow) -> bool:
+    """Whether a step may look at what comes through the pipe by the name of its key."""
     for step in wired.steps.values():
         if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
             return True

@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, has, remove
-from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
 from pflow.paths import parse_path
@@ -222,7 +222,10 @@ def take_in(
     data = read_all()
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)
-    return _tell(data, source)
+    try:
+        return _tell(data, source)
+    except MemoryError as error:
+        raise no_memory("cannot take stdin", error, len(data)) from error
 
 
 def _tell(data: bytes, source: str) -> Intake:

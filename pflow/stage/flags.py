@@ -6,8 +6,8 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.common import COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.paths import is_step_name, meet, parse_path
-from pflow.templates import broken_references
+from pflow.paths import is_step_name, meet
+from pflow.templates import broken_references, parse_place
 from pflow.types import Type
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
         raise PflowError(f"cannot take {flag}='{text}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
     try:
         path.encode()
-        steps = parse_path(path)
+        steps = parse_place(path)
     except ValueError as error:
         raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
     if key in mapping:

@@ -125,10 +125,11 @@ class Stage:
         elif flags.describe:
             from pflow.catalog.lines import describe
             from pflow.jsontext import encode
+            from pflow.printable import clean_json
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
-            text = str(encode(about), "utf-8") + "\n"
+            text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
             from pflow.help.usage import help_text, usage_of_node
 

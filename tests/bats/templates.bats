@@ -173,6 +173,18 @@ setup() { quick_llm; }
     expect 0 '${a:-b} ${}' warning
 }
 
+@test "a reference that goes wrong, or stands in another, is refused before anything runs" {
+    for wrong in '${a.}' '${l[${i}].x}' '${l[i]}'; do
+        run --separate-stderr pflow-shell -n --command='touch ran' --args="$wrong"
+        expect 2 - "cannot take --args: '${wrong%%\}*}"
+        run --separate-stderr pflow run "shell --command='touch ran' --args='$wrong'" -n
+        expect 2 - "cannot take --args: '${wrong%%\}*}"
+    done
+    run --separate-stderr pflow-shell -n --command='touch ran' --map-in 'input=${a.b}'
+    expect 2 - "'\${a.b}' is a template: write a.b"
+    [ ! -e ran ]
+}
+
 @test "the order of sources: a flag, a mapping, the pipe, the store, the default" {
     in_shells '
         pflow-set -n input=stored other=mapped >s

@@ -77,7 +77,7 @@ def rewritten(text):
         "many --words='[]' --free='' --score='$x' --rate='$y'",
         "llm --retries=2 --wait=0.5 --timeout=60",
         "llm --id=draft",
-        "llm --text:=null --schema:='{\"type\":\"object\"}'\n  => many --free:=1\n  => prose --a:='[1,\"$$b\"]'",
+        'llm --text:=null --schema:=\'{"type":"object"}\'\n  => many --free:=1\n  => prose --a:=\'[1,"$$b"]\'',
         "llm --map-in=text=a/b --map-in=text=b --map-out=response=x",
         "unknown-thing --a=b\n  => prose --a=b",
         'llm --prompt="it\'s"',

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from tests.flow.checked import edges, errors, findings, flow, found, only, told
+from pflow.paths import look_up
+from tests.flow.checked import edges, errors, findings, flow, found, only, shown, told
 
 NUMBER = {"issue_number": {"type": "int"}}
 COUNT = {"id": "count", "type": "count", "params": {"least": 1}}
@@ -156,7 +157,12 @@ PARAMS = [
     *((flow({**COUNT, "inputs": {"items": value}}), ["PF13 nodes[0].inputs.items"]) for value in ("a", [None], {})),
     (step("fetch", params={"token": "$token"}), []),
     (step("fetch", params={"token": None}), []),
-    (step("count", inputs={"items": []}), ["PF13? nodes[0].params"]),
+    (step("count", inputs={"items": []}), ["PF13? nodes[0]"]),
+    (step("count", inputs={"items": []}, params={}), ["PF13? nodes[0].params"]),
+    (
+        step("ask", inputs={"prompt": "p"}, config={"modle": "m", "temperature": "hot"}),
+        ["PF13 nodes[0].config.temperature"],
+    ),
     (step("count", inputs={"items": []}, params={"laest": 1}), ["PF13 nodes[0].params.laest"]),
     (flow("fetch", inputs={"issue_number": {"type": "int", "default": None}}), []),
     (flow("fetch", inputs={"issue_number": {"type": "int", "default": "3"}}), ["PF13 inputs.issue_number.default"]),
@@ -187,6 +193,21 @@ PATHS = [
         for text in ("${a", "${}", "x ${a b} y")
     ),
     (step("ask", inputs={"prompt": "p", "text": [{"deep": "${1x}"}]}), ["PF14? nodes[0].inputs.text"]),
+    *(
+        (step("ask", inputs={"prompt": text}), ["PF14 nodes[0].inputs.prompt"])
+        for text in ("${a.}", "${l[${i}].x}", "${a[b]}")
+    ),
+    (batch("${fetch.issue_data.labels}", prompt="p"), ["PF14 nodes[1].batch.over"]),
+    (batch("template:$list", prompt="p"), ["PF14 nodes[1].batch.over"]),
+    (mapped("${fetch.issue_data.title}"), ["PF14 mappings.ask.input_mappings.prompt"]),
+    (mapped(["stdin", "template:$stdin"]), ["PF14 mappings.ask.input_mappings.prompt"]),
+    (flow("fetch", outputs={"it": "${fetch.issue_data}"}), ["PF14 outputs.it"]),
+    (written("${ask.x}"), ["PF14 mappings.ask.output_mappings.answer"]),
+    (
+        step("ask", input_bindings={"prompt": "a..b"}, output_bindings={"answer": "b.."}),
+        ["PF14 nodes[0].input_bindings.prompt", "PF14 nodes[0].output_bindings.answer"],
+    ),
+    (step("ask", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
     (mapped("template:${a"), ["PF14? mappings.ask.input_mappings.prompt"]),
     (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
     (
@@ -366,13 +387,18 @@ def rows(*tables):
 
 @pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, LOOPS, TYPES, WRITES))
 def test_a_flow_has_just_these_findings(document, expected):
-    assert other_than("PF18", found(document)) == expected
+    there = findings(document)
+    assert [shown(each) for each in there if each.rule != "PF18"] == expected
+    for each in there:
+        look_up(document, each.place)  # what a finding points at is in the file
 
 
 @pytest.mark.parametrize(("document", "expected"), rows(FORKS))
 def test_a_flow_with_a_fork_has_just_these_errors(document, expected):
     assert errors(document) == expected
 
+
+BOTH = node("Both", 'Reads: shared["answer"]: str  # one', 'Reads: shared["used"]: int  # other')
 
 WORDS = [
     (
@@ -443,14 +469,25 @@ WORDS = [
     (
         flow("a:ask", "b:ask"),
         "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
-        '"mappings": {"b": {"output_mappings": {"answer": "b.answer"}}}',
+        '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
+    (
+        fork("a:ask", "b:ask"),
+        "nodes[2]: PF06: 'b' and 'a' write 'answer' and 'used', in two branches of the fork at 'fetch'; "
+        '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
+    ),
+    (
+        fork("a:ask", {"id": "b", "type": "both"}),
+        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
+    ),
+    (mapped("${fetch.issue_data}"), "'${fetch.issue_data}' is a template: write fetch.issue_data;"),
+    (mapped("Fix: ${fetch.issue_data}"), "is a template: write template:Fix: ${fetch.issue_data};"),
 ]
 
 
 @pytest.mark.parametrize(("document", "words"), WORDS)
 def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    (finding,) = other_than("PF18", told(document))
+    (finding,) = other_than("PF18", told(document, BOTH))
     assert words in finding
 
 

@@ -132,6 +132,7 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
     (root / "sub").mkdir(parents=True)
     (root / "in.txt").write_text("one two three\n")
     (root / "in.gguf").touch()
+    (root / "sub" / "a.txt").touch()
     (tmp_path / "secret.txt").write_text("secret")
     (root / "link").symlink_to(tmp_path)
     (root / "file").symlink_to(tmp_path / "secret.txt")
@@ -157,6 +158,8 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
         good = [
             await client.call_tool(*each) for each in (("read-file", {"path": "in.txt"}), ("count", {"file": "in.txt"}))
         ]
+        listing = await client.call_tool("list-files", {"pattern": "*/*.txt"})
+        assert listing.structured_content == {"files": ["sub/a.txt"]}
         return good, [await client.call_tool(tool, arguments) for tool, arguments in held]
 
     good, refused = talk(home, work, "--root", str(root))

@@ -376,6 +376,31 @@ def test_kill_9_at_any_call_leaves_the_old_file_or_the_new(tmp_path, existing, p
         assert all(name.startswith(".pflow-") and name.endswith(".tmp") for name in beside)
 
 
+@pytest.mark.parametrize(("what", "left"), [(be_stopped, b""), (fail, b""), (be_killed, NEW[:5])])
+@pytest.mark.parametrize("before", [OLD, None])
+def test_of_an_append_that_ends_halfway_only_kill_9_leaves_a_part(tmp_path, what, left, before):
+    path, write_some = tmp_path / "file", os.write
+
+    def act() -> None:
+        write(str(path), append=True)
+
+    def write_halfway(fd: int, data: bytes) -> int:
+        if os.fstat(fd).st_size == len(before or b"") + 5:
+            what("write")
+        return write_some(fd, data[:5])
+
+    def act_halfway() -> None:
+        os.write = write_halfway
+        act()
+
+    if before:
+        path.write_bytes(before)
+    assert in_child(act_halfway) != 0
+    assert (path.read_bytes() if path.exists() else None) == (before and before + left)
+    act()
+    assert path.read_bytes() == (before + left if before else b"") + NEW
+
+
 def test_what_others_append_meanwhile_is_not_taken_back(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(OLD)

@@ -16,7 +16,7 @@ from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
 from pflow.jsontext import compact, text_of
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words, type_of
-from pflow.templates import TEMPLATE, is_reference, references
+from pflow.templates import is_reference, references
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,22 +118,29 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
     interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
-    items = items_of(interface)
-    step, beside, rest = words[:1], list[str](), words[:0:-1]
+    step, beside = part_flags(words[1:], items_of(interface), own, is_open=interface.open)
+    return [words[0], *step], beside
+
+
+def part_flags(
+    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """The words without a command's `own` flags, and those. A flag that is among `items` too is not the command's."""
+    others, beside, rest = list[str](), list[str](), words[::-1]
     while rest and rest[-1] != "--":
         word = rest.pop()
         flag = word.partition("=")[0].replace("_", "-")
         name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
         is_own = name not in items and _is_among(flag, own)
-        part = beside if is_own else step
+        part = beside if is_own else others
         part.append(word)
         if "=" in word or not rest:
             continue
         item = items.get(name) or COMMON.get(name)
-        takes_next = item.type.name != "bool" if item else name and interface.open and not rest[-1].startswith("-")
+        takes_next = item.type.name != "bool" if item else name and is_open and not rest[-1].startswith("-")
         if own.get(flag) if is_own else takes_next:
             part.append(rest.pop())
-    return [*step, *reversed(rest)], beside
+    return [*others, *reversed(rest)], beside
 
 
 def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
@@ -156,8 +163,6 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     add_mapping(found, "--map-in", text)
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
-    if path.startswith(TEMPLATE):
-        raise PflowError(f"cannot take --map-in={key}=PATH: '{TEMPLATE}' is no path", hint=f"--{key}='…'", exit=USAGE)
     if key in step.inputs:
         flag = "--" + key.replace("_", "-")
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)

@@ -9,8 +9,8 @@ from pflow.flow.reaching import are_there_first
 from pflow.flow.wired import type_below
 from pflow.flow.written import MAPPING
 from pflow.naming import nearest
-from pflow.paths import parse_path, write_path
-from pflow.templates import broken_references
+from pflow.paths import write_path
+from pflow.templates import broken_references, parse_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _check_targets(wired: WiredStep) -> Iterator[Finding]:
     for key, written in wired.step.output_mappings.items():
         fault = ""
         try:
-            if not all(isinstance(step, str) for step in parse_path(written)):
+            if not all(isinstance(step, str) for step in parse_place(written)):
                 fault = f"nothing can be written to '{written}'"
         except ValueError as error:
             fault = str(error)

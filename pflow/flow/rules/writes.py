@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.written import path_text
+from pflow.jsontext import quote
 from pflow.naming import joined
 from pflow.paths import meet, write_path
 
@@ -110,7 +112,7 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
         ]
         if counting and id not in tangled and not flow.is_uncertain:
             message = f"'{id}' writes {_places(later for _, later in pairs)} over what {_steps(pairs)} wrote"
-            yield Finding("PF16", flow.steps[id].step.place, message, _mapping_for(counting[0]), is_warning=True)
+            yield Finding("PF16", flow.steps[id].step.place, message, _mapping_for(pairs), is_warning=True)
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
@@ -138,10 +140,12 @@ def _steps(pairs: list[Pair]) -> str:
     return joined(dict.fromkeys(earlier.step for earlier, _ in pairs))
 
 
-def _mapping_for(write: Write) -> str:
-    """The mapping that gives a write a place of its own."""
-    id, key = write.step, write.key
-    return f'"mappings": {{"{id}": {{"output_mappings": {{"{key}": "{id}.{key}"}}}}}}'
+def _mapping_for(pairs: list[Pair]) -> str:
+    """The mapping that gives each later write of a step a place of its own."""
+    id = pairs[0][1].step
+    targets = {write.key: path_text((id, write.key)) for _, write in pairs}
+    written = ", ".join(f"{quote(key)}: {quote(target)}" for key, target in targets.items())
+    return f'"mappings": {{"{id}": {{"output_mappings": {{{written}}}}}}}'
 
 
 def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
@@ -158,14 +162,16 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     where = f"branches of the fork at '{fork.source}'"
     for id, pairs in meeting.items():
         message = f"'{id}' and {_steps(pairs)} write {_places(write for _, write in pairs)}, in two {where}"
-        yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs[0][1]))
+        yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs))
     for id in branch_of:
         paths = _read_places(flow.steps[id])
-        met = ((path, write) for path in paths for write in index.meeting(path))
-        found = next((each for each in met if branch_of[each[1].step] != branch_of[id]), None)
-        if found is not None:
-            message = f"'{id}' reads '{write_path(found[0])}', which '{found[1].step}' writes in another branch"
-            remedy = f"read it where the {where} have met, or map one of the two"
+        met = [(path, write.step) for path in paths for write in index.meeting(path)]
+        met = [(path, writer) for path, writer in met if branch_of[writer] != branch_of[id]]
+        if met:
+            keys, writers = (list(dict.fromkeys(each)) for each in zip(*met, strict=True))
+            verb = "writes" if len(writers) == 1 else "write"
+            message = f"'{id}' reads {joined(map(write_path, keys))}, which {joined(writers)} {verb} in another branch"
+            remedy = f"read {'it' if len(keys) == 1 else 'them'} where the {where} have met, or map one of the two"
             yield Finding("PF06", flow.steps[id].step.place, message, remedy)
 
 

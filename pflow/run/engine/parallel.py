@@ -160,7 +160,7 @@ class BatchStep(StepNode):
         keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
         if not any(map(wired.is_secret, keys)):
             try:
-                return f"item {value_text(index)} ({value_text(item)})"
+                return f"item {value_text(index)} ({self.context.secrets.mask(value_text(item))})"
             except PflowError:
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
