@@ -6,13 +6,16 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.jsontext import compact, decode
-from pflow.templates import expand, is_reference, references
+from pflow.paths import write_path
+from pflow.templates import braced_references, expand, is_reference, references
 from pflow.types import Type, fit, from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.binding.sources import Source
+    from pflow.interface import Interface, Item
     from pflow.paths import Path
 
 
@@ -45,6 +48,20 @@ class FlagValue:
         if self.references:
             return TemplateSource(self.value, flag=self.flag)
         return Constant(self.value, self.flag)
+
+
+def unfilled(
+    item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
+) -> Iterator[tuple[str, str]]:
+    """What is said of each reference in a `[verbatim]` text to something that is there, and what to do."""
+    if "verbatim" not in item.marks or not isinstance(text, str):
+        return
+    for path in filter(is_there, braced_references(text)):
+        name = write_path(path)
+        remedy = "values go in as arguments, or on stdin"
+        if "args" in interface.reads:
+            remedy = f"--args='{f'${name}' if name.isidentifier() else f'${{{name}}}'}' hands it over, as \"$1\""
+        yield f"'${{{name}}}' in '{item.name}' is never filled, though there is {name}", remedy
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
