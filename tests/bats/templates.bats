@@ -168,6 +168,20 @@ setup() { quick_llm; }
     [ "$(requests_with never-sent-bytes)" -eq 0 ]
 }
 
+@test "what a command calls \${city}, and no template fills, is warned of where there is a city" {
+    warning="warning: '\${city}' in 'command' is never filled, though there is city; --args='\$city' hands it over, as \"\$1\""
+    run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell --command="echo \"<\${city}>\" \${HOME} \${arr[@]:0}" --no-check -q'
+    expect 0 - "pflow-shell: $warning"
+    echo '{"inputs": {"city": {"type": "str"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo ${city}"}}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 0 "flow.json: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run flow.json --city=Oslo -n -r
+    expect 0 '' "pflow run: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run "shell --command='echo \${HOME} >/dev/null; echo \"\$1\"' --args='\$city'" --city=Oslo -n -r
+    expect 0 Oslo
+    [ -z "$stderr" ]
+}
+
 @test "neither shell's command nor a value of pflow-set is a template" {
     in_shells 'pflow-set -n x=store "b=\$x \${x} \$\$" | tee s | pflow-get b; x=shell pflow-shell --command="echo; echo \$x \${x}" -r <s'
     expect 0 $'$x ${x} $$\nshell shell'
