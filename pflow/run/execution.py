@@ -100,7 +100,7 @@ class Execution:
 
         def warn(text: str) -> None:
             listeners.clear()
-            say(PROGRAM, f"warning: {text}")
+            say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
         context = Context(
