@@ -85,6 +85,20 @@ def broken_references(text: str) -> list[str]:
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
 
 
+def braced_references(text: str) -> list[Path]:
+    """What would be references between braces, in a text that no template fills; not what a shell alone means."""
+    found = []
+    for rest in text.split("${")[1:]:
+        inner, close, _ = rest.partition("}")
+        try:
+            path = braced_path(inner) if close else None
+        except ValueError:
+            continue
+        if path is not None:
+            found.append(path)
+    return list(dict.fromkeys(found))
+
+
 def is_reference(text: str) -> bool:
     """Whether a text is one whole reference, which keeps its value's type."""
     try:

@@ -6,9 +6,10 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, __version__
+from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import secret_names, secret_values, secret_writes
-from pflow.binding.sources import PathSource
+from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.masks import Secrets, hide_given
@@ -91,6 +92,10 @@ class Stage:
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""
         binding = bind(flags.interface, flags, document)
+        for key, item in flags.interface.reads.items():
+            text = flags.data[key].value if key in flags.data else ""
+            for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
+                say(self.program, f"warning: {'; '.join(doubt)}")
         self.secrets.add([*secret_values(binding, document)])
         view = binding.open(document)
         params = binding.find_params(document)

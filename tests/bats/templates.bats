@@ -76,6 +76,11 @@ setup() { quick_llm; }
     expect 0 ''
     [ "$(grep -c 'path: a/b.*, whose directory data chooses' <<<"$stderr")" -eq 2 ]
     [ "$(grep -c 'whose directory data chooses' <<<"$stderr")" -eq 3 ]
+    node keep 'Params: logs: list[path] = []  # where' </dev/null
+    export PFLOW_NODES=$PWD
+    in_shells 'pflow-shell -n --command=ls --dry-run 2>/dev/null | pflow keep --logs="\$stdout" --logs="o/\$stdout" --dry-run -q
+        pflow explain "shell --command=ls => keep --logs=\$stdout" | tr -s "\n " " " | grep -o "which chooses the directory" | head -n 1'
+    expect 0 'which chooses the directory' 'logs: not known yet, whose directory data chooses'
     in_shells '
         pflow explain "shell --command=ls => write-file --path=\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"
         pflow explain "shell --command=ls => write-file --path=o/\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"'
@@ -161,6 +166,20 @@ setup() { quick_llm; }
         pflow-read-file -n --path=b --encoding=bytes | pflow-write-file --content="x \$content" --path=o -q; echo $?; ls'
     expect 0 $'x café\n65\n65\nb\nu' 'its bytes are not UTF-8'
     [ "$(requests_with never-sent-bytes)" -eq 0 ]
+}
+
+@test "what a command calls \${city}, and no template fills, is warned of where there is a city" {
+    warning="warning: '\${city}' in 'command' is never filled, though there is city; --args='\$city' hands it over, as \"\$1\""
+    run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell --command="echo \"<\${city}>\" \${HOME} \${arr[@]:0}" --no-check -q'
+    expect 0 - "pflow-shell: $warning"
+    echo '{"inputs": {"city": {"type": "str"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo ${city}"}}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 0 "flow.json: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run flow.json --city=Oslo -n -r
+    expect 0 '' "pflow run: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run "shell --command='echo \${HOME} >/dev/null; echo \"\$1\"' --args='\$city'" --city=Oslo -n -r
+    expect 0 Oslo
+    [ -z "$stderr" ]
 }
 
 @test "neither shell's command nor a value of pflow-set is a template" {

@@ -85,7 +85,15 @@ KEYS = [
         (written(target), ["PF10? mappings.ask.output_mappings.answer"])
         for target in ("mySummary", "out.Summary", "summary-2", "texts/doc1.txt", "out.1st", "out.ÄÖ")
     ),
-    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF10? inputs.Prompt"]),
+    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF02? inputs.Prompt", "PF10? inputs.Prompt"]),
+    (flow("ask", inputs={"prompt": {}, "stdin": {}}), ["PF05 inputs.stdin"]),
+    *((flow("ask", inputs={"prompt": {}, "more": more}), ["PF02? inputs.more"]) for more in ({}, {"pipe": True})),
+    (flow("ask", inputs={"prompt": {}, "more": {}}, outputs={"it": "more"}), []),
+    (flow("ask", inputs={"prompt": {}, "answer": {}}), ["PF07 inputs.answer"]),
+    (flow("ask", "anything", inputs={"prompt": {}, "more": {}}), ["PF11? nodes[1].type"]),
+    (flow("judge", inputs={"anser": {}}), ["PF03 nodes[0]"]),
+    (step("ask", inputs={"prompt": "$promt"}) | {"inputs": {"prompt": {}}}, ["PF14 nodes[0].inputs.prompt"]),
+    (step("ask", inputs={"prompt": "${m}", "text": ["${more.x}"]}) | {"inputs": {"m": {}, "more": {}}}, []),
     (batch("allTexts", prompt="$thePrompt"), ["PF10? nodes[1].batch.over", "PF10? nodes[1].inputs.prompt"]),
     (flow(LOAD, SAVE, inputs={"content": {}}), ["PF07 inputs.content"]),
     (flow(SAVE, LOAD, inputs={"content": {}}), []),
@@ -210,6 +218,31 @@ PATHS = [
     (step("ask", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
     (mapped("template:${a"), ["PF14? mappings.ask.input_mappings.prompt"]),
     (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
+    *(
+        (
+            flow(
+                {
+                    "id": "one",
+                    "type": "shell",
+                    "inputs": {"command": command},
+                    "batch": {"over": "stdin", "as": "line"},
+                },
+                {"id": "other", "type": "shell", "inputs": {"command": command}},
+                inputs={"city": {}},
+                outputs={"x": "city"},
+                mappings={"other": {"output_mappings": {"*": "other"}}},
+            ),
+            [f"PF14? nodes[{n}].inputs.command" for n in steps],
+        )
+        for command, steps in (
+            ("echo ${city}", [0, 1]),
+            ('echo "${city.name[0]}" ${city}', [0, 0, 1, 1]),
+            ("echo ${line}", [0]),
+            ("echo ${one.stdout}", [1]),
+            ("echo ${stdout}", [1]),
+            ("echo $city ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
+        )
+    ),
     (
         flow("a:shell", mappings={"a": {"input_mappings": {"command": "template:echo ${x}"}}}),
         ["PF14 mappings.a.input_mappings.command"],
@@ -231,7 +264,7 @@ READS = [
     ({**ask(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
     ({**ask(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
     (flow("ask", "judge", inputs={"prompt": {}}), []),
-    (flow(SAVE, inputs={"other": {}}), []),
+    (flow(SAVE, inputs={"other": {}}), ["PF02? inputs.other"]),
     ({**batch("issue_data.labels", "prompt"), "inputs": NUMBER}, []),
     (flow("fetch", "ask", inputs=NUMBER), ["PF03 nodes[1]"]),
     (flow("fetch", "j:judge", inputs={**NUMBER, "prompt": {}}), ["PF03 nodes[1]"]),
@@ -480,6 +513,11 @@ WORDS = [
         fork("a:ask", {"id": "b", "type": "both"}),
         "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
     ),
+    (
+        flow("fetch", {"id": "a", "type": "shell", "inputs": {"command": "echo ${fetch.issue_data.title}"}}),
+        "PF14: warning: '${fetch.issue_data.title}' in 'command' is never filled, though there is "
+        "fetch.issue_data.title; --args='${fetch.issue_data.title}' hands it over, as \"$1\"",
+    ),
     (mapped("${fetch.issue_data}"), "'${fetch.issue_data}' is a template: write fetch.issue_data;"),
     (mapped("Fix: ${fetch.issue_data}"), "is a template: write template:Fix: ${fetch.issue_data};"),
 ]
@@ -496,6 +534,9 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert finding.startswith("nodes[0].params.token: PF13: 'token' is secret")
     assert "FETCH_TOKEN" in finding
     assert "hush" not in finding
+    inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
+    finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret and stands in the flow; leave it out")
 
 
 def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
