@@ -176,3 +176,23 @@ def test_edges_that_are_overwritten_and_nodes_that_are_run_alone_are_warned_of_a
             one - 5
     assert said[0] == said[1]
     assert len(said[0]) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Flow ends")
+def test_a_param_that_a_node_changes_lives_for_one_run():
+    def seen(house):
+        class Count(house.Node):
+            def post(self, shared, prepared, done):
+                self.params["visits"] = self.params.get("visits", 0) + 1
+                shared["visits"].append(self.params["visits"])
+                return "again" if len(shared["visits"]) % 3 else "stop"
+
+        node, shared = Count(), {"visits": []}
+        node - "again" >> node
+        for params in ({}, {}, {"of": "root"}):
+            flow = house.Flow(node)
+            flow.set_params(params)
+            flow.run(shared)
+        return shared["visits"]
+
+    assert seen(OURS) == seen(pocketflow) == [1, 2, 3] * 3
