@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from pflow.paths import Path
 
 
+class Json(str):
+    """What stands after `:=`: JSON, whatever the type of its flag."""
+
+    __slots__ = ()
+
+
 class FlagValue:
     """The value of a flag: as written where it has a reference, else converted to its type."""
 
@@ -101,6 +107,8 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     text = texts[0]
     if isinstance(text, bool):
         return "true" if text else "false"
+    if isinstance(text, Json) and type.name != "list":
+        return _parse_json(flag, text)
     if type.name == "dict" and text.lstrip().startswith("{"):
         return _parse_json(flag, text)
     if type.name != "list":
@@ -108,8 +116,9 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     if len(texts) == 1 and not verbatim and is_reference(text):
         return text
     items: list[Any] = []
-    for each in map(str, texts):
-        items += _parse_json(flag, each) if each.lstrip().startswith("[") else [each]
+    for each in texts:
+        item = _parse_json(flag, str(each)) if isinstance(each, Json) or str(each).lstrip().startswith("[") else each
+        items += item if isinstance(item, list) else [item]
     return items
 
 

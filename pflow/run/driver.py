@@ -195,8 +195,12 @@ def parse(
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
-        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open)
+        hint = f"there is {flow_flags.listed}"
+        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise hide_given(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
-    return flags, RunInputs(wired, flow_flags.values(texts), pinned)
+    values = flow_flags.values(texts)
+    for warning in flow_flags.warnings:
+        say(PROGRAM, f"warning: {warning}, and stays as it is")
+    return flags, RunInputs(wired, values, pinned)

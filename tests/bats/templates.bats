@@ -76,6 +76,11 @@ setup() { quick_llm; }
     expect 0 ''
     [ "$(grep -c 'path: a/b.*, whose directory data chooses' <<<"$stderr")" -eq 2 ]
     [ "$(grep -c 'whose directory data chooses' <<<"$stderr")" -eq 3 ]
+    node keep 'Params: logs: list[path] = []  # where' </dev/null
+    export PFLOW_NODES=$PWD
+    in_shells 'pflow-shell -n --command=ls --dry-run 2>/dev/null | pflow keep --logs="\$stdout" --logs="o/\$stdout" --dry-run -q
+        pflow explain "shell --command=ls => keep --logs=\$stdout" | tr -s "\n " " " | grep -o "which chooses the directory" | head -n 1'
+    expect 0 'which chooses the directory' 'logs: not known yet, whose directory data chooses'
     in_shells '
         pflow explain "shell --command=ls => write-file --path=\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"
         pflow explain "shell --command=ls => write-file --path=o/\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"'

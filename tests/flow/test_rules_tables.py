@@ -534,6 +534,9 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert finding.startswith("nodes[0].params.token: PF13: 'token' is secret")
     assert "FETCH_TOKEN" in finding
     assert "hush" not in finding
+    inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
+    finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret and stands in the flow; leave it out")
 
 
 def test_two_inputs_that_no_flag_tells_apart_are_warned_of():

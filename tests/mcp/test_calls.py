@@ -296,3 +296,18 @@ def test_a_secret_that_a_step_of_a_flow_writes_is_not_for_clients(home):
     for result, (name, (_, gives)) in zip(results, SECRETIVE.items(), strict=True):
         assert (name, result.structured_content) == (name, gives)
         assert "hush" not in words(result)
+
+
+def test_a_secret_in_a_failure_is_not_for_clients(home):
+    home.node(
+        "fail", 'Params: token: str = "" [secret] [env FAIL_TOKEN]', post="raise ValueError(self.params['token'])"
+    )
+    home.save("failing", one_step("fail"))
+
+    async def work(client):
+        return [await client.call_tool(tool, {}) for tool in ("fail", "failing")]
+
+    for result in talk(home, work, FAIL_TOKEN="hush-hush"):
+        assert "cannot run fail: ValueError: ***" in words(result)
+        assert "hush" not in str(result)
+    assert "hush" not in home.said()

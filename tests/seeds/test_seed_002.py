@@ -96,10 +96,23 @@ def test_what_breaks_a_rule_aborts(place, ir, flags, code, said):
 
 
 def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
-    """Any key may be meant where a node has no interface; a later step's source may be an input too (section 6)."""
-    ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--colour=red", "--language=de")
-    assert (ran.store["other"], ran.store["colour"], place.read("asked")) == ("mine", "red", "0.7 mine")
+    """A later step's source may be an input too (DESIGN.md, section 6)."""
+    ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--language=de")
+    assert (ran.store["other"], place.read("asked")) == ("mine", "0.7 mine")
     assert place.snapshot()["config_overrides"]["fetch"]["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--temprature=0.9", "did you mean --temperature?"),
+        ("--summarise.temprature:=0.9", "did you mean --summarise.temperature?"),
+        ("--colour=red", "there is --video-url, --url, --language, --temperature"),
+    ],
+)
+def test_rule_2_refuses_a_flag_that_the_flow_does_not_name(place, flag, said):
+    ran = place.run(flow(), URL, flag)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
 def test_rule_9_a_node_inherits_from_pocketflows(place):

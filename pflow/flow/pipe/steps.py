@@ -14,10 +14,9 @@ from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
-from pflow.jsontext import text_of
-from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
+from pflow.jsontext import compact, text_of
+from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words, type_of
 from pflow.templates import is_reference, references
-from pflow.types import Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,7 +181,7 @@ def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]
     item = flags.items.get(name.replace("-", "_"))
     is_plain = item is not None and "verbatim" in item.marks
     verbatim = flags.verbatim or is_plain
-    type = item.type if item else Type("str")
+    type = type_of(item, texts, is_open=flags.interface.open)
     written = parse_texts(value.flag, type, texts, verbatim=verbatim)
     if value.references:
         return written
@@ -231,7 +230,7 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
-    type, name = item.type.name if item else "str", key.replace("_", "-")
+    type, name = item.type.name if item else "any", key.replace("_", "-")
     if key.replace("-", "_") in COMMON:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
@@ -244,10 +243,12 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
         texts = value
-    elif type in ("list", "dict", "int", "float") and value is not None:
+    elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
         texts = [_json(value)]
+    elif value is None and type != "any":
+        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives no null")
     else:
-        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives texts only")
+        return [f"{quote(f'--{name}')}:={quote(compact(value))}"]
     return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
 
 
