@@ -62,9 +62,12 @@ def test_what_a_dry_stage_would_write_counts_as_there():
     assert "carries content (any)." in str(piped_in(Intake(document, STORE)))
 
 
-@pytest.mark.parametrize("kind", [EMPTY, NOTHING])
-def test_nothing_is_told_of_nothing(kind):
-    assert piped_in(Intake(Document(), kind)) is None
+def test_an_empty_pipe_is_an_empty_text_which_nothing_need_take():
+    piped = piped_in(Intake(Document(), EMPTY))
+    assert "comes text, 0 characters." in str(piped)
+    assert piped.form == raw().form
+    assert declared(piped, step("r", "read-file", path="a")) == ({}, {}, [])
+    assert piped_in(Intake(Document(), NOTHING)) is None
 
 
 def step(id="a", type="llm", **inputs):
