@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.node import Node
+from pflow.root import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -98,7 +99,9 @@ class _Search:
 
     def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
         """Where one more segment leads from here: a path below, and how many segments have then matched."""
-        if segment == _ANY_DEPTH:
+        if leads_out(self.base + folder or "."):
+            self._leave_out(folder, "it is not below the root")
+        elif segment == _ANY_DEPTH:
             yield folder, matched + 1
             for entry in self._entries(folder):
                 if self._shows(entry.name, "") and _is_folder(entry, follow=False):
@@ -126,10 +129,13 @@ class _Search:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # one closed directory is no reason to list nothing
-            if folder not in self.closed:
-                os.write(2, os.fsencode(f"cannot list '{self.base + folder}': {_reason(error)}, left out\n"))
-            self.closed.add(folder)
+            self._leave_out(folder, _reason(error))
             return []
+
+    def _leave_out(self, folder: str, reason: str) -> None:
+        if folder not in self.closed:
+            os.write(2, os.fsencode(f"cannot list '{self.base + folder}': {reason}, left out\n"))
+        self.closed.add(folder)
 
 
 def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 class Llm(Node):
     """Ask a language model, through the llm library: every provider that has a plugin for it works.
 
-    The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. Without --model
-    and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small local model that
-    `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not
-    set. With a schema the response is a value that was checked against it. An answer that reached its token limit
-    counts as one, and stderr says so.
+    The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. A PDF is an
+    attachment though all of it be text, and so is an SVG where the model takes such. Without --model and PFLOW_MODEL it
+    asks llm's default where that was chosen or has a key, else the small local model that `pflow models get smollm2`
+    brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not set. With a schema the
+    response is a value that was checked against it. An answer that reached its token limit counts as one, and stderr
+    says so.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own]  # what to ask
@@ -80,12 +81,14 @@ class Llm(Node):
         shared["usage"] = answer.usage
 
 
-def _question(prompt: Any, text: Any) -> tuple[str, bytes | None]:
-    """The words of the question, and the bytes that go with it."""
+def _question(prompt: Any, text: Any) -> tuple[str, str | bytes | None]:
+    """The words of the question, and what goes with it: bytes, or a text that is a PDF or a drawing."""
     from pflow.jsontext import text_of
+    from pflow.models.media import media_type
 
-    attachment = text if isinstance(text, bytes) and text else None
-    words = "\n\n".join(filter(None, (text_of(prompt), "" if isinstance(text, bytes) else text_of(text))))
+    is_attached = isinstance(text, bytes) or (isinstance(text, str) and media_type(text) is not None)
+    attachment = (text or None) if is_attached else None
+    words = "\n\n".join(filter(None, (text_of(prompt), "" if is_attached else text_of(text))))
     if not words and not attachment:
         raise PflowError("cannot ask: there is no prompt and no text", hint="--prompt gives one", exit=MISSING)
     return words, attachment

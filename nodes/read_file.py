@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, no_memory
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ class ReadFile(Node):
         try:
             with open(path, "rb", buffering=0) as file:
                 data = file.read()
+            return _decode(data or b"", path, self.params["encoding"])
         except OSError as error:
             raise _failure(path, error) from error
-        return _decode(data or b"", path, self.params["encoding"])
+        except MemoryError as error:
+            raise no_memory(f"cannot read '{path}'", error, os.path.getsize(path)) from error
 
     def post(self, shared: MutableMapping[str, Any], path: str, content: str | bytes) -> None:
         shared["content"] = content

@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, no_memory
 from pflow.jsontext import encode, text_of
 from pflow.node import Node
 
@@ -37,6 +37,7 @@ class Shell(Node):
     - Writes: shared["stderr"]: any  # what it printed on stderr
     - Writes: shared["exit_code"]: int  # its exit code, 128+n when signal n killed it
     - Params: check: bool = true  # fail, with its exit code, when the command does
+    - Params: max_output: int = 1000000000  # how many bytes it may print; one that prints more is ended
     - Actions: default, error  # error when the command failed and that is not checked
     - Effects: runs commands
 
@@ -60,15 +61,20 @@ class Shell(Node):
         from pflow.process.children import run
 
         command, args, input = prepared
-        stdout: list[bytes] = []
-        stderr: list[bytes] = []
+        stdout, stderr = bytearray(), bytearray()  # a list of parts would take many times their size
+        most = self.params["max_output"]
+
+        def keep(printed: bytearray, part: bytes) -> None:
+            if len(stdout) + len(stderr) + len(part) > most:
+                raise _too_much(command, most)
+            printed += part
 
         def take(part: bytes) -> None:
-            stdout.append(part)
+            keep(stdout, part)
             self.emit(part)
 
         def show(part: bytes) -> None:
-            stderr.append(part)
+            keep(stderr, part)
             try:
                 os.write(2, part)
             except OSError:
@@ -78,25 +84,26 @@ class Shell(Node):
             # -- for a command that begins with a dash.
             argv: list[str | bytes] = ["/bin/sh", "-c", "--", os.fsencode(command), "sh", *args]
             code = run(argv, input=input, on_stdout=take, on_stderr=show)
+            code = 128 - code if code < 0 else code
+            if code and self.params["check"]:
+                raise _failure(command, code, stderr)
+            return _text(stdout), _text(stderr), code
         except OSError as error:
             raise (_too_long(command) if error.errno == errno.E2BIG else error) from None
-        code = 128 - code if code < 0 else code
-        if code and self.params["check"]:
-            raise _failure(command, code, b"".join(stderr))
-        return _text(stdout), _text(stderr), code
+        except MemoryError as error:
+            raise no_memory(f"cannot keep what '{_short(command)}' prints", error, len(stdout) + len(stderr)) from error
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, ran: Ran) -> str:
         shared["stdout"], shared["stderr"], shared["exit_code"] = ran
         return "error" if shared["exit_code"] else "default"
 
 
-def _text(parts: list[bytes]) -> Text:
+def _text(printed: bytearray) -> Text:
     """All of it: text, or bytes when it is not UTF-8."""
-    whole = b"".join(parts)
     try:
-        return whole.decode()
+        return printed.decode()
     except UnicodeDecodeError:
-        return whole
+        return bytes(printed)
 
 
 def _argument(number: int, value: Any) -> bytes:
@@ -123,7 +130,12 @@ def _too_long(command: str) -> PflowError:
     return PflowError(f"cannot run '{_short(command)}': its arguments are too long", hint=_USE_STDIN, exit=BAD_DATA)
 
 
-def _failure(command: str, code: int, stderr: bytes) -> PflowError:
+def _too_much(command: str, most: int) -> PflowError:
+    what = f"cannot finish '{_short(command)}': it printed more than {most:,} bytes"
+    return PflowError(what, hint="--max-output allows more", exit=CANNOT_WRITE, is_permanent=True)
+
+
+def _failure(command: str, code: int, stderr: bytearray) -> PflowError:
     text = stderr[-2000:].decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = " / ".join(lines[-_TAIL_LINES:])[-_TAIL_LENGTH:]

@@ -18,6 +18,7 @@ BAD_DATA = 65
 MISSING = 66
 UNAVAILABLE = 69
 BUG = 70
+NO_MEMORY = 71
 CANNOT_WRITE = 73
 TRY_AGAIN = 75
 DENIED = 77
@@ -35,6 +36,7 @@ EXIT_CODES = {
     MISSING: "a value or file is missing or empty",
     UNAVAILABLE: "service unavailable",
     BUG: "a bug in pflow",
+    NO_MEMORY: "not enough memory",
     CANNOT_WRITE: "cannot write the output",
     TRY_AGAIN: "try again later (429, 5xx, a cut answer, a lock)",
     DENIED: "not allowed, or no key",
@@ -53,6 +55,7 @@ _BY_ERRNO = {
     errno.ENOTDIR: MISSING,
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
+    errno.ENOMEM: NO_MEMORY,
     errno.ENOSPC: CANNOT_WRITE,
     errno.EDQUOT: CANNOT_WRITE,
     errno.EFBIG: CANNOT_WRITE,
@@ -66,7 +69,8 @@ class PflowError(Exception):
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
-    members, JSON, of the document that tells other programs of it.
+    members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
+    be handed on.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class PflowError(Exception):
         self.retry_after = retry_after
         self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
         self.details = details or {}
+        self.store: Any = None
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""
@@ -108,6 +113,8 @@ def exit_code(error: BaseException) -> int:
     """The code that an exception in a node ends in (DESIGN.md, section 5)."""
     if isinstance(error, PflowError):
         return error.exit
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
     if isinstance(error, TimeoutError):
         return TRY_AGAIN
     if isinstance(error, ConnectionError):
@@ -115,6 +122,12 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno is not None:
         return _BY_ERRNO.get(error.errno, FAILED)
     return FAILED
+
+
+def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
+    """The failure of an act that took so many bytes, where that is known, or as many as the exception says."""
+    wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""
+    return PflowError(f"{act}: not enough memory{wanted}", exit=NO_MEMORY)
 
 
 def node_error(name: str, error: BaseException) -> PflowError:
@@ -125,6 +138,8 @@ def node_error(name: str, error: BaseException) -> PflowError:
         return PflowError(f"cannot run {name}: it called exit({error.code})")
     if not isinstance(error, Exception):
         return PflowError(f"cannot run {name}: it raised {type(error).__name__}", hint="--debug shows where")
+    if exit_code(error) == NO_MEMORY:
+        return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
         where = f" '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
         what = f"{error.strerror}{where}"
@@ -134,9 +149,13 @@ def node_error(name: str, error: BaseException) -> PflowError:
 
 
 def bug_error(error: Exception) -> PflowError:
-    """What pflow itself raised, in words: a bug, unless some data is nested more deeply than Python can follow."""
+    """What pflow itself raised, in words: a bug, unless there was more data, or it is nested more deeply, than Python
+    can take.
+    """
     if isinstance(error, RecursionError):
         found = PflowError("cannot take a value that is nested so deeply", exit=BAD_DATA)
+    elif exit_code(error) == NO_MEMORY:
+        found = no_memory("cannot go on", error)
     else:
         what = f"a bug in pflow: {type(error).__name__}: {error}"
         found = PflowError(what, hint="--debug shows where; please report it", exit=BUG)

@@ -1,4 +1,7 @@
-"""The interface grammar: an interface from a docstring, or from a script's comments without their signs."""
+"""The interface grammar: an interface from a docstring, or from a script's comments without their signs.
+
+Its words are somebody else's: what a terminal would obey in them is escaped here, for all who show them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pflow.common import RESERVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import Interface, Item, piped
 from pflow.jsontext import scan
+from pflow.printable import clean
 from pflow.types import parse_type
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
     interface = Interface()
     lines = text.expandtabs().split("\n")
     start = next((n for n, line in enumerate(lines) if line.strip() == "Interface:"), None)
-    prose = [line.strip() for line in (lines if start is None else lines[:start])]
+    prose = [clean(line.strip()) for line in (lines if start is None else lines[:start])]
     interface.summary, interface.description = _split_prose(prose)
     if start is None:
         return interface
@@ -51,7 +55,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
 
 def _examples(lines: list[str]) -> tuple[str, ...]:
     """The shell lines of an `Examples:` block that follows the interface."""
-    bare = [line.strip() for line in lines]
+    bare = [clean(line.strip()) for line in lines]
     if "Examples:" not in bare:
         return ()
     after = bare[bare.index("Examples:") + 1 :]
@@ -148,7 +152,7 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         _fail(f"'{rest}' is neither a default, a mark nor a comment")
     if kind == "param" and "secret" in item.marks and not item.env:
         _fail("a [secret] param has an [env NAME]: no flag and no flow may give it")
-    item.doc = rest[1:].strip()
+    item.doc = clean(rest[1:].strip())
     return item
 
 
@@ -178,7 +182,7 @@ def _take_mark(item: Item, mark: str) -> None:
 
 
 def _take_actions(interface: Interface, rest: str) -> None:
-    names, _, interface.actions_doc = (part.strip() for part in rest.partition("#"))
+    names, _, interface.actions_doc = (clean(part.strip()) for part in rest.partition("#"))
     interface.actions = tuple(name.strip() for name in names.split(","))
     for name in interface.actions:
         if not name.replace("-", "_").isidentifier():

@@ -27,6 +27,9 @@ _PART = 8, 24
 _ENDS = frozenset(" \t\r\n'\"")
 """What a part of a cut secret does not go past."""
 
+_SLASHES, _RUN = r"\\{1,9}", "{1,99}"
+"""At most so many backslashes before a character, and so many as one: a long message must not take long to search."""
+
 _NAMED = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\0": "0"}
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
@@ -121,14 +124,14 @@ def _units(secret: str) -> Iterator[str]:
     for space, group in groupby(secret, str.isspace):
         text = "".join(group)
         if space:
-            yield rf"(?:\s|\+|%20|{'|'.join(map(_escapes, dict.fromkeys(text)))})+"
+            yield rf"(?:\s|\+|%20|{'|'.join(map(_escapes, dict.fromkeys(text)))}){_RUN}"
             continue
         for char, same in groupby(text):
             if char == "\\":
-                yield rf"(?:{_escapes(char)}|\\)+"
+                yield rf"(?:{_escapes(char)}|\\){_RUN}"
             else:
-                bare = char if char.isalnum() and char.isascii() else rf"(?:{_escapes(char)}|\\*{re.escape(char)})"
-                yield from (bare for _ in same)
+                quoted = rf"(?:{_escapes(char)}|\\{{0,9}}{re.escape(char)})"
+                yield from (char if char.isalnum() and char.isascii() else quoted for _ in same)
 
 
 def _escapes(char: str) -> str:
@@ -136,11 +139,11 @@ def _escapes(char: str) -> str:
     code, data = ord(char), char.encode("utf-8", "surrogatepass")
     halves = char.encode("utf-16-be", "surrogatepass").hex()
     ways = [
-        "".join([rf"\\+u{halves[at : at + 4]}" for at in range(0, len(halves), 4)]),
-        "".join([rf"\\+x{byte:02x}" for byte in data]),
+        "".join([f"{_SLASHES}u{halves[at : at + 4]}" for at in range(0, len(halves), 4)]),
+        "".join([f"{_SLASHES}x{byte:02x}" for byte in data]),
         "".join([f"%{byte:02x}" for byte in data]),
-        *(rf"\\+x{code:02x}", rf"\\+U{code:08x}", f"&#0*{code};", f"&#x0*{code:x};"),
-        *([rf"\\+{_NAMED[char]}"] if char in _NAMED else []),
+        *(f"{_SLASHES}x{code:02x}", f"{_SLASHES}U{code:08x}", f"&#0*{code};", f"&#x0*{code:x};"),
+        *([f"{_SLASHES}{_NAMED[char]}"] if char in _NAMED else []),
         *([f"&{_ENTITIES[char]};"] if char in _ENTITIES else []),
         *([r"'\\''", "'\"'\"'"] if char == "'" else []),
     ]

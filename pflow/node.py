@@ -10,6 +10,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
 from pflow.naming import kebab
+from pflow.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,7 +103,7 @@ def _parse_docstring(node: type) -> Interface:
 
 def version_of(node: type) -> str:
     """The version that a node's class states; a class straight from pocketflow need not state one."""
-    return str(getattr(node, "version", "1.0.0"))
+    return clean(str(getattr(node, "version", "1.0.0")))
 
 
 def class_of(node: Any) -> type:

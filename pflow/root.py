@@ -18,18 +18,20 @@ def is_below(real: str, folder: str) -> bool:
     return real == folder or real.startswith(folder.rstrip("/") + "/")
 
 
-def hold_below_root(path: Any) -> None:
-    """Refuse a path, or one in a list, that leads out of the root once links are followed. Raises PflowError (77)."""
+def leads_out(path: str) -> bool:
+    """Whether there is a root, and a path leads out of it once links are followed."""
     root = os.environ.get(ROOT)
+    try:
+        return bool(root) and not is_below(os.path.realpath(path), os.path.realpath(root or ""))
+    except ValueError:  # a NUL in it
+        return True
+
+
+def hold_below_root(path: Any) -> None:
+    """Refuse a path, or one in a list, that leads out of the root. Raises PflowError (77)."""
     if isinstance(path, list):
         for each in path:
             hold_below_root(each)
-    elif root and isinstance(path, str | bytes) and path and not _is_below_root(os.fsdecode(path), root):
-        raise PflowError(f"cannot use '{shorten(os.fsdecode(path))}': it is not below {root}", exit=DENIED)
-
-
-def _is_below_root(path: str, root: str) -> bool:
-    try:
-        return is_below(os.path.realpath(path), os.path.realpath(root))
-    except ValueError:  # a NUL in it
-        return False
+    elif isinstance(path, str | bytes) and path and leads_out(os.fsdecode(path)):
+        what = f"cannot use '{shorten(os.fsdecode(path))}': it is not below {os.environ[ROOT]}"
+        raise PflowError(what, exit=DENIED)

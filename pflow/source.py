@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
+from pflow.printable import clean
 
 if TYPE_CHECKING:
     from typing import Any
@@ -119,4 +120,4 @@ def source_version(file: str) -> str:
     """The version that a node's source states, else the one that every node has."""
     with open(file, "rb") as source:
         _, found, after = source.read().partition(b'\n    version = "')
-    return after.partition(b'"')[0].decode("ascii", "replace") if found else "1.0.0"
+    return clean(after.partition(b'"')[0].decode("ascii", "replace")) if found else "1.0.0"

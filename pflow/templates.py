@@ -25,7 +25,10 @@ _WORD = _LETTERS + "0123456789"
 
 
 def parse_template(text: str) -> list[Part]:
-    """The parts of a template in order. `$$` is a dollar; so is a `$` before anything but a name or a braced path."""
+    """The parts of a template in order. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
+
+    Raises ValueError for a braced path that is wrong (`${a.}`), and for a reference inside another.
+    """
     parts: list[Part] = []
     literal = ""
     at = 0
@@ -58,30 +61,69 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
 
 
 def braced_path(text: str) -> Path | None:
-    """The path between two braces; None for what is not a path: nothing, `1x`, a space or a shell's `:-`."""
-    begins_well = text.startswith((*_LETTERS, '["'))
-    if not begins_well or set(text.partition("[")[0]) & set(" \t\n${}:?+=%#"):
+    """The path between two braces; None for what is not a path: nothing, `1x`, a space or a shell's `:-`.
+
+    Raises ValueError for what begins as a path and goes wrong, and where another reference stands in it.
+    """
+    outer, dollar, inner = text.partition("$")
+    if not text.startswith((*_LETTERS, '["')) or set(outer.partition("[")[0]) & set(" \t\n{}:?+=%#"):
         return None
     try:
-        return parse_path(text)
-    except ValueError:
-        return None
+        if "$" not in text.partition("[")[0]:
+            return parse_path(text)
+    except ValueError as error:
+        if not dollar:
+            raise ValueError(f"'{shorten('${' + text + '}')}' is no reference: {error}") from None
+    if inner.startswith((*_LETTERS, "{")):
+        raise ValueError(f"'{shorten('${' + text)}' holds another reference, and references do not nest")
+    return None
 
 
 def broken_references(text: str) -> list[str]:
     """What looks like a reference and is not one (`${a`, `${}`, `${1x}`), for a warning."""
-    plain = "".join(part for part in parse_template(text.replace("$$", "")) if isinstance(part, str))
+    plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
+
+
+def braced_references(text: str) -> list[Path]:
+    """What would be references between braces, in a text that no template fills; not what a shell alone means."""
+    found = []
+    for rest in text.split("${")[1:]:
+        inner, close, _ = rest.partition("}")
+        try:
+            path = braced_path(inner) if close else None
+        except ValueError:
+            continue
+        if path is not None:
+            found.append(path)
+    return list(dict.fromkeys(found))
 
 
 def is_reference(text: str) -> bool:
     """Whether a text is one whole reference, which keeps its value's type."""
-    parts = parse_template(text)
+    try:
+        parts = parse_template(text)
+    except ValueError:
+        return False
     return len(parts) == 1 and not isinstance(parts[0], str)
 
 
+def parse_place(text: str, *, or_template: bool = False) -> Path:
+    """The steps of a path where no template stands. Raises ValueError, which says what to write in a template's stead.
+
+    With `or_template` a template may stand there, behind its prefix.
+    """
+    if not (text.startswith(TEMPLATE) or "${" in text.partition('["')[0]):
+        return parse_path(text)
+    bare = text.removeprefix(TEMPLATE)
+    instead = (
+        write_path(references(bare)[0]) if is_reference(bare) else f"{TEMPLATE}{bare}" if or_template else "a path"
+    )
+    raise ValueError(f"'{shorten(text)}' is a template: write {shorten(instead)}")
+
+
 def references(written: Any) -> list[Path]:
-    """Every path that a text, a list or an object refers to. Raises ValueError for a reference in an object's key."""
+    """Every path that a text, a list or an object refers to. Raises ValueError for a wrong one, or one in a key."""
     found: list[Path] = []
     expand(written, found.append)
     return found

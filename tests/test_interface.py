@@ -1,14 +1,18 @@
 """The interface grammar: strict, and the same for a docstring and for a script's comments."""
 
+import json
 import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.lines import describe
 from pflow.common import COMMON
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
+from pflow.printable import clean_json
 from pflow.source import read_interface
 
 
@@ -245,3 +249,25 @@ def test_what_the_pipe_carries_under_the_name_of_another_read_is_left_to_that():
     plain = interface(*READS, *WRITES)
     assert [plain.is_by_name(key) for key in ("a", "b", "x")] == [False, True, False]
     assert not interface(READS[0] + " [pipe]", READS[1]).is_by_name("b")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1))
+@example("\x1b[31m\x9b2J\u202e\x07")
+def test_no_word_of_an_interface_holds_what_a_terminal_obeys(text):
+    lines = [f"Do {text}", "", f"More {text}", "", "Interface:", f'- Reads: shared["a"]: str  # {text}']
+    parsed = parse_interface("\n".join([*lines, f"- Actions: default  # {text}", "", "Examples:", f"    run {text}"]))
+    shown = [
+        parsed.summary,
+        parsed.reads["a"].doc,
+        parsed.actions_doc,
+        *parsed.examples,
+        *parsed.description.split("\n"),
+    ]
+    assert all(each.isprintable() for each in shown)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_that_is_shown_is_the_same_json(text):
+    shown = clean_json(json.dumps([text], ensure_ascii=False))
+    assert json.loads(shown) == [text]
+    assert shown.isprintable()

@@ -6,14 +6,23 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.jsontext import compact, decode
-from pflow.templates import expand, is_reference, references
+from pflow.paths import write_path
+from pflow.templates import braced_references, expand, is_reference, references
 from pflow.types import Type, fit, from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.binding.sources import Source
+    from pflow.interface import Interface, Item
     from pflow.paths import Path
+
+
+class Json(str):
+    """What stands after `:=`: JSON, whatever the type of its flag."""
+
+    __slots__ = ()
 
 
 class FlagValue:
@@ -39,6 +48,20 @@ class FlagValue:
         if self.references:
             return TemplateSource(self.value, flag=self.flag)
         return Constant(self.value, self.flag)
+
+
+def unfilled(
+    item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
+) -> Iterator[tuple[str, str]]:
+    """What is said of each reference in a `[verbatim]` text to something that is there, and what to do."""
+    if "verbatim" not in item.marks or not isinstance(text, str):
+        return
+    for path in filter(is_there, braced_references(text)):
+        name = write_path(path)
+        remedy = "values go in as arguments, or on stdin"
+        if "args" in interface.reads:
+            remedy = f"--args='{f'${name}' if name.isidentifier() else f'${{{name}}}'}' hands it over, as \"$1\""
+        yield f"'${{{name}}}' in '{item.name}' is never filled, though there is {name}", remedy
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
@@ -84,6 +107,8 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     text = texts[0]
     if isinstance(text, bool):
         return "true" if text else "false"
+    if isinstance(text, Json) and type.name != "list":
+        return _parse_json(flag, text)
     if type.name == "dict" and text.lstrip().startswith("{"):
         return _parse_json(flag, text)
     if type.name != "list":
@@ -91,8 +116,9 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     if len(texts) == 1 and not verbatim and is_reference(text):
         return text
     items: list[Any] = []
-    for each in map(str, texts):
-        items += _parse_json(flag, each) if each.lstrip().startswith("[") else [each]
+    for each in texts:
+        item = _parse_json(flag, str(each)) if isinstance(each, Json) or str(each).lstrip().startswith("[") else each
+        items += item if isinstance(item, list) else [item]
     return items
 
 

@@ -133,6 +133,7 @@ class Binding:
             else:
                 feed[pipe.name] = carried
         self.has: dict[str, Collection[str]] = {FLAG: flags, MAPPING: mappings, PIPE: feed, PARAM: params}
+        self.param_sources = params
         self.sources: dict[str, Source] = {**feed, **mappings, **flags}
         self.hidden -= self.sources.keys()
         self.soft = soft
@@ -283,9 +284,13 @@ class Binding:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
 
+    def source_of(self, key: str) -> Source | None:
+        """Where the flow, or a flag, says that a read or a param comes from."""
+        return self.sources.get(key) or self.param_sources.get(key)
+
     def is_led_by_data(self, key: str) -> bool:
-        """Whether a read is a path that a mapping gives, or a template that begins with a reference."""
-        item, source = self.interface.reads.get(key), self.sources.get(key)
+        """Whether a read or param is a path that a mapping gives, or a template that begins with a reference."""
+        item, source = self.interface.reads.get(key) or self.interface.params.get(key), self.source_of(key)
         leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
         return item is not None and item.type.is_path and bool(leads)
 

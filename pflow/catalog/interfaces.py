@@ -90,6 +90,11 @@ class Kind:
         return self._class
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether its class is there already."""
+        return self._class is not None
+
+    @property
     def interpreter_fault(self) -> str:
         """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
         return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""

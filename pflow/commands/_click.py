@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +21,7 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage, argument, help_text
 from pflow.jsontext import encode
+from pflow.printable import clean, clean_json
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.run.arguments import leading_flags
@@ -31,9 +31,13 @@ from pflow.terminal.messages import say
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
-    """Write data to stdout, or make it all that a file holds. Raises PflowError (73, 77)."""
+    """Write data to stdout, or make it all that a file holds. Raises PflowError (73, 77).
+
+    A terminal is shown each character that it would obey as its escape.
+    """
     if file is None:
-        write_pieces(1, [data])
+        lines = data.decode("utf-8", "surrogateescape").split("\n") if os.isatty(1) else []
+        write_pieces(1, ["\n".join(map(clean, lines)).encode() if lines else data])
         return
     try:
         replace(file, data, mode=0o777 if is_program else 0o666)
@@ -67,14 +71,7 @@ def json_line(value: Any) -> bytes:
         text = str(encode(value, escape=False), "utf-8")
     except PflowError:
         text = str(encode(_encodable(value), escape=False), "utf-8")
-    return shown(text).encode() + b"\n"
-
-
-def shown(text: str) -> str:
-    """JSON text with the escape of each character that a terminal would obey instead of show."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+    return clean_json(text).encode() + b"\n"
 
 
 def _encodable(value: Any) -> Any:

@@ -51,7 +51,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     elif not _is_file(1) and (not is_command or (words[0] == "trace" and error.exit == USAGE)):
         from pflow.stage.output import hand_on_error
 
-        hand_on_error(words, "pflow" if len(words[0].split()) > 1 else shorten(words[0]), error)
+        hand_on_error(words, "pflow" if len(words[0].split()) > 1 else shorten(words[0]), error, error.store)
     return error.exit
 
 

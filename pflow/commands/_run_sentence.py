@@ -9,16 +9,22 @@ import click
 
 from pflow.commands._click import run_click, seconds, usage_of_click
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
+from pflow.flow.pipe.steps import part_flags
 from pflow.help.usage import Usage
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
+from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
-from pflow.process.streams import Diverted, is_readable
-from pflow.run.driver import Driver, refuse_errors
+from pflow.process.streams import Diverted
+from pflow.run.arguments import RunFlags, own_flags, own_items
+from pflow.run.driver import Driver, pass_on, refuse_errors, take_in_for
 from pflow.run.inputs import missing_inputs, nothing_gives
+from pflow.stage.document import NOTHING, Document, Intake
+from pflow.stage.flags import take_words
+from pflow.stage.output import Output
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import clean, colour_of
 from pflow.terminal.messages import say
@@ -73,45 +79,62 @@ def command(
 
     The sentence is one argument. A model plans the flow, which is held to the rules that pflow check tells of; nothing
     runs before it was shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt.
+    What comes through the pipe is read first, and is an input of the flow; the model is told its size, or the keys of a
+    store with their types, never a value. -n leaves it to others.
 
     Without a terminal it runs with --yes alone. That allows the network, and files below this directory that are not
     hidden; commands, and files elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow and runs
     nothing.
     """
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
-    _check_flags(words)
+    flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())
-    if 1 in closed and not {"-q", "--quiet"} & set(words):
+    if 1 in closed and not flags.quiet:
         hint = "-q if nothing is wanted"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
-
     terminal = None if yes or is_dry else open_terminal()
+    document: Document | None = None
 
     def work() -> int:
+        nonlocal document
+        intake = take_in_for(flags)
+        document = intake.document
+        if "error" in document.header:
+            return pass_on(intake, Output(words))
         with Diverted():  # stdout is for the result, not for what a model's library prints
-            proposal = Proposal(plan(sentence, model, timeout, fresh=fresh).flow, words)
+            planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
+            proposal = Proposal(planned.flow, words)
             refuse_errors(proposal.findings)
-            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None)
-        return OK if decided is None else _run(decided, closed)
+            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
+        return OK if decided is None else _run(decided, closed, intake)
 
-    return with_signals(work)
+    try:
+        return with_signals(work)
+    except PflowError as error:
+        error.store = document
+        raise
 
 
-def _run(decided: Proposal, closed: list[int]) -> int:
+def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
     """Run it. The inputs are pinned as they were shown: a store that comes in might have others."""
     for fd in closed:
         os.close(fd)
-    return Driver().run_flow(lambda: decided.flow, decided.words, decided.values)
+    return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
 
-def _check_flags(words: list[str]) -> None:
-    """Raise PflowError (2), before any model is asked, for a word that is no flag and follows none."""
+def _flags_of_run(words: list[str]) -> RunFlags:
+    """The flags of the run, before its flow is there.
+
+    Raises PflowError (2) for a wrong one, and for a word that is no flag and follows none.
+    """
     for before, word in zip(["", *words], words, strict=False):
         is_flag = word.startswith("-") and len(word) > 1
         if not is_flag and (not before.startswith("--") or "=" in before):
             shown = word if len(word) <= 40 else word[:39] + "…"
             what = f"cannot take the bare word '{shown}': a sentence is one argument, and what follows flags"
             raise PflowError(what, hint="put quotes around all of it", exit=USAGE)
+    own = part_flags(words, {}, own_flags(), is_open=True)[1]
+    return RunFlags(take_words(own, own_items(), is_open=False))
 
 
 def with_signals(work: Callable[[], int]) -> int:
@@ -125,10 +148,10 @@ def with_signals(work: Callable[[], int]) -> int:
         raise PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit) from None
 
 
-def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> Planned:
+def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None) -> Planned:
     """Plan; where no try passes, show the best one and its findings on stderr before the error is raised."""
     try:
-        return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, report=_report)
+        return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped)
     except Unplannable as error:
         show(draft_text(error.ir, error.findings))
         raise
@@ -150,9 +173,9 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
     raise PflowError("not run", exit=DENIED)
 
 
-def _hold(proposal: Proposal, allowed: Allowed | None) -> Proposal:
+def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
     """Show it where anybody can see it. Raises PflowError (77) unless what --yes allows is enough."""
-    refused = [] if allowed is None else _refusals(proposal, allowed)
+    refused = [] if allowed is None else _refusals(proposal, allowed, intake)
     if refused or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
         show(proposal_text(proposal))
     for each in refused:
@@ -167,9 +190,9 @@ def _hold(proposal: Proposal, allowed: Allowed | None) -> Proposal:
     return proposal
 
 
-def _refusals(proposal: Proposal, allowed: Allowed) -> list[Refusal]:
+def _refusals(proposal: Proposal, allowed: Allowed, intake: Intake) -> list[Refusal]:
     """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
-    has_stdin = not proposal.flags.no_stdin and is_readable(getattr(proposal.flags, "from"))
+    has_stdin = intake.kind != NOTHING
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):
         raise nothing_gives(proposal.wired, missing)

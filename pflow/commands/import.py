@@ -11,7 +11,8 @@ import click
 from pflow.catalog.registry import load_module
 from pflow.commands._click import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
-from pflow.flow.from_pocketflow import flow_from, remember_arguments
+from pflow.flow.constructors import remember_arguments
+from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.node import pocketflow
 from pflow.source import in_words

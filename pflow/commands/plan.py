@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand, checked, color_option, seconds
+from pflow.commands._click import FlowCommand, checked, color_option, seconds, write_output
 from pflow.commands._sentence import is_sentence
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
@@ -20,7 +20,8 @@ from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
-from pflow.process.streams import Diverted, write_pieces
+from pflow.process.streams import Diverted
+from pflow.stage.document import take_in
 
 
 class _Command(FlowCommand):
@@ -36,6 +37,7 @@ class _Command(FlowCommand):
 @click.option("--model", metavar="MODEL", help="The model that plans.")
 @click.option("--fresh", is_flag=True, help="Ask the model anew, also for what was planned before.")
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="End planning after so many seconds, with 124.")
+@click.option("-n", "--no-stdin", is_flag=True, help="Leave stdin alone: plan as if nothing came through the pipe.")
 @click.option(
     "--wire", is_flag=True, help="Propose the mappings that a flow made by hand lacks: pflow plan --wire FLOW."
 )
@@ -51,8 +53,9 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
     A model that PFLOW_PLAN_MODEL or PFLOW_MODEL names, or else llm's default one, is given the sentence and what nodes
     and saved flows there are. Its answer is held to the rules that pflow check tells of, and to the limits below, and
     handed back with what is wrong, three times at most. Paths, URLs and numbers of the sentence become inputs of the
-    flow. The same sentence is planned once. - takes the sentence from stdin. Pipe syntax becomes JSON without any
-    model.
+    flow. The same sentence is planned once. - takes the sentence from stdin. What comes through the pipe otherwise
+    becomes an input too: the model is told the size of a text, or the keys of a store with their types, never a value.
+    Pipe syntax becomes JSON without any model.
 
     With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. The change is
     shown on stderr as a diff; the flow that comes of it is printed, or with --write put back.
@@ -68,9 +71,9 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
     for flag in ("write", "yes"):
         if options[flag]:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
-    flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"])
+    flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"], no_stdin=options["no_stdin"])
     text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else canonical_json(flow_to_ir(flow.flow))
-    write_pieces(1, [text.encode("utf-8", "replace")])
+    write_output(None, text.encode("utf-8", "replace"))
     return OK
 
 
@@ -81,13 +84,16 @@ def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, 
     if wire and edit:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
     module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
-    del options["fresh"]  # a change asks anew each time
+    del options["fresh"], options["no_stdin"]  # a change asks anew each time, and knows its flow
     return int(module.main(words, Options(timeout=timeout, color=color, **options)))
 
 
-def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
+def _flow(
+    words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
+) -> WiredFlow:  # fmt: skip
     """The flow that the words say. Raises PflowError: 2 for no words and for a flow that is there already."""
     if words == ["-"]:
+        no_stdin = True
         words = [read_text(0, "the sentence on stdin").strip()]
     if not any(word.strip() for word in words):
         hint = "pflow plan 'read notes.txt and summarize it'"
@@ -99,17 +105,23 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
     is_flow = is_pipe(words) or any(map(is_cut_separator, words))
     if is_flow or not is_sentence(sentence):
         return checked(load_named(words), "plan")
-    return _planned(sentence, model, timeout, fresh=fresh)
+    return _planned(sentence, model, timeout, fresh=fresh, no_stdin=no_stdin)
 
 
-def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool) -> WiredFlow:
-    """The flow of a sentence; only here a model's library is loaded."""
+def _planned(
+    sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
+) -> WiredFlow:  # fmt: skip
+    """The flow of a sentence; only here a model's library is loaded. Raises PflowError where an error comes in."""
     from pflow.commands._run_sentence import plan, with_signals
+    from pflow.plan.piped import piped_in
 
     planned: list[Flow] = []
 
     def work() -> int:
-        planned.append(plan(sentence, model, timeout, fresh=fresh).flow)
+        intake = take_in(no_stdin=no_stdin)
+        if (error := intake.document.header.get("error")) is not None:
+            raise PflowError(f"cannot plan: an error comes in: {error.get('message', '')}", exit=error["exit"])
+        planned.append(plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake)).flow)
         return OK
 
     with Diverted():  # stdout is for the result, not for what a model's library prints

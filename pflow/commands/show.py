@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pflow.catalog.registry import saved_flow
-from pflow.commands._click import color_option, print_text
+from pflow.commands._click import color_option, print_text, write_output
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
@@ -16,7 +16,6 @@ from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
 from pflow.library.saved import library_folder, name_of
-from pflow.process.streams import write_pieces
 from pflow.terminal.columns import clean, colour_of, terminal_width
 from pflow.terminal.messages import say
 
@@ -45,7 +44,7 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     file = _file(name, is_old=is_old)
     text = read_text(file, f"the flow '{file}'")
     if as_json:
-        write_pieces(1, [text.encode("utf-8", "surrogateescape")])
+        write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
     loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
     loaded.flow.name = loaded.flow.name or name

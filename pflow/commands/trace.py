@@ -6,9 +6,10 @@ import time
 
 import click
 
-from pflow.commands._click import color_option, shown
+from pflow.commands._click import color_option
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
+from pflow.printable import clean_json
 from pflow.process.streams import is_readable, write_pieces
 from pflow.run.runs import find_run
 from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
@@ -48,7 +49,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
         write_pieces(1, [trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
-        write_pieces(1, [shown(str(written, "utf-8")).encode()])
+        write_pieces(1, [clean_json(str(written, "utf-8")).encode()])
     return code
 
 

@@ -44,8 +44,7 @@ class Origins:
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            origin = self._of_source(step.sources.get(key), step.id, role, key, item)
-            return [{**origin, "chooses_directory": True} if self.flow.is_led_by_data(step.id, key) else origin]
+            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
         found = list(self._by_name(step, key))
@@ -70,6 +69,11 @@ class Origins:
             return {"from": "secret"}
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}
+        origin = self._of_references(source, step, role, key)
+        is_led = step != END and self.flow.is_led_by_data(step, key)
+        return {**origin, "chooses_directory": True} if is_led else origin
+
+    def _of_references(self, source: Source | None, step: str, role: str, key: str) -> Origin:
         origins = [self._of_reference(each) for each in self.references.get((step, role, key), [])]
         if isinstance(source, TemplateSource):
             return {"from": "template", "text": source.written, "of": origins}

@@ -79,7 +79,9 @@ class Stage:
         """Flags for what the flow itself says."""
         wired = self.wired
         for key, source in wired.sources.items():
-            if key in wired.step.inputs or (isinstance(source, TemplateSource) and not self._is_whole(key, source)):
+            if self._is_unknown(key):
+                self._done.add(key)
+            elif key in wired.step.inputs or (isinstance(source, TemplateSource) and not self._is_whole(key, source)):
                 self._add_flag(key, source)
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
@@ -88,6 +90,11 @@ class Stage:
                 self._stand_in(key, source)
             elif not (item and item.default is None and not item.env and _is_null(source)):
                 self._add_flag(key, source)
+
+    def _is_unknown(self, key: str) -> bool:
+        """Whether a key of an open node is data and param at once, as a stage's flag makes it."""
+        step, reads = self.wired.step, self.wired.interface.reads
+        return key not in reads and key in step.inputs and step.params.get(key, ...) == step.inputs[key]
 
     def _stand_in(self, key: str, source: Source) -> None:
         """A param in place of a read counts where the store has nothing under that name."""
@@ -110,8 +117,8 @@ class Stage:
             places = {path: self._place(key, each) for path, each in source.sources.items()}
             self._used += places.values()
             value = rewritten(source.written, places)
-        if interface.open and (key in self.wired.step.inputs or not isinstance(value, str)):
-            raise self._refused(key, "a stage of a node without an interface takes texts as its params only")
+        if item is None and key not in self.wired.step.params:
+            raise self._refused(key, "of a key that its interface does not name a stage makes a param too")
         if "\0" in str(value) or isinstance(value, bytes):
             raise self._refused(key, "no flag gives that value")
         try:

@@ -7,6 +7,8 @@ from pflow.binding.flag_value import FlagValue
 from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
+from pflow.naming import listed
+from pflow.stage.flags import doubts, type_of
 from pflow.templates import is_reference
 from pflow.types import Type
 
@@ -33,7 +35,10 @@ class FlowFlags:
 
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
-        self.is_open = any(step.interface.open for step in wired.steps.values())
+        self.is_open = not _names_its_flags(wired) and any(step.interface.open for step in wired.steps.values())
+        """Whether any other flag may pass."""
+        self.warnings: list[str] = []
+        """Of flags that pass and are near to one that there is."""
         self.targets: dict[str, dict[Target, Item]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
         """Of a flag that sets nothing the step and the key that it would set."""
@@ -94,20 +99,27 @@ class FlowFlags:
             copy.default, copy.marks, copy.doc, copy.env = item.default, item.marks, item.doc, item.env
         return items
 
+    @property
+    def listed(self) -> str:
+        """The flags that there are; one of one step alone only where its name is not enough."""
+        return listed(f"--{name.replace('_', '-')}" for name in self.targets if "." not in name)
+
     def values(self, texts: dict[str, list[str | bool]]) -> dict[Target, Any]:
         """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
         flags: dict[Target, str] = {}
         found = {}
         for name, written in texts.items():
             flag = "--" + name.replace("_", "-")
-            target, type = self._target(name, flag)
+            target, item = self._target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same", exit=USAGE)
             flags[target] = flag
+            step = self.wired.steps.get(target[1])
+            type = type_of(item, written, is_open=step is not None and step.interface.open)
             found[target] = FlagValue(flag, type, written, verbatim=True).value
         return found
 
-    def _target(self, name: str, flag: str) -> tuple[Target, Type]:
+    def _target(self, name: str, flag: str) -> tuple[Target, Item | None]:
         targets = self._meant(name)
         if len(targets) > 1:
             own = [self._own_flag(target) for target in targets]
@@ -115,13 +127,14 @@ class FlowFlags:
             hint = hint or "no flag gives it: call an input of the flow something else"
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
         for target, item in targets.items():
-            return target, item.type
+            return target, item
         if name in self.refused:
             raise PflowError(f"cannot take {flag}: {_why(*self.refused[name])}", exit=USAGE)
         id, dot, key = name.rpartition(".")
         for step in self.wired.steps.values():
             if not dot or (step.interface.open and _plain(step.id) == id):
-                return (OPEN, step.id if dot else "", key), Type("any")
+                self.warnings += doubts(flag, self.items())
+                return (OPEN, step.id if dot else "", key), None
         raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
 
     def _meant(self, name: str) -> dict[Target, Item]:
@@ -150,6 +163,11 @@ class FlowFlags:
         dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
         alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]
         return "--" + min(alone or [wanted.name], key=len).replace("_", "-")
+
+
+def _names_its_flags(wired: WiredFlow) -> bool:
+    """Whether a flow says itself which flags it has: by its inputs, or by what a step of seed 002's form binds."""
+    return bool(wired.flow.inputs) or wired.flow.dialect == "bindings"
 
 
 def name_flags(wired: WiredFlow) -> None:

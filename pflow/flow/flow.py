@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
 
 MAX_VISITS = 100
+MOST_JOBS = 256
 REST = "*"
 """In a step's output mappings: every key that has no mapping of its own goes below this place."""
 
@@ -119,6 +120,8 @@ class Flow:
         self.dialect = "pflow"
         self.catalog = Catalog()
         self.warnings: list[str] = []
+        self.document: dict[str, Any] | None = None
+        """The JSON that it was read from, for the places of findings; None where it is not that any more."""
         self.stray_mappings: dict[str, Any] = {}
         """What `mappings` has under ids that no step has."""
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pflow.binding.store import is_same
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
+from pflow.flow.constructors import lost_arguments
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -36,19 +35,7 @@ _WORK = (
 )
 """The methods of a Flow that do more than to walk, where it has them of its own."""
 
-_ARGUMENTS = "_pflow_arguments"
 _numbers = count(1)
-
-
-def remember_arguments() -> None:
-    """From now on keep what the constructor of each node in this process is given, for `flow_from` to look at."""
-
-    def new(node: type, *words: Any, **named: Any) -> Any:
-        made: Any = object.__new__(node)
-        setattr(made, _ARGUMENTS, (words, named))
-        return made
-
-    pocketflow.BaseNode.__new__ = new
 
 
 class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -201,14 +188,14 @@ class _Walk:
         """What a node has by itself: its further tries. Raises PflowError (65) for what its constructor was given."""
         if self.is_run_here:
             self.made[id_] = node
-        elif lost := _arguments(node):
+        elif lost := lost_arguments(node):
             hint = f'let it read self.params["{lost[0]}"], and give it as step("{type_}", params={{"{lost[0]}": …}})'
             why = f"cannot use '{id_}' with its {joined(lost)}: a flow keeps no arguments of constructors"
             raise PflowError(why, hint=hint, exit=BAD_DATA)
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
-        return {"retries": tries - 1, **({"wait": wait} if wait else {})} if tries > 1 else {}
+        return {"retries": tries - 1, "wait": wait} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
         """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
@@ -231,19 +218,6 @@ class _Walk:
         elif not is_found:
             self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")
         return name
-
-
-def _arguments(node: Any) -> list[str]:
-    """What the constructor of a node was given, but for its defaults and for how often and when it tries again."""
-    words, named = getattr(node, _ARGUMENTS, ((), {}))
-    parameters = inspect.signature(type(node).__init__).parameters
-    bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
-    given: dict[str, Any] = {}
-    for name, value in list(bound.items())[1:]:
-        given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
-    defaults = {name: each.default for name, each in parameters.items()}
-    kept = {"max_retries", "wait"}
-    return [name for name, value in given.items() if name not in kept and not is_same(value, defaults.get(name, ...))]
 
 
 def _declares_error(node: Any) -> bool:

@@ -82,8 +82,9 @@ def load_document(document: Any, name: str, catalog: Catalog | None = None) -> L
     from pflow.flow.build import build_flow
     from pflow.flow.shape import check_shape
 
-    document, findings = check_shape(document)
-    flow = build_flow(document)
+    sound, findings = check_shape(document)
+    flow = build_flow(sound)
+    flow.document = document
     flow.catalog = catalog or flow.catalog
     return Loaded(flow, findings)
 

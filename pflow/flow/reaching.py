@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored as is_flag_stored
+from pflow.flow.flow import REST
 from pflow.flow.wired import END, Write
 from pflow.naming import nearest
 from pflow.paths import meet, missing, write_path
@@ -89,6 +90,8 @@ def _is_of_item(step: Step, key: str) -> bool:
 def writes_of(wired: WiredStep) -> list[Write]:
     """What a step writes, wherever it goes; its data flags are not among it."""
     keys = dict.fromkeys([*wired.interface.writes, *wired.targets])
+    if wired.is_known and wired.interface.writes:
+        keys.pop(REST, None)  # it is each of them
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 

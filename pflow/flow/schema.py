@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.flow.flow import MAX_VISITS
+from pflow.flow.flow import MAX_VISITS, MOST_JOBS
 from pflow.types import parse_type
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ _BATCH = _object(
     "What it runs once for each of: the items of a list, or the members of an object.",
     {
         "over": _name("The path of the list or the object."),
-        "as": _name("What the step calls one item.", default="item"),
-        "jobs": _whole("How many items run at the same time.", 1),
+        "as": _name("What the step calls one item; of a path, AS_name and AS_stem are the last part.", default="item"),
+        "jobs": _whole("How many items run at the same time.", 1, maximum=MOST_JOBS),
         "on_error": _text(
             "When an item fails: stop, or keep going with null in its place and the failure in ID.errors.",
             enum=["stop", "keep"],

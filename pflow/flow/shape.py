@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.schema import SCHEMA, TYPE_FORMAT, is_of_type, type_fault, version_numbers
+from pflow.flow.schema import SCHEMA, TYPE_FORMAT, VERSION, is_of_type, type_fault, version_numbers
 from pflow.jsontext import encode
 from pflow.naming import guess
 from pflow.paths import kind_of
@@ -68,7 +68,7 @@ def _missing(value: dict[str, Any], schema: Schema, place: Path) -> list[Finding
     if "anyOf" in schema and not any(each["required"][0] in value for each in schema["anyOf"]):
         return [Finding(SHAPE, place, "it has no id, type or name", 'add "type", the node that it runs')]
     missing = [name for name in schema.get("required", ()) if name not in value]
-    return [Finding(SHAPE, (*place, name), "it is missing", f'add "{name}"') for name in missing]
+    return [Finding(SHAPE, place, f"'{name}' is missing", f'add "{name}"') for name in missing]
 
 
 def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
@@ -88,7 +88,9 @@ def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
     if value < schema.get("minimum", value):
         return f"{_it_is(value)}, less than {schema['minimum']}", f"write {schema['minimum']} or more"
     if value > schema.get("maximum", value):
-        return f"{_it_is(value)}, more than {schema['maximum']}", "a newer pflow may read it"
+        most = schema["maximum"]
+        remedy = "a newer pflow may read it" if most == VERSION else f"write {most} or less"
+        return f"{_it_is(value)}, more than {most}", remedy
     if value <= schema.get("exclusiveMinimum", value - 1):
         return f"{_it_is(value)}, not more than 0", "write more than 0"
     return None

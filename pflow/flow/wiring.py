@@ -11,8 +11,8 @@ from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, r
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface
-from pflow.paths import parse_path, write_path
-from pflow.templates import expand, is_reference
+from pflow.paths import write_path
+from pflow.templates import expand, is_reference, parse_place
 from pflow.types import Type, parse_type
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Wiring:
         for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
                 try:
-                    wired.targets[key] = parse_path(written)
+                    wired.targets[key] = parse_place(written)
                 except ValueError:
                     pass  # a finding of the rules
         for path in [path for parts in self.wired.parts.values() for part in parts for path in part.paths]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.jsontext import quote
-from pflow.paths import parse_path
-from pflow.templates import TEMPLATE, parse_template, references
+from pflow.templates import TEMPLATE, parse_place, parse_template, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,7 +43,9 @@ class Part:
         if self.is_template:
             self.paths = list(dict.fromkeys(references(written)))
         else:
-            self.paths = [parse_path(path) for path in (written if isinstance(written, list) else [written])]
+            several = written if isinstance(written, list) else [written]
+            or_template = self.role != OVER and several is not written
+            self.paths = [parse_place(path, or_template=or_template) for path in several]
 
 
 def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:

@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import EXIT_CODES, USAGE, PflowError
 from pflow.interface import UNDECLARED
+from pflow.printable import clean_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -191,9 +192,9 @@ def default_note(value: Any) -> list[str]:
     """What is said of a default; nothing of an empty one."""
     from pflow.jsontext import encode
 
-    return (
-        [] if value in (None, [], {}, "", UNDECLARED) else [f"default {str(encode(value), 'utf-8').removesuffix('.0')}"]
-    )
+    if value in (None, [], {}, "", UNDECLARED):
+        return []
+    return [f"default {clean_json(str(encode(value), 'utf-8')).removesuffix('.0')}"]
 
 
 def noted(text: str, notes: list[str]) -> str:

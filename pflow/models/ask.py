@@ -15,6 +15,7 @@ from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
+from pflow.models.media import SVG, media_type
 from pflow.models.schema import ask_for, load_schema, read_answer
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
@@ -65,10 +66,13 @@ def _fit(model: Model, name: str, value: Any) -> Any:
 
 @dataclass
 class Request:
-    """What to ask: a prompt with what may go with it. What is None or empty is not sent."""
+    """What to ask: a prompt with what may go with it. What is None or empty is not sent.
+
+    An attachment that is a str is a text with a type of its own (pflow.models.media).
+    """
 
     prompt: str
-    attachment: bytes | None = None
+    attachment: str | bytes | None = None
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
@@ -112,24 +116,27 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
     """The request as llm sees it; nothing is sent before its answer is read."""
     options = fit_options(model, request.options)
     check_key(model)
-    prompt = request.prompt
     more: dict[str, Any] = {}
+    prompt, more["attachments"] = _question(model, request.prompt, request.attachment)
     if schema and model.supports_schema:
         more["schema"] = schema
     elif schema is not None:
         prompt = ask_for(prompt, schema)
-    if request.attachment:
-        more["attachments"] = [_attach(model, request.attachment)]
     try:
         return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
     except Exception as error:
         raise explain(error, model) from error
 
 
-def _attach(model: Model, content: bytes) -> Attachment:
-    kind = mimetype_from_string(content)
+def _question(model: Model, prompt: str, content: str | bytes | None) -> tuple[str, list[Attachment]]:
+    """The words, and what goes with them. A drawing is words where the model takes no drawings."""
+    if not content:
+        return prompt, []
+    kind = media_type(content) if isinstance(content, str) else mimetype_from_string(content)
     if kind in model.attachment_types:
-        return Attachment(content=content, type=kind)
+        return prompt, [Attachment(content=content.encode() if isinstance(content, str) else content, type=kind)]
+    if kind == SVG and isinstance(content, str):
+        return "\n\n".join(filter(None, (prompt, content))), []
     takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
     raise PflowError(
         f"cannot attach the text: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",

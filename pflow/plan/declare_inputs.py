@@ -91,15 +91,25 @@ def _is_path(text: str) -> bool:
 
 
 def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
-    """A name for an input: the read's; with the step's before it where that could be taken for something else."""
-    first, own = literals[0], {each.step for each in literals}
-    taken = {"stdin", *wired.steps, *wired.inputs, *wired.flow.inputs}
-    for id, step in wired.steps.items():
-        taken.update(str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets])
-        taken.update({step.step.batch.item, *step.step.batch.parts} if step.step.batch else ())
-        taken.update([*step.interface.reads, *step.interface.params] if id not in own else ())
+    """A name for the input of these literals: the read's."""
+    first = literals[0]
     key = first.item.name if not first.is_member else {"path": "path", "str": "text"}.get(first.type, "number")
-    name = re.sub(r"[^a-z0-9_]", "_", (key if key not in taken else f"{first.step}_{key}").lower())[:40]
+    return free_name(wired, first.step, key, {each.step for each in literals})
+
+
+def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
+    """A name for an input that goes to a key of the steps in `own`: that key, with its step's id before it where it
+    could be taken for something else."""
+    read_by_name = {(id, key) for id in own}
+    taken = {"stdin", *wired.steps, *wired.flow.inputs}
+    taken.update(
+        name for name, each in wired.inputs.items() if name != key or not read_by_name.issuperset(each.readers)
+    )
+    for id, each in wired.steps.items():
+        taken.update(str(each.place_of(key)[0]) for key in [*each.interface.writes, *each.targets])
+        taken.update({each.step.batch.item} if each.step.batch else ())
+        taken.update([*each.interface.reads, *each.interface.params] if id not in own else ())
+    name = re.sub(r"[^a-z0-9_]", "_", (key if key not in taken else f"{step}_{key}").lower())[:40]
     name = name if name[:1].isalpha() else f"value_{name}"[:40]
     while name in taken:
         name += "_2"
@@ -109,6 +119,7 @@ def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
 def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> Flow:
     """The flow with an input in place of these literals."""
     flow, first = copy(wired.flow), literals[0]
+    flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc
     given = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
     flow.inputs, flow.steps = {**flow.inputs, name: given}, [copy(step) for step in flow.steps]

@@ -17,7 +17,7 @@ from pflow.plan.change import Change, Options, change_error, errors_of, open_flo
 from pflow.plan.conversation import Request, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
-from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema
+from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema, task_text
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 
@@ -68,7 +68,8 @@ def _request(old: WiredFlow, sentence: str, system: str) -> Request:
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
     flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
-    return Request(system, task, lambda findings: findings_text(f"change the flow: {sentence}", findings), plan_schema)
+    again = task_text(f"change the flow: {sentence}")
+    return Request(system, task, lambda findings: findings_text(again, findings), plan_schema)
 
 
 def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:

@@ -28,6 +28,7 @@ from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
 from pflow.plan.conversation import PL00, PLACE, TRIES, Report, Request, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
+from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
 from pflow.xdg import cache_directory, read_cached
@@ -47,10 +48,11 @@ _MOST = 500
 
 
 class CachedPlan:
-    """The place of one plan, by what it was made of: `blocks` is the digest of the nodes and saved flows."""
+    """The place of one plan, by what it was made of: `blocks` is the digest of the nodes and saved flows, `piped` the
+    form of what comes through the pipe."""
 
-    def __init__(self, sentence: str, blocks: str, model: str, prompt: int) -> None:
-        name = hashlib.sha256(encode([_FORM, sentence, blocks, model, prompt])).hexdigest() + ".json"
+    def __init__(self, sentence: str, blocks: str, model: str, prompt: int, piped: Any = None) -> None:
+        name = hashlib.sha256(encode([_FORM, sentence, blocks, model, prompt, piped])).hexdigest() + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache nothing can be there
 
     def read(self) -> dict[str, Any] | None:
@@ -118,9 +120,9 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    report: Report = lambda line: None, tries: int = TRIES,
+    report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
 ) -> Planned:  # fmt: skip
-    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all tries.
+    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all tries. `piped` is what comes.
 
     Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
     runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
@@ -130,19 +132,20 @@ def plan_sentence(
     chosen = _choose_model(model, sentence)
     forget_kinds()
     blocks = building_blocks(sentence, room_for(chosen))
-    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION)
+    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION, piped and piped.form)
     ir = None if fresh else cached.read()
-    flow, findings = judge(ir, sentence) if ir is not None else (None, [])
+    flow, findings = judge(ir, sentence, piped) if ir is not None else (None, [])
     if flow is not None:
         report("planned before: no model is asked")
         return Planned(flow, findings, chosen.model_id, is_remembered=True)
+    task = task_text(sentence, piped)
     request = Request(
         SYSTEM + blocks.text,
-        task_text(sentence),
-        lambda findings: findings_text(sentence, findings),
+        task,
+        lambda findings: findings_text(task, findings),
         lambda: plan_schema(blocks.types),
     )
-    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence), report, timeout, tries)
+    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
     best: _Try | None = outcome.result
     if best is None or best.flow is None:
         ir, findings = (best.ir, best.findings) if best else (None, outcome.findings)
@@ -174,17 +177,22 @@ def _choose_model(name: str | None, sentence: str) -> Model:
         raise add_nearest(error, sentence) from error.__cause__
 
 
-def _judge_answer(said: Said, sentence: str) -> tuple[_Try | None, list[Finding]]:
+def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[_Try | None, list[Finding]]:
     ir, findings = read_flow(said)
     if ir is None:
         return None, findings
-    flow, findings = judge(ir, sentence)
+    flow, findings = judge(ir, sentence, piped)
     return _Try(ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
 
 
-def judge(document: dict[str, Any], sentence: str) -> tuple[Flow | None, list[Finding]]:
+def judge(
+    document: dict[str, Any], sentence: str, piped: Piped | None = None
+) -> tuple[Flow | None, list[Finding]]:  # fmt: skip
     """The flow, named and with its inputs declared, and its warnings; or None, and what is wrong with it."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
+    if wired is not None and all(each.is_warning for each in findings):
+        wired = declare_piped(wired, piped)
+        findings += check_piped(wired, piped)
     if wired is None or any(not each.is_warning for each in findings):
         return None, findings
     wired.flow.name = short_name(wired.flow.name) or short_name(sentence) or "plan"

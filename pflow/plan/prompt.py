@@ -32,8 +32,9 @@ A flow:
 - A mapping may be a list of paths, of which the one written last counts: after a loop, or where ways meet.
 - Several reads that one text is made of: "template:First: ${a.response}\\nSecond: ${b.response}" as the mapping.
 - To do a step once for each item of a list: "batch": {"over": "STEP.WRITE", "as": "item"} in the step; the mapping or
-  template then names "item". Each of its writes becomes a list.
-- "stdin" as a mapping is what is piped into the flow, where the task speaks of that.
+  template then names "item". Each of its writes becomes a list. Of an item that is a path, ${item_name} and
+  ${item_stem} are the last component, with its suffix and without: "out/${item_stem}.md" is a file for each.
+- What comes through the pipe is an input with "pipe": true, one at most; mappings and templates take it by its name.
 - "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
 - Do what the task says, with as few steps as it takes, and nothing else: no other files, addresses or commands.
 - Where a saved flow does the whole task, answer with it as the only step, its inputs filled from the task.
@@ -62,14 +63,15 @@ _MOST_TYPES = 200
 """Types of steps that a schema lists."""
 
 
-def task_text(sentence: str) -> str:
-    return f"Task: {sentence}"
+def task_text(sentence: str, piped: object = None) -> str:
+    """The task, and in words what comes through the pipe."""
+    return f"Task: {sentence}" + (f"\n{piped}" if piped is not None else "")
 
 
-def findings_text(sentence: str, findings: Sequence[Finding]) -> str:
+def findings_text(task: str, findings: Sequence[Finding]) -> str:
     """What is handed back: each finding on its line, and the task once more."""
     wish = "Answer with the whole flow, corrected, as one JSON object."
-    return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task_text(sentence)}"
+    return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task}"
 
 
 def listed(findings: Sequence[Finding]) -> str:
@@ -89,7 +91,7 @@ def plan_schema(types: Sequence[str] = ()) -> Schema:
     step |= {"wait": number, "timeout": number}
     source: Schema = {"anyOf": [text, {"type": "array", "items": text}]}
     mapping = _object({"input_mappings": {"type": "object", "additionalProperties": source}, "output_mappings": names})
-    given = _object({"type": text, "description": text, "required": {"type": "boolean"}})
+    given = _object({"type": text, "description": text, "required": {"type": "boolean"}, "pipe": {"type": "boolean"}})
     return _object(
         {
             "name": text,

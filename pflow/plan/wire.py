@@ -78,10 +78,10 @@ class Wiring:
     """What becomes of a flow: the gaps that were `filled`, those that are `left`, and every error at the end."""
 
     def __init__(self, old: WiredFlow) -> None:
-        self.old = self.flow = old
+        self.old, self.flow = old, mapped(old, [])
         self.filled: list[Gap] = []
         self.left: list[Gap] = []
-        self.errors = errors_of(old)
+        self.errors = errors_of(self.flow)
         self.carried = carried_into(old)
         self.dropped = dropped_answers(old)
         self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
@@ -228,6 +228,7 @@ class Wiring:
 def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
     """The flow with mappings for these gaps, wired."""
     new = copy(flow.flow)
+    new.document = None
     new.steps = [copy(step) for step in new.steps]
     for each in gaps:
         step = new.step(each.step)

@@ -7,7 +7,7 @@ import stat
 from io import FileIO
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory
 from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
@@ -65,6 +65,8 @@ def read_all() -> bytes:
                 parts.append(part)
     except OSError as error:
         raise PflowError(f"cannot read stdin: {error.strerror}", exit=BAD_STDIN) from None
+    except MemoryError as error:
+        raise no_memory("cannot read stdin", error, os.fstat(0).st_size) from error
     return b"".join(parts)
 
 

@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value
 from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError
+from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface import Item
@@ -49,7 +50,7 @@ def own_items() -> dict[str, Item]:
     return items
 
 
-def _own_flags() -> dict[str, bool]:
+def own_flags() -> dict[str, bool]:
     """The flags of `pflow run` itself, as they are typed, and whether a value may follow each."""
     ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
     flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
@@ -63,7 +64,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     stand; or it is words with separators among them, as `a :: b`: then the flags before the first word are ours, and
     those of a stream in the first and the last step.
     """
-    own = _own_flags()
+    own = own_flags()
     flags, rest = leading_flags(words, own)
     if is_one_step(rest) and not has_separator(rest):
         from pflow.flow.pipe.steps import split_step
@@ -134,5 +135,5 @@ class RunFlags:
                 text = texts.pop(name)[-1]
                 setattr(self, name, text if isinstance(text, bool) else flag_value(flag, types[name], text))
         check_common(vars(self))
-        if self.jobs is not None and self.jobs < 1:
-            raise PflowError(f"cannot take --jobs={self.jobs}: it is not 1 or more", exit=USAGE)
+        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
+            raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)

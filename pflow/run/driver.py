@@ -14,7 +14,7 @@ from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
 from pflow.run.engine.context import StepFailed
 from pflow.run.inputs import RunInputs
-from pflow.stage.document import Document
+from pflow.stage.document import NOTHING, Document, Intake, take_in
 from pflow.stage.output import DOCUMENT, Output
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
@@ -46,25 +46,29 @@ class Driver:
         return self._in_order(words, lambda: self._run_words(words))
 
     def run_flow(
-        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None
+        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None,
+        intake: Intake | None = None,
     ) -> int:  # fmt: skip
         """As `run`, of the flow that `make` gives: its words are all flags.
 
-        `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag.
+        `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag; `intake`
+        is that, where it was read already.
         """
-        return self._in_order(words, lambda: self._run_made(make(), words, pinned))
+        return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
         self.debug = "--debug" in words
         return end_in_order(work, self._fail)
 
-    def _run_made(self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None) -> int:
+    def _run_made(
+        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
+    ) -> int:  # fmt: skip
         if asks_for_help(words):
             from pflow.run.help import help_of
 
             return self._say(help_of(flow, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…"))
-        return self._run(flow, words, pinned)
+        return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
@@ -72,7 +76,8 @@ class Driver:
             from pflow.run.help import help_of
 
             return self._say(help_of(load(flow_words[:1]) if flow_words else None, flow_words[:1]))
-        return self._run(load(flow_words), flag_words, is_stdin_read=flow_words == ["-"])
+        is_stdin_read = flow_words == ["-"]
+        return self._run(load(flow_words), flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
 
     def _say(self, text: str) -> int:
         if self.output.is_closed:
@@ -81,7 +86,7 @@ class Driver:
         return 0
 
     def _run(
-        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None, *, is_stdin_read: bool = False
+        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
@@ -94,15 +99,11 @@ class Driver:
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.execution import Execution
-        from pflow.stage.document import take_in
 
-        source = getattr(flags, "from")
-        intake = take_in(no_stdin=flags.no_stdin or is_stdin_read, source=source, allow_empty=flags.allow_empty)
+        intake = intake or take_in_for(flags)
         self.document = intake.document
         if "error" in self.document.header:
-            if self.output.form == DOCUMENT:
-                self.output.write([intake.data])
-            return int(self.document.header["error"]["exit"])
+            return pass_on(intake, self.output)
         self.document.start()
         Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
@@ -118,6 +119,18 @@ class Driver:
             add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
             self.output.write_error(document, step, node, error)
         return error.exit
+
+
+def take_in_for(flags: RunFlags) -> Intake:
+    """What comes through stdin, as the flags of the run say."""
+    return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
+
+
+def pass_on(intake: Intake, output: Output) -> int:
+    """Hand on the error document that came in; its exit code."""
+    if output.form == DOCUMENT:
+        output.write([intake.data])
+    return int(intake.document.header["error"]["exit"])
 
 
 def asks_for_help(words: list[str]) -> bool:
@@ -182,8 +195,12 @@ def parse(
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
-        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open)
+        hint = f"there is {flow_flags.listed}"
+        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise hide_given(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
-    return flags, RunInputs(wired, flow_flags.values(texts), pinned)
+    values = flow_flags.values(texts)
+    for warning in flow_flags.warnings:
+        say(PROGRAM, f"warning: {warning}, and stays as it is")
+    return flags, RunInputs(wired, values, pinned)

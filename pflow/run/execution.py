@@ -9,6 +9,7 @@ from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
+from pflow.jsontext import text_of
 from pflow.paths import write_path
 from pflow.process.signals import Deadline
 from pflow.run.engine.context import Context, Recorder
@@ -99,7 +100,7 @@ class Execution:
 
         def warn(text: str) -> None:
             listeners.clear()
-            say(PROGRAM, f"warning: {text}")
+            say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
         context = Context(
@@ -219,7 +220,8 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     for name, value in inputs.values.items():
         readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
         values |= {key: value for id, key in readers if id == wired.id}
-    templates = {key: source for key, source in wired.sources.items() if isinstance(source, TemplateSource)}
+    sources = {**wired.params, **wired.sources}.items()
+    templates = {key: source for key, source in sources if isinstance(source, TemplateSource)}
     values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = []
@@ -235,9 +237,10 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["reads " + ", ".join(reads)] if reads else []
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    for key in [key for key, item in wired.interface.reads.items() if item.is_telling]:
+    items = {**wired.interface.params, **wired.interface.reads}
+    for key in [key for key, item in items.items() if item.is_telling]:
         is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
         if is_led or key in values:
-            value = clean(str(values.get(key, "not known yet")))
+            value = clean(text_of(values.get(key, "not known yet")))
             parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
     return "; ".join(parts)

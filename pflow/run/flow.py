@@ -110,10 +110,15 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         given = params or self.params
         node = last = self.start_node
         action = None
+        params_of: dict[int, Any] = {}
+        """What each node that was reached has in this run, on every visit."""
         while node is not None:
             last = copied(node)
-            if given:
+            if id(node) in params_of:
+                last.params = params_of[id(node)]
+            else:
                 last.set_params({**node.params, **given})
+                params_of[id(node)] = last.params
             action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
         self.declares_error = last is not None and _declares_error(last)

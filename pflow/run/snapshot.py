@@ -74,11 +74,11 @@ class Snapshot:
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
         document = intake.document
-        if intake.kind == RAW:
-            self.inject_piped(("stdin",), document["stdin"])
-            return
         secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
+        if intake.kind == RAW:
+            self.inject_piped(("stdin",), MASK if _is_pipe_secret(wired, secret) else document["stdin"])
+            return
         for key, value in store.items():
             if key in secret:
                 self.inject((key,), MASK)
@@ -89,7 +89,8 @@ class Snapshot:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                self.inject_piped((id, key), _masked(find(document, parse_path(last)), secret))
+                carried = find(document, parse_path(last))
+                self.inject_piped((id, key), MASK if wired.steps[id].is_secret(key) else _masked(carried, secret))
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
@@ -137,6 +138,13 @@ def _secret_keys(step: WiredStep) -> set[str]:
         if "secret" in item.marks and key in step.params:
             keys |= {str(path[0]) for path in step.params[key].paths}
     return keys
+
+
+def _is_pipe_secret(wired: WiredFlow, secret: set[str]) -> bool:
+    """Whether what comes through the pipe, raw, is taken as a secret."""
+    if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
+        return True
+    return "stdin" in secret or any(each.secret and each.pipe for each in wired.inputs.values())
 
 
 def _masked(value: Any, secret: set[str]) -> Any:

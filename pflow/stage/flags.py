@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import FlagValue, flag_value
+from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.common import COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.paths import is_step_name, meet, parse_path
-from pflow.templates import broken_references
+from pflow.paths import is_step_name, meet
+from pflow.templates import broken_references, parse_place
 from pflow.types import Type
 
 if TYPE_CHECKING:
@@ -92,16 +92,23 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags._common[name] = text if isinstance(text, bool) else flag_value(flag, COMMON[name].type, text)
         return
     item = flags.items.get(name.replace("-", "_"))
-    type = item.type if item else Type("str")
+    type = type_of(item, texts, is_open=flags.interface.open)
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         for text in texts:
             flags.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken_references(str(text))]
+    if item is None:
+        flags.warnings += doubts(flag, flags.items)
     if item is None or item.kind == "read":
         flags.data[name] = value
     if item is None or item.kind == "param":
         flags.params[name] = value
+
+
+def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
+    """The type that a flag's texts are read by; any of JSON for a node whose types, if it has some, are inferred."""
+    return Type("any") if item is None or (is_open and isinstance(texts[0], Json)) else item.type
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
@@ -111,7 +118,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
         raise PflowError(f"cannot take {flag}='{text}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
     try:
         path.encode()
-        steps = parse_path(path)
+        steps = parse_place(path)
     except ValueError as error:
         raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
     if key in mapping:
@@ -160,10 +167,10 @@ def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, i
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"there is {there}", exit=USAGE)
 
 
-def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
+def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--help lists the flags") -> Texts:
     """The texts of each flag. Raises PflowError (2) at the first word that is none of `items` or the common flags.
 
-    With `is_open` any flag may pass.
+    With `is_open` any flag may pass. `hint` goes with a flag that is near to none.
     """
     texts: Texts = {}
     rest = words[::-1]
@@ -171,7 +178,7 @@ def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
     while rest:
         word = rest.pop()
         if word.startswith("--") and len(word) > 2:
-            _take_long(texts, items, word, rest, is_open=is_open)
+            _take_long(texts, items, word, rest, hint="" if is_open else hint)
         elif word.startswith("-") and word != "--" and len(word) > 1:
             _take_letters(texts, word)
         elif rest or word != "--":
@@ -180,23 +187,28 @@ def take_words(words: list[str], items: Items, *, is_open: bool) -> Texts:
     return texts
 
 
-def _take_long(texts: Texts, items: Items, word: str, rest: list[str], *, is_open: bool) -> None:
+def _take_long(texts: Texts, items: Items, word: str, rest: list[str], *, hint: str) -> None:
+    """Take a flag, and its value. `hint` is for one that is not known; without it that may pass."""
     flag, equals, text = word.partition("=")
+    is_json = bool(equals) and flag.endswith(":")
+    flag = flag.removesuffix(":") if is_json else flag
     name = flag[2:].replace("-", "_")
+    if name in COMMON and is_json:
+        raise PflowError(f"cannot take {flag}:=: it takes no JSON", hint=f"{flag}={shorten(text)}", exit=USAGE)
     item = COMMON.get(name) or items.get(name)
     type = item.type.name if item else ""
     off = items.get(name.removeprefix("no_")) if item is None and not equals else None
     if off is not None and off.type.name == "bool":
         _add(texts, off.name, flag, False)
         return
-    if item is None and not is_open:
-        raise _unknown(flag, items)
+    if item is None and hint:
+        raise _unknown(flag, items, hint)
     if item is not None and "secret" in item.marks:
         hint = f"set {item.env}" if item.env else "it comes from the store"
         raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
     if not equals and type != "bool" and not rest:
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
-    value = text if equals else True if type == "bool" else rest.pop()
+    value = Json(text) if is_json else text if equals else True if type == "bool" else rest.pop()
     _add(texts, item.name if item else name, flag, value, repeats=type == "list")
 
 
@@ -223,11 +235,22 @@ def _bare_word(word: str, before: str, items: Items) -> PflowError:
     return PflowError(f"cannot take the bare word '{shorten(word)}': a stage has only flags", hint=hint, exit=USAGE)
 
 
-def _unknown(flag: str, items: Items) -> PflowError:
+def _unknown(flag: str, items: Items, hint: str) -> PflowError:
     from pflow.naming import meant
 
-    known = [name for name, item in items.items() if item.kind != "refused"]
-    names = [name.replace("_", "-") for name in [*known, *COMMON]]
-    near = meant(flag[2:], names)
-    hint = f"did you mean --{near}?" if near else "--help lists the flags"
+    near = meant(flag[2:], _flag_names(items))
+    hint = f"did you mean --{near}?" if near else hint
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
+
+
+def _flag_names(items: Items) -> list[str]:
+    known = [name for name, item in items.items() if item.kind != "refused"]
+    return [name.replace("_", "-") for name in [*known, *COMMON]]
+
+
+def doubts(flag: str, items: Items) -> list[str]:
+    """What is odd about a flag that an open node takes: it is near to one that is known."""
+    from pflow.naming import nearest
+
+    near = nearest(flag[2:], _flag_names(items))
+    return [f"{shorten(flag)} is a key of its own (did you mean --{near}?)"] if near else []

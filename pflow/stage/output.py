@@ -9,6 +9,7 @@ from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
 from pflow.common import LETTERS
 from pflow.errors import USAGE, PflowError
+from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
@@ -182,14 +183,22 @@ class Outcome:
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
             "would touch": ", ".join(self.interface.effects),
-            **{name: self._value(name) for name, item in self.interface.reads.items() if item.is_telling},
+            **self._touched(),
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
 
-    def _value(self, name: str) -> str:
-        """A read's value in words, and whether that is a path which data leads."""
-        text = clean(str(self.view[name])) if name in self.view else "not known yet"
-        return text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
+    def _touched(self) -> dict[str, str]:
+        """What says what it would touch, in words, and of each path whether data leads it."""
+        params, values = self.binding.find_params(self.document), {}
+        items = {**self.interface.params, **self.interface.reads}
+        for name in [name for name, item in items.items() if item.is_telling]:
+            source = self.binding.source_of(name)
+            is_known = source is None or not self.binding.is_pretended(source.paths)
+            value = self.view[name] if name in self.view else params.get(name)
+            if not is_known or value not in (None, []):
+                text = clean(text_of(value)) if is_known else "not known yet"
+                values[name] = text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
+        return values
 
 
 def pretended_places(document: Document) -> list[Path]:

@@ -6,9 +6,10 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, __version__
+from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import secret_names, secret_values, secret_writes
-from pflow.binding.sources import PathSource
+from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.masks import Secrets, hide_given
@@ -91,6 +92,10 @@ class Stage:
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""
         binding = bind(flags.interface, flags, document)
+        for key, item in flags.interface.reads.items():
+            text = flags.data[key].value if key in flags.data else ""
+            for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
+                say(self.program, f"warning: {'; '.join(doubt)}")
         self.secrets.add([*secret_values(binding, document)])
         view = binding.open(document)
         params = binding.find_params(document)
@@ -125,10 +130,11 @@ class Stage:
         elif flags.describe:
             from pflow.catalog.lines import describe
             from pflow.jsontext import encode
+            from pflow.printable import clean_json
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
-            text = str(encode(about), "utf-8") + "\n"
+            text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
             from pflow.help.usage import help_text, usage_of_node
 
@@ -198,7 +204,7 @@ class Stage:
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Where each value of a stage comes from: its flags, its --map-in, what the pipe carries, the store."""
-    last = document.header.get("last")
+    last = document.last_for(interface.pipe_read.name if interface.pipe_read else "")
     return Binding(
         interface,
         flags={name: value.source() for name, value in flags.data.items()},

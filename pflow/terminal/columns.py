@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.printable import clean as clean
+from pflow.printable import encodable as encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,21 +94,6 @@ def terminal_width(*, otherwise: int = 80) -> int:
 
 def in_ascii(text: str) -> str:
     return text.translate(_ASCII)
-
-
-def clean(text: str) -> str:
-    """A text on one line, with the escape of each character that a terminal would obey instead of show."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else " " if char.isspace() else char.encode("unicode_escape").decode()
-        for char in text
-    )
-
-
-def encodable(text: str) -> str:
-    """A text with the escape of each lone surrogate, which names of files may have."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def duration(ms: float) -> str:

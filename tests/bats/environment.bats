@@ -76,6 +76,29 @@ bare() { # a script with nothing but PATH
     expect 0 $'hi\nx'
 }
 
+@test "too little memory is 71 and a line, with the size where that is known, wherever a node runs" {
+    node hog 'Reads: shared["x"]: any = null  # anything' 'Writes: shared["size"]: int [pipe]  # a size' <<'END'
+    def post(self, shared, prepared, result):
+        shared["size"] = len("x" * 10**15)
+END
+    export PFLOW_NODES=$PWD
+    echo '{"inputs":{"xs":{"type":"list"}},"nodes":[{"type":"hog","batch":{"over":"xs","as":"x","jobs":2}}]}' >batch.pflow.json
+    for run in 'pflow hog -n' 'pflow run -n hog' 'pflow run -n hog --isolate' 'pflow run -n batch.pflow.json --xs=[1,2]'; do
+        run --separate-stderr bash -c "$run | pflow-get"
+        expect 71 '' 'cannot run hog: not enough memory'
+        [[ ${#stderr_lines[@]} -eq 1 && $stderr != *bug* ]]
+    done
+    truncate -s 3G large
+    for words in 'pflow-read-file --path=large:cannot read '"'large': not enough memory for 3,221,225,472 bytes" \
+        'pflow run -n "read-file --path=large":not enough memory for 3,221,225,472 bytes' \
+        'pflow-get <large:cannot read stdin: not enough memory for 3,221,225,472 bytes' \
+        'pflow-shell -n --command=yes:cannot keep what '"'yes' prints: not enough memory for"; do
+        run --separate-stderr bash -c "ulimit -v 600000; ${words%%:*}"
+        expect 71 - "${words#*:}"
+        [[ ${#stderr_lines[@]} -eq 1 && $stderr != *bug* ]]
+    done
+}
+
 @test "PYTHONPATH, a module of one's own in the way, and python's switches" {
     echo 'raise SystemExit("wrong json")' >json.py
     cp json.py pflow.py && cp json.py signal.py && cp json.py nodes.py

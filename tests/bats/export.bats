@@ -101,6 +101,11 @@ class WithArg(Node):
     def post(self, shared, p, e):
         shared["n"] = [self.number, self._key]
 
+class Params(pflow.Node):
+    def __init__(self, end):
+        super().__init__()
+        self.set_params({"end": end})
+
 class Counted(Flow):
     def get_next_node(self, node, action):
         return None
@@ -108,15 +113,16 @@ class Counted(Flow):
 lost = Flow(WithArg(7, key="secret", max_retries=2))
 inside = pflow.Flow(pflow.step(WithArg(key="other"), "mine"))
 default = Flow(WithArg(1, max_retries=3, wait=2))
+kept = Flow(Params(end="!"))
 counted = Counted(WithArg())
 END
-    in_shells 'for name in lost inside default counted; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'
+    in_shells 'for name in lost inside default kept counted; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'
     expect 0 - ''
     [[ $output == "65
 pflow: cannot use 'with-arg' with its 'number' and 'key': a flow keeps no arguments of constructors; "*"step(\"with-arg\", params="*"
 65
 pflow: cannot use 'mine' with its 'key': a"*'"retries": 2,
-      "wait": 2'*"
+      "wait": 2'*'"end": "!"'*"
 0
 65
 pflow: cannot use Counted: it has a get_next_node of its own"* ]]

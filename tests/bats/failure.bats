@@ -91,6 +91,15 @@ setup() { quick_llm; }
     expect 0 $'3\n255\n137\n127'
 }
 
+@test "a command that never stops printing is ended with 73, as a stage and as a step" {
+    local said="cannot finish 'yes': it printed more than 1,000,000 bytes; --max-output allows more"
+    run --separate-stderr bash -c 'pflow-shell -n --command=yes --max-output=1000000 --retries=2 | pflow-write-file --path=o'
+    expect 73 - "pflow-shell: $said"
+    run --separate-stderr pflow run -n 'shell --command=yes => write-file --path=o' --shell.max-output=1000000
+    expect 73 - "pflow run: shell (shell): $said"
+    [ ! -e o ]
+}
+
 @test "--timeout is 124 and leaves no child" {
     : >pids # it may end before its command begins
     in_shells '

@@ -16,6 +16,19 @@ teardown_file() { stop_server; }
     expect 0 'replyOak, ash and elm.'
 }
 
+@test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {
+    printf '%%PDF-1.4\n1 0 obj\n%%%%EOF\n' >a.pdf
+    printf '<svg xmlns="x">\n</svg>\n' >a.svg
+    in_shells '
+        echo "$(pflow-llm --model=see --prompt=What? -r <../a.pdf)"
+        echo "$(pflow-read-file -n --path=../a.pdf | pflow-llm --model=see --prompt=What? -r)"
+        echo "$(pflow run "read-file --path=../a.pdf => llm --model=see --prompt=What?" -n -r)"
+        echo "$(pflow-llm --model=see --prompt=What? -r <../a.svg)"
+        pflow-llm --model=echo --prompt=never-sent-pdf -q <../a.pdf; echo $?'
+    expect 0 $'What?[file]\nWhat?[file]\nWhat?[file]\nWhat?\n\n<svg xmlns="x">\n</svg>\n65' "it is application/pdf, and the model 'echo' takes no attachments"
+    [ "$(requests_with never-sent-pdf)" -eq 0 ]
+}
+
 @test "an answer streams with -r --stream, word by word" {
     mkfifo out
     pflow-llm -n --model=slow-stream --prompt=x -r --stream >out 3>&- &

@@ -58,3 +58,33 @@ own'
     SHELLS=bash in_shells 'pflow nodes --json | true; echo "${PIPESTATUS[0]}" | grep -x -e 0 -e 141 >/dev/null; pflow nodes >&-; echo $?'
     expect 0 73 'it is closed'
 }
+
+@test "what a terminal would obey in a stranger's file reaches none: in help, lists, pages, completions and exports" {
+    need script
+    mkdir -p own && cd own
+    evil=$(printf 'evil \033[31m\302\2332J\342\200\256\007')
+    printf '%s\n' '#!/bin/sh' "# Do $evil." '#' "# More $evil." '#' '# Interface:' \
+        "# - Reads: shared[\"text\"]: str = \"\\u001b\\u009b\" [pipe]  # the $evil" "# - Reads: shared[\"need\"]: str  # a $evil" \
+        "# - Writes: shared[\"out\"]: str [pipe]  # it is $evil" "# - Actions: default, other  # when $evil" '#' \
+        '# Examples:' "#     pflow one $evil" >pflow-one
+    chmod +x pflow-one
+    node two "Reads: shared[\"text\"]: str [pipe]  # the $evil" 'Reads: shared["need"]: str' <<<"    version = \"1 $evil\""
+    printf '%s\n' 'from pocketflow import Node' 'class Three(Node):' "    \"\"\"Reads $evil.\"\"\"" \
+        '    def prep(self, shared): return shared["a\x1b"], shared["need"]' '    def post(self, shared, a, b): shared["\x9b"] = 1' >three.py
+    cat >say <<'END'
+for n in one two three; do
+    pflow $n --help; pflow $n --version; pflow $n --describe; pflow $n -n --nope; pflow $n -n; pflow nodes $n; pflow nodes --json $n
+    pflow explain $n; pflow check "$n => $n => $n"; pflow check --json $n; pflow run -n $n; pflow run $n --help
+    pflow test-node $n; pflow save s$n "$n --need=x"; pflow show s$n; pflow "$n --need=x => $n" -n --dry-run
+    for to in sh python pipe dot mermaid; do pflow export --to=$to "$n --need=x"; done
+    for shell in bash zsh fish; do pflow __complete $shell 2 pflow $n --; done
+done
+pflow nodes; pflow nodes --search evil; pflow list; pflow setup; cat $HOME/.local/share/man/man1/pflow-one.1
+echo '{"nodes":[{"type":"shell","inputs":{"command":"echo \u001b[31m \u009b"}}]}' >x.pflow.json
+for to in sh python pipe; do pflow export --to=$to x.pflow.json; done
+END
+    PFLOW_NODES=$PWD run script -qec 'TERM=dumb sh say </dev/null 2>&1' /dev/null
+    [[ $status -eq 0 && $output == *'\x1b[31m'* ]] || expect 0 'escapes'
+    run grep -aP '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' <<<"$output"
+    expect 1 ''
+}

@@ -101,6 +101,34 @@ END
     cmp a.txt b.txt
 }
 
+@test "the planner is told what comes, never a value of it, and the flow takes it" {
+    need jq
+    printf 'one hunter2\n' >notes.txt
+    export PFLOW_PLAN_MODEL=d-piped PFLOW_MODEL=echo
+    in_shells '
+        echo "$(pflow-read-file -n --path=../notes.txt | pflow "count what comes in" --yes --allow=commands -r)"
+        cat ../notes.txt | pflow "count what comes in" --yes --allow=commands | pflow-get response
+        echo x | pflow "count what comes in" -n --yes --allow=commands | pflow-get stdout
+        pflow-read-file -n --path=../nope | pflow "count what comes in" --yes | pflow-get content; echo $?
+        cat ../notes.txt | pflow plan "count what comes in" >plan.json
+        jq -c .inputs plan.json; pflow-read-file -n --path=../notes.txt | pflow run plan.json | pflow-get response
+        pflow plan -n "count what comes in" </dev/null | jq -c .inputs
+        true | pflow "count what comes in" --yes --allow=commands -r; echo $?
+        pflow-read-file -n --path=../nope | pflow plan "count what comes in"; echo $?'
+    expect 0 $'2\nSay one hunter2\n and 2\nnothing\n66\n{"piped":{"type":"str","pipe":true}}\nSay one hunter2\n and 2\nnull\n66\n66' \
+        "cannot plan: an error comes in: cannot read '../nope'"
+    [ "$(grep hunter2 "$PEER/requests.jsonl" | grep -c 'Through the pipe')" -eq 0 ]
+    [ "$(requests_with 'Through the pipe comes text, 12 characters')" -eq 1 ]
+    [ "$(requests_with 'a store that carries content (str, 12 characters)')" -eq 1 ]
+}
+
+@test "raw bytes that no try of the model takes are 65, and a failed plan hands the store on" {
+    in_shells '
+        echo x | pflow "copy a.txt to b.txt" --yes >doc; echo $?; ls
+        pflow-set a=1 | pflow "copy a.txt to b.txt" --yes --model=plan-never | jq -r ".a, .[\"\$pflow\"].error.exit"'
+    expect 0 $'65\ndoc\n1\n65' 'PL09: nothing takes what comes through the pipe'
+}
+
 @test "a slip in a name is never sent to a model, nor is one step of pipe syntax" {
     while IFS=: read -r words said; do
         run -127 --separate-stderr pflow "$words" -q

@@ -99,3 +99,30 @@ END
     in_shells "echo 'one two' >t; pflow run 'read-file --path=t => count => shell --command=cat' -r"
     expect 0 2 ''
 }
+
+@test "an open node takes JSON after := alike as a stage, as a step, in a flow's file, and in a script of it" {
+    mkdir own && export PFLOW_NODES=$PWD/own
+    cat >own/look.py <<'END'
+from pocketflow import Node
+
+
+class Look(Node):
+    def prep(self, shared):
+        return shared["what"], shared.get("more", 1)
+
+    def post(self, shared, prepared, result):
+        shared["seen"] = repr([*prepared, self.params.get("steps", 3), self.params.get("else")])
+END
+    echo '{"nodes": [{"id": "look"}]}' >flow.json
+    flags='--what:='\''{"a": [null, "$$"]}'\'' --more=two --steps:=0.5 --else:=true'
+    wanted="[{'a': [None, '\$']}, 'two', 0.5, True]"
+    pflow export --to=sh "look $flags" >script
+    for way in "pflow look -n $flags" "pflow run look $flags" \
+        "pflow look $flags :: look:b --what='\$what' --more=two --steps:=0.5 --else:=true" \
+        "pflow run ../flow.json ${flags/'$$'/'$'}" 'sh ../script'; do
+        in_shells "$way </dev/null | pflow-get"
+        [ "$output" = "$wanted" ] || expect 0 "$way"
+    done
+    in_shells 'pflow run ../flow.json --steps=x -q'
+    expect 2 - 'it is not an int'
+}

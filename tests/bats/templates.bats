@@ -76,6 +76,11 @@ setup() { quick_llm; }
     expect 0 ''
     [ "$(grep -c 'path: a/b.*, whose directory data chooses' <<<"$stderr")" -eq 2 ]
     [ "$(grep -c 'whose directory data chooses' <<<"$stderr")" -eq 3 ]
+    node keep 'Params: logs: list[path] = []  # where' </dev/null
+    export PFLOW_NODES=$PWD
+    in_shells 'pflow-shell -n --command=ls --dry-run 2>/dev/null | pflow keep --logs="\$stdout" --logs="o/\$stdout" --dry-run -q
+        pflow explain "shell --command=ls => keep --logs=\$stdout" | tr -s "\n " " " | grep -o "which chooses the directory" | head -n 1'
+    expect 0 'which chooses the directory' 'logs: not known yet, whose directory data chooses'
     in_shells '
         pflow explain "shell --command=ls => write-file --path=\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"
         pflow explain "shell --command=ls => write-file --path=o/\$stdout.txt --content=x" | tr -s "\n " " " | grep -o "which chooses the directory"'
@@ -163,6 +168,20 @@ setup() { quick_llm; }
     [ "$(requests_with never-sent-bytes)" -eq 0 ]
 }
 
+@test "what a command calls \${city}, and no template fills, is warned of where there is a city" {
+    warning="warning: '\${city}' in 'command' is never filled, though there is city; --args='\$city' hands it over, as \"\$1\""
+    run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell --command="echo \"<\${city}>\" \${HOME} \${arr[@]:0}" --no-check -q'
+    expect 0 - "pflow-shell: $warning"
+    echo '{"inputs": {"city": {"type": "str"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo ${city}"}}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 0 "flow.json: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run flow.json --city=Oslo -n -r
+    expect 0 '' "pflow run: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow run "shell --command='echo \${HOME} >/dev/null; echo \"\$1\"' --args='\$city'" --city=Oslo -n -r
+    expect 0 Oslo
+    [ -z "$stderr" ]
+}
+
 @test "neither shell's command nor a value of pflow-set is a template" {
     in_shells 'pflow-set -n x=store "b=\$x \${x} \$\$" | tee s | pflow-get b; x=shell pflow-shell --command="echo; echo \$x \${x}" -r <s'
     expect 0 $'$x ${x} $$\nshell shell'
@@ -171,6 +190,18 @@ setup() { quick_llm; }
 @test "what looks like a reference and is none stays, with a warning" {
     in_shells 'pflow-shell -n --command="printf %s \"\$1\"" --args="\${a:-b} \${}" -r'
     expect 0 '${a:-b} ${}' warning
+}
+
+@test "a reference that goes wrong, or stands in another, is refused before anything runs" {
+    for wrong in '${a.}' '${l[${i}].x}' '${l[i]}'; do
+        run --separate-stderr pflow-shell -n --command='touch ran' --args="$wrong"
+        expect 2 - "cannot take --args: '${wrong%%\}*}"
+        run --separate-stderr pflow run "shell --command='touch ran' --args='$wrong'" -n
+        expect 2 - "cannot take --args: '${wrong%%\}*}"
+    done
+    run --separate-stderr pflow-shell -n --command='touch ran' --map-in 'input=${a.b}'
+    expect 2 - "'\${a.b}' is a template: write a.b"
+    [ ! -e ran ]
 }
 
 @test "the order of sources: a flag, a mapping, the pipe, the store, the default" {

@@ -125,7 +125,6 @@ CASES = {
     "an input of any type": Case(
         chain(node("say", inputs={"value": {"a": [1, "$$x"], "b": None}})),
         {"value": {"a": [1, "$x"], "b": None}, **said({"a": [1, "$x"], "b": None})},
-        sh="gives texts only",
     ),
     "a param in place of a read": Case(
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
@@ -209,8 +208,7 @@ CASES = {
             node("summarise", "summarise-text", params={"temperature": 0.9}),
         ),
         {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
-        flags=("--video_url=u",),
-        sh="takes texts as its params only",
+        flags=("--video-url=u",),
     ),
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
@@ -284,7 +282,6 @@ CASES = {
     "a write to a path": Case(
         chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
         {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},
-        sh="gives texts only",
     ),
     "bindings": Case(
         {

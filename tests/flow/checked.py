@@ -89,7 +89,11 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
 
 def found(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:
     """Each finding as `RULE place`, a warning with a `?`."""
-    return [f"{each.rule}{'?' * each.is_warning} {write_path(each.place)}" for each in findings(document, files)]
+    return list(map(shown, findings(document, files)))
+
+
+def shown(finding: Finding) -> str:
+    return f"{finding.rule}{'?' * finding.is_warning} {write_path(finding.place)}"
 
 
 def errors(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:

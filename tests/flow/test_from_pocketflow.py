@@ -86,6 +86,8 @@ def test_params_tries_and_waits_are_taken_without_what_is_default():
     assert (step.params, step.retries, step.wait) == ({"model": "echo", "system": "costs $$5"}, 2, 2)
     (step,) = flow_from(Flow(start=Llm())).steps
     assert (step.params, step.retries, step.wait) == ({}, None, None)
+    (step,) = flow_from(Flow(start=Llm(max_retries=2))).steps  # who waits for nothing does so here too
+    assert (step.retries, step.wait) == (1, 0)
 
 
 def test_params_of_a_flow_reach_its_nodes_and_those_inside_it():

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from tests.flow.checked import edges, errors, findings, flow, found, only, told
+from pflow.paths import look_up
+from tests.flow.checked import edges, errors, findings, flow, found, only, shown, told
 
 NUMBER = {"issue_number": {"type": "int"}}
 COUNT = {"id": "count", "type": "count", "params": {"least": 1}}
@@ -84,7 +85,15 @@ KEYS = [
         (written(target), ["PF10? mappings.ask.output_mappings.answer"])
         for target in ("mySummary", "out.Summary", "summary-2", "texts/doc1.txt", "out.1st", "out.ÄÖ")
     ),
-    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF10? inputs.Prompt"]),
+    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF02? inputs.Prompt", "PF10? inputs.Prompt"]),
+    (flow("ask", inputs={"prompt": {}, "stdin": {}}), ["PF05 inputs.stdin"]),
+    *((flow("ask", inputs={"prompt": {}, "more": more}), ["PF02? inputs.more"]) for more in ({}, {"pipe": True})),
+    (flow("ask", inputs={"prompt": {}, "more": {}}, outputs={"it": "more"}), []),
+    (flow("ask", inputs={"prompt": {}, "answer": {}}), ["PF07 inputs.answer"]),
+    (flow("ask", "anything", inputs={"prompt": {}, "more": {}}), ["PF11? nodes[1].type"]),
+    (flow("judge", inputs={"anser": {}}), ["PF03 nodes[0]"]),
+    (step("ask", inputs={"prompt": "$promt"}) | {"inputs": {"prompt": {}}}, ["PF14 nodes[0].inputs.prompt"]),
+    (step("ask", inputs={"prompt": "${m}", "text": ["${more.x}"]}) | {"inputs": {"m": {}, "more": {}}}, []),
     (batch("allTexts", prompt="$thePrompt"), ["PF10? nodes[1].batch.over", "PF10? nodes[1].inputs.prompt"]),
     (flow(LOAD, SAVE, inputs={"content": {}}), ["PF07 inputs.content"]),
     (flow(SAVE, LOAD, inputs={"content": {}}), []),
@@ -158,7 +167,12 @@ PARAMS = [
     *((flow({**COUNT, "inputs": {"items": value}}), ["PF13 nodes[0].inputs.items"]) for value in ("a", [None], {})),
     (step("fetch", params={"token": "$token"}), []),
     (step("fetch", params={"token": None}), []),
-    (step("count", inputs={"items": []}), ["PF13? nodes[0].params"]),
+    (step("count", inputs={"items": []}), ["PF13? nodes[0]"]),
+    (step("count", inputs={"items": []}, params={}), ["PF13? nodes[0].params"]),
+    (
+        step("ask", inputs={"prompt": "p"}, config={"modle": "m", "temperature": "hot"}),
+        ["PF13 nodes[0].config.temperature"],
+    ),
     (step("count", inputs={"items": []}, params={"laest": 1}), ["PF13 nodes[0].params.laest"]),
     (flow("fetch", inputs={"issue_number": {"type": "int", "default": None}}), []),
     (flow("fetch", inputs={"issue_number": {"type": "int", "default": "3"}}), ["PF13 inputs.issue_number.default"]),
@@ -189,8 +203,48 @@ PATHS = [
         for text in ("${a", "${}", "x ${a b} y")
     ),
     (step("ask", inputs={"prompt": "p", "text": [{"deep": "${1x}"}]}), ["PF14? nodes[0].inputs.text"]),
+    *(
+        (step("ask", inputs={"prompt": text}), ["PF14 nodes[0].inputs.prompt"])
+        for text in ("${a.}", "${l[${i}].x}", "${a[b]}")
+    ),
+    (batch("${fetch.issue_data.labels}", prompt="p"), ["PF14 nodes[1].batch.over"]),
+    (batch("template:$list", prompt="p"), ["PF14 nodes[1].batch.over"]),
+    (mapped("${fetch.issue_data.title}"), ["PF14 mappings.ask.input_mappings.prompt"]),
+    (mapped(["stdin", "template:$stdin"]), ["PF14 mappings.ask.input_mappings.prompt"]),
+    (flow("fetch", outputs={"it": "${fetch.issue_data}"}), ["PF14 outputs.it"]),
+    (written("${ask.x}"), ["PF14 mappings.ask.output_mappings.answer"]),
+    (
+        step("ask", input_bindings={"prompt": "a..b"}, output_bindings={"answer": "b.."}),
+        ["PF14 nodes[0].input_bindings.prompt", "PF14 nodes[0].output_bindings.answer"],
+    ),
+    (step("ask", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
     (mapped("template:${a"), ["PF14? mappings.ask.input_mappings.prompt"]),
     (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
+    *(
+        (
+            flow(
+                {
+                    "id": "one",
+                    "type": "shell",
+                    "inputs": {"command": command},
+                    "batch": {"over": "stdin", "as": "line"},
+                },
+                {"id": "other", "type": "shell", "inputs": {"command": command}},
+                inputs={"city": {}},
+                outputs={"x": "city"},
+                mappings={"other": {"output_mappings": {"*": "other"}}},
+            ),
+            [f"PF14? nodes[{n}].inputs.command" for n in steps],
+        )
+        for command, steps in (
+            ("echo ${city}", [0, 1]),
+            ('echo "${city.name[0]}" ${city}', [0, 0, 1, 1]),
+            ("echo ${line}", [0]),
+            ("echo ${one.stdout}", [1]),
+            ("echo ${stdout}", [1]),
+            ("echo $city ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
+        )
+    ),
     (
         flow("a:shell", mappings={"a": {"input_mappings": {"command": "template:echo ${x}"}}}),
         ["PF14 mappings.a.input_mappings.command"],
@@ -212,7 +266,7 @@ READS = [
     ({**ask(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
     ({**ask(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
     (flow("ask", "judge", inputs={"prompt": {}}), []),
-    (flow(SAVE, inputs={"other": {}}), []),
+    (flow(SAVE, inputs={"other": {}}), ["PF02? inputs.other"]),
     ({**batch("issue_data.labels", "prompt"), "inputs": NUMBER}, []),
     (flow("fetch", "ask", inputs=NUMBER), ["PF03 nodes[1]"]),
     (flow("fetch", "j:judge", inputs={**NUMBER, "prompt": {}}), ["PF03 nodes[1]"]),
@@ -232,7 +286,8 @@ def again(source, **members):
     asked = {"ask": {"input_mappings": {"text": source}}} if source else {}
     nodes = [{"id": "ask", "type": "ask", "inputs": {"prompt": "Begin"}}, "judge", mend, SAVE]
     saved = {"save": {"input_mappings": {"content": "judge.verdict"}}}
-    return flow(*nodes, edges=AGAIN, mappings={**asked, **to(mend="mended"), **saved}, **members)
+    mappings = {**asked, **to(mend="mended"), **saved}
+    return flow(*nodes, edges=AGAIN, mappings=mappings, outputs={"it": "judge.verdict"}, **members)
 
 
 LOOPS = [
@@ -280,9 +335,13 @@ TYPES = [
 CHOICE = ["j:judge", "a:ask", "b:ask", "c:save"]
 
 WRITES = [
-    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), []),
+    # what nobody reads may be overwritten where the flow says what it gives
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), ["PF16? nodes[1]"]),
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "x"}), []),
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "used"}), ["PF16? nodes[1]"]),
+    (flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")), ["PF16? nodes[1]"]),
     *(
-        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF06 mappings.b.output_mappings.answer"])
+        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"])
         for a, b in (("x", "x"), ("x", "x.y"), ("x.y", "x"), ("x/y", "x.y.z"))
     ),
     (
@@ -293,7 +352,7 @@ WRITES = [
         flow(
             "a:ask", "b:ask", "c:judge", mappings={"c": {"input_mappings": {"answer": "a.answer"}}, **to(b="a.answer")}
         ),
-        ["PF06 mappings.b.output_mappings.answer"],
+        ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"],
     ),
     *(
         (flow(*CHOICE, edges=edges(*ways), mappings=mappings), [])
@@ -302,15 +361,21 @@ WRITES = [
     ),
     (
         flow("a:ask", "b:ask", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
-        ["PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
+        ["PF16? nodes[1]", "PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
     ),
     (flow("a:ask", "b:ask", "c:ask"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
     (flow("a:ask", "b:judge"), []),
-    (flow("a:ask", "b:ask", mappings=to(a="x")), []),
-    (flow("a:ask", "b:ask", mappings=to(b="answer")), []),
+    (flow("a:ask", "b:ask", mappings=to(a="x"), outputs={"it": "x"}), []),
+    (flow("a:ask", "b:ask", mappings=to(b="answer"), outputs={"it": "answer"}), []),
     (flow("a:ask", "b:ask", mappings=to(a="answer")), ["PF16? nodes[1]"]),
     (flow(LOAD, "b:ask", SAVE, mappings=to(b="content.x")), ["PF16? nodes[1]"]),
-    (flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}), []),
+    *(
+        (
+            flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}, **gives),
+            expected,
+        )
+        for gives, expected in (({}, ["PF16? nodes[1]"]), ({"outputs": {"it": "j.verdict"}}, []))
+    ),
     (
         flow("a:ask", "b:ask", {**SAVE, "inputs": {"content": "$used", "path": "p"}}, mappings=to(a="x.a", b="x.b")),
         ["PF16? nodes[1]"],
@@ -368,13 +433,18 @@ def rows(*tables):
 
 @pytest.mark.parametrize(("document", "expected"), rows(GRAPH, KEYS, KINDS, PARAMS, PATHS, READS, LOOPS, TYPES, WRITES))
 def test_a_flow_has_just_these_findings(document, expected):
-    assert other_than("PF18", found(document)) == expected
+    there = findings(document)
+    assert [shown(each) for each in there if each.rule != "PF18"] == expected
+    for each in there:
+        look_up(document, each.place)  # what a finding points at is in the file
 
 
 @pytest.mark.parametrize(("document", "expected"), rows(FORKS))
 def test_a_flow_with_a_fork_has_just_these_errors(document, expected):
     assert errors(document) == expected
 
+
+BOTH = node("Both", 'Reads: shared["answer"]: str  # one', 'Reads: shared["used"]: int  # other')
 
 WORDS = [
     (
@@ -445,14 +515,35 @@ WORDS = [
     (
         flow("a:ask", "b:ask"),
         "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
-        '"mappings": {"b": {"output_mappings": {"answer": "b.answer"}}}',
+        '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
+    (
+        flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")),
+        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over what 'a' and 'b' wrote; "
+        '"mappings": {"b": {"output_mappings": {"used": "b.used"}}, "c": {"output_mappings": {"used": "c.used"}}}',
+    ),
+    (
+        fork("a:ask", "b:ask"),
+        "nodes[2]: PF06: 'b' and 'a' write 'answer' and 'used', in two branches of the fork at 'fetch'; "
+        '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
+    ),
+    (
+        fork("a:ask", {"id": "b", "type": "both"}),
+        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
+    ),
+    (
+        flow("fetch", {"id": "a", "type": "shell", "inputs": {"command": "echo ${fetch.issue_data.title}"}}),
+        "PF14: warning: '${fetch.issue_data.title}' in 'command' is never filled, though there is "
+        "fetch.issue_data.title; --args='${fetch.issue_data.title}' hands it over, as \"$1\"",
+    ),
+    (mapped("${fetch.issue_data}"), "'${fetch.issue_data}' is a template: write fetch.issue_data;"),
+    (mapped("Fix: ${fetch.issue_data}"), "is a template: write template:Fix: ${fetch.issue_data};"),
 ]
 
 
 @pytest.mark.parametrize(("document", "words"), WORDS)
 def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    (finding,) = other_than("PF18", told(document))
+    (finding,) = other_than("PF18", told(document, BOTH))
     assert words in finding
 
 
@@ -461,6 +552,9 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert finding.startswith("nodes[0].params.token: PF13: 'token' is secret")
     assert "FETCH_TOKEN" in finding
     assert "hush" not in finding
+    inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
+    finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret and stands in the flow; leave it out")
 
 
 def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
@@ -470,6 +564,15 @@ def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
 def test_an_action_that_never_comes_is_named_with_the_nearest():
     document = flow("ask", "judge", "save", edges=edges("ask judge", "judge fialed ask", "judge save"))
     assert "edges[1].action: PF12: warning: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
+
+
+def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
+    (finding,) = [each for each in told(fork("a:anything", "b:anything")) if "PF06" in each]
+    assert finding == (
+        "nodes[2]: PF06: warning: nobody knows whether 'a' and 'b' write the same keys, in two branches of the fork at "
+        "'fetch'; an 'Interface:' block in their nodes' files says what they write"
+    )
+    assert not [each for each in told(fork("a:anything", "b:judge")) if "PF06" in each]
 
 
 def test_edges_between_branches_are_one_finding():
@@ -581,7 +684,7 @@ def test_a_by_product_that_nobody_reads_may_be_overwritten_whatever_it_is_called
         "Two", 'Writes: shared["main"]: str [pipe]', 'Writes: shared["extra"]: str', 'Writes: shared["other"]: str'
     )
     apart = {id: {"output_mappings": {"main": f"{id}.main"}} for id in ("a", "b")}
-    assert found(flow("a:two", "b:two", mappings=apart), files) == []
+    assert found(flow("a:two", "b:two", mappings=apart, outputs={"it": "a.main"}), files) == []
     assert found(flow("a:two", "b:two"), files) == ["PF16? nodes[1]"]
 
 

@@ -44,7 +44,7 @@ WRONG = [
     (flow(inputs=[]), 'inputs: it is a list, not a dict; write {"…": …}'),
     (flow(inputs={"x": {"pipe": 1}}), "inputs.x.pipe: it is an int (1), not a bool; write true or false"),
     (flow(inputs={"x": {"wide": 1}}), "inputs.x.wide: there is no such member; there is type, description, required, "),
-    ({}, 'nodes: it is missing; add "nodes"'),
+    ({}, "PF00: 'nodes' is missing; add \"nodes\""),
     ({"nodes": []}, "nodes: it is empty; write one"),
     ({"nodes": [A, "llm"]}, 'nodes[1]: it is a str ("llm"), not a dict; write {"…": …}'),
     ({"nodes": [A, {}]}, 'nodes[1]: it has no id, type or name; add "type", the node that it runs'),
@@ -52,12 +52,16 @@ WRONG = [
     (node(retries=-1), "nodes[0].retries: it is an int (-1), less than 0; write 0 or more"),
     (node(wait="1.5"), 'nodes[0].wait: it is a str ("1.5"), not a number; write a number'),
     (node(timeout=0), "nodes[0].timeout: it is an int (0), not more than 0; write more than 0"),
-    (node(batch={}), 'nodes[0].batch.over: it is missing; add "over"'),
+    (
+        node(batch={"over": "x", "jobs": 257}),
+        "nodes[0].batch.jobs: it is an int (257), more than 256; write 256 or less",
+    ),
+    (node(batch={}), "nodes[0].batch: 'over' is missing; add \"over\""),
     (
         node(batch={"over": "x", "on_error": "skip"}),
         'nodes[0].batch.on_error: it is a str ("skip"), not stop or ',
     ),
-    (flow(edges=[{"to": "b"}]), 'edges[0].from: it is missing; add "from"'),
+    (flow(edges=[{"to": "b"}]), "edges[0]: 'from' is missing; add \"from\""),
     (flow(edges=[{"from": "a", "to": "b", "action": ""}]), "edges[0].action: it is empty; write one"),
     (
         flow(mappings={"a": {"input_mappings": {"p": ["x", 2]}}}),
@@ -88,7 +92,7 @@ def test_every_wrong_part_is_found_and_what_has_the_right_shape_goes_on():
         "x",
     )
     assert [line.partition(": ")[0] for line in map(str, loaded.findings)] == [
-        "pflow", "inputs.n.type", "inputs.m", "nodes[0].retries", "nodes[1]", "nodes[2].batch.over", "edges[1].to",
+        "pflow", "inputs.n.type", "inputs.m", "nodes[0].retries", "nodes[1]", "nodes[2].batch", "edges[1]",
         "mappings.a.input_mappings.p[1]", "mappings.a.input_mappings.q", "mappings.a.output_mappings.r",
     ]  # fmt: skip
     a, b = loaded.flow.steps

@@ -35,7 +35,7 @@ def _squeezed(text: str) -> str:
 
 def _page(name: str, *, summary: str = "", description: str = "", doc: str = "", example: str = "") -> str:
     interface = parse_interface(
-        f'Do it.\n\nInterface:\n- Reads: shared["text"]: str  # {doc}\n- Params: how: str = null  # {doc}\n'
+        f'Do it.\n\nInterface:\n- Reads: shared["text"]: str [pipe]  # {doc}\n- Params: how: str = null  # {doc}\n'
         f'- Writes: shared["words"]: int  # {doc}\n'
     )
     interface.summary, interface.description, interface.examples = summary, description, (example,) * bool(example)
@@ -54,7 +54,7 @@ def test_a_hostile_description_is_shown_as_it_is(text):
     page = _page("odd", summary=f"Do {text}", description=f"{text}\n\nThen {text}", doc=text, example=text)
     for shown in (_shown(page), sections(manned(page, width=500))):
         assert _squeezed(f"Do {text}{text}Then {text}") == _squeezed(shown["DESCRIPTION"])
-        assert _squeezed(tagged(shown["DATA"])["--text TEXT"]) == _squeezed(f"{text}[required]")
+        assert _squeezed(tagged(shown["DATA"])["--text TEXT"]) == _squeezed(f"{text}[required; from the pipe]")
         assert _squeezed(tagged(shown["WRITES"])["words"]) == _squeezed(text)
         assert _squeezed(shown["EXAMPLES"]).replace("\\", "") == _squeezed(text).replace("\\", "")
 

@@ -132,6 +132,7 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
     (root / "sub").mkdir(parents=True)
     (root / "in.txt").write_text("one two three\n")
     (root / "in.gguf").touch()
+    (root / "sub" / "a.txt").touch()
     (tmp_path / "secret.txt").write_text("secret")
     (root / "link").symlink_to(tmp_path)
     (root / "file").symlink_to(tmp_path / "secret.txt")
@@ -157,6 +158,8 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
         good = [
             await client.call_tool(*each) for each in (("read-file", {"path": "in.txt"}), ("count", {"file": "in.txt"}))
         ]
+        listing = await client.call_tool("list-files", {"pattern": "*/*.txt"})
+        assert listing.structured_content == {"files": ["sub/a.txt"]}
         return good, [await client.call_tool(tool, arguments) for tool, arguments in held]
 
     good, refused = talk(home, work, "--root", str(root))
@@ -245,6 +248,13 @@ def test_what_is_too_long_is_cut_and_says_so(home, command, end):
     assert result.meta["pflow/cut"]
 
 
+def test_what_is_too_long_to_hold_is_an_error_and_the_child_is_ended(home):
+    result = call(home, "shell", {"command": "echo $$ >>nap.pid; yes | head -c 70000000"})
+    assert result.meta["pflow/error"]["exit"] == 73
+    assert "cannot take what it wrote: it is longer than 67,108,864 bytes" in words(result)
+    assert not home.napping()
+
+
 def test_what_a_node_prints_is_not_in_the_protocol(home):
     post = "print('\\x1b[31mprinted'); os.system('echo from below'); shared['x'] = 1"
     home.node("loud", 'Writes: shared["x"]: int', post=post, before="import os")
@@ -293,3 +303,18 @@ def test_a_secret_that_a_step_of_a_flow_writes_is_not_for_clients(home):
     for result, (name, (_, gives)) in zip(results, SECRETIVE.items(), strict=True):
         assert (name, result.structured_content) == (name, gives)
         assert "hush" not in words(result)
+
+
+def test_a_secret_in_a_failure_is_not_for_clients(home):
+    home.node(
+        "fail", 'Params: token: str = "" [secret] [env FAIL_TOKEN]', post="raise ValueError(self.params['token'])"
+    )
+    home.save("failing", one_step("fail"))
+
+    async def work(client):
+        return [await client.call_tool(tool, {}) for tool in ("fail", "failing")]
+
+    for result in talk(home, work, FAIL_TOKEN="hush-hush"):
+        assert "cannot run fail: ValueError: ***" in words(result)
+        assert "hush" not in str(result)
+    assert "hush" not in home.said()

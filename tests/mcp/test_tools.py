@@ -75,7 +75,7 @@ def test_a_flow_has_its_inputs_its_outputs_and_the_params_of_its_steps(tools):
     tool = tools["count"]
     assert tool.description == COUNT["description"]
     assert tool.input_schema["required"] == ["file"]
-    assert set(tool.input_schema["properties"]) == {"file", "read.encoding", "count.check"}
+    assert set(tool.input_schema["properties"]) == {"file", "read.encoding", "count.check", "count.max_output"}
     assert set(tool.output_schema["properties"]) == {"words"}
 
 

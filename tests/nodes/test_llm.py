@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64decode
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -14,12 +15,35 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import local
+from pflow.models import choose, local
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, REPLY, OpenAIServer
 
 ROOT = Path(__file__).parents[2]
+PDF = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
+SVG = '<?xml version="1.0"?>\n<!-- a --> <!-- b -->\n<!DOCTYPE svg [\n<!ENTITY a "b">\n]>\n<svg a="b">\n</svg>\n'
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde"
+ORDINARY = [
+    "%PDF-1.4 is how each PDF begins.\nMore.",
+    "PDF files begin with %PDF-1.4\n",
+    "ID3 tags and GIF89a",
+    "BM\nII",
+    "<svgs>no</svgs>",
+    "# Title\n\n<svg></svg>\n</svg>",
+    "<!DOCTYPE html>\n<svg></svg>",
+    "<!-- a -->" * 5000,
+    '<?xml version="1.0"?>\n<a><svg></svg></a>\n',
+    '{"a": "%PDF-1.4\\n"}',
+    "P3\n1,2\n",
+    "#define x 1\n",
+    "import re\n",
+    "From: a\n\nhello",
+    "RIFF WAVEfmt OggS",
+    "<svg>\n<g>",
+    "<svg>\n</svg>\n",
+]
+"""Texts that look like files of other kinds to who looks at a few letters."""
+
 TREE = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name", "height"]}
 
 
@@ -127,9 +151,29 @@ class TestAttachments:
         _, image = server.requests()[0]["body"]["messages"][0]["content"]
         assert image["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
 
+    def test_so_does_a_pdf_though_it_be_text_and_a_drawing_where_the_model_takes_one(self, server, monkeypatch):
+        assert run("see", "what is it?", text=PDF)["response"] == "what is it?[file]"
+        _, file = server.requests()[0]["body"]["messages"][0]["content"]
+        assert b64decode(file["file"]["file_data"].partition(",")[2]).decode() == PDF
+        assert run("see", "what is it?", text=SVG)["response"] == f"what is it?\n\n{SVG}"
+
+        def takes_drawings(name, choose=choose.choose):
+            model = choose(name)
+            model.attachment_types = {"image/svg+xml"}
+            return model
+
+        monkeypatch.setattr(choose, "choose", takes_drawings)
+        for drawing in (SVG, "\ufeff\n<svg>x</svg>", "<svg\n><g>"):
+            assert run("see", "what is it?", text=drawing)["response"] == "what is it?[image_url]"
+
+    @pytest.mark.parametrize("text", ORDINARY)
+    def test_ordinary_text_stays_text(self, server, text):
+        assert run("see", "what is it?", text=text)["response"] == f"what is it?\n\n{text}"
+
     @pytest.mark.parametrize(
         ("model", "text", "words"),
         [
+            ("echo", PDF, "it is application/pdf, and the model 'echo' takes no attachments"),
             ("echo", PNG, "it is image/png, and the model 'echo' takes no attachments"),
             ("see", b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0", "it is audio/wav, and the model 'see' takes app"),
             ("see", b"\0\1\2\3", "it is of an unknown type"),

@@ -119,6 +119,24 @@ def test_a_command_gives_its_output_and_its_exit_code(command, stdout, stderr, c
     assert run(command, check=False) == {"stdout": stdout, "stderr": stderr, "exit_code": code}
 
 
+@pytest.mark.parametrize("command", ["sleep 60 & yes", "(yes & yes >&2) ; wait", "trap '' TERM; yes x | cat"])
+def test_a_command_that_prints_more_than_it_may_is_ended_with_all_that_it_started(command):
+    node = Shell()
+    node.set_params({"check": True, "max_output": 100_000})
+    with no_process_left(), pytest.raises(PflowError) as caught:
+        node.run({"command": command})
+    assert (caught.value.exit, caught.value.is_permanent) == (73, True)
+    assert caught.value.message.endswith("it printed more than 100,000 bytes")
+
+
+def test_a_command_may_print_as_much_as_it_may_in_whatever_parts():
+    node, shared = Shell(), {"command": "head -c 600 /dev/zero; head -c 400 /dev/zero >&2"}
+    node.set_params({"check": True, "max_output": 1000})
+    node.run(shared)
+    assert (len(shared["stdout"]), len(shared["stderr"])) == (600, 400)
+    assert Shell().params["max_output"] == 10**9
+
+
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [

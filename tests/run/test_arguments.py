@@ -45,7 +45,8 @@ def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
     ("texts", "why"),
     [
         ({"raw": [True], "json": [True]}, "in two ways: --raw and --json"),
-        ({"jobs": ["0"]}, "it is not 1 or more"),
+        ({"jobs": ["0"]}, "it is not in 1 … 256"),
+        ({"jobs": ["257"]}, "it is not in 1 … 256"),
         ({"timeout": ["0"]}, "it is not in 0.001"),
         ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),
         ({"retries": ["3"]}, "cannot take --retries for a flow (PF01)"),

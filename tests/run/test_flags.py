@@ -153,3 +153,11 @@ def test_a_step_that_may_take_any_key_takes_any_flag_as_data_and_as_a_param():
     given = given_by(ir, "--b-2.any=x")
     assert (given.values, given.params, given.data) == ({}, {"b-2": {"any": "x"}}, {"b-2": {"any": "x"}})
     assert "cannot take --c.any: no such flag" in refused(ir, "--c.any=x")
+    assert given_by(ir, "--any:=[1]").values == {"any": [1]}
+
+
+def test_a_flow_that_declares_its_inputs_takes_no_other_flag_though_a_step_would():
+    ir = {"inputs": {"topic": {}}, "nodes": [{"id": "a", "type": "open"}]}
+    assert given_by(ir, "--topic:=2").values == {"topic": 2}
+    assert "did you mean --topic?" in refused(ir, "--topik=x")
+    assert "no such flag" in refused(ir, "--colour=red")

@@ -187,6 +187,14 @@ def test_classes_of_one_name_are_two_nodes():
     assert shared["said"] == "abab"
 
 
+def test_a_class_that_no_file_holds_is_a_step_too():
+    said = {}
+    names = {"__name__": "typed_in", "Node": pocketflow.Node}
+    exec("class Mixin: pass\nclass Typed(Mixin, Node):\n    def post(self, shared, *rest): shared['typed'] = 1", names)
+    Flow(start=step(names["Typed"])).run(said)
+    assert said == {"typed": 1}
+
+
 class Slow(pocketflow.AsyncNode):
     async def post_async(self, shared, prepared, done):
         shared["slow"] = True

@@ -60,6 +60,25 @@ def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, 
     assert snapshot.cli_injections == kept
 
 
+@pytest.mark.parametrize(
+    ("node", "mapped", "inputs"),
+    [
+        ({}, {"key": "stdin"}, {}),
+        ({}, {"key": "template:Bearer ${stdin}"}, {}),
+        ({"params": {"token": "$stdin"}}, {}, {}),
+        ({"type": "opened"}, {}, {}),
+        ({}, {"key": "given"}, {"given": {"pipe": True}}),
+    ],
+)
+def test_a_secret_that_comes_raw_is_masked(locked, nodes, node, mapped, inputs):
+    opened = LOCKED.replace("Locked", "Opened").replace(" [pipe]  # what", "  # what")
+    (nodes / "opened.py").write_text(opened.replace("[secret]  # who may", "[pipe] [secret]  # who may"))
+    flow = {"nodes": [{"id": "one", "type": "locked", **node}], "mappings": {"one": {"input_mappings": mapped}}}
+    snapshot = Snapshot()
+    snapshot.note_piped(plan_of({**flow, "inputs": inputs} if inputs else flow), Intake({"stdin": "hush"}, RAW), {})
+    assert snapshot.cli_injections == {"stdin": "***"}
+
+
 def test_a_secret_member_of_the_object_that_the_pipe_carries_is_masked(locked):
     wired, intake, snapshot = locked(), Intake(read_json(b'{"key":"hush","n":1}'), STORE), Snapshot()
     RunInputs(wired, {}).take_pipe(intake, allow_empty=False)

@@ -80,12 +80,12 @@ def test_a_line_has_no_bindings_for_its_nodes(place, pipe):
         (flow(), [URL, "--config={}"], 2, "PF01"),
         (flow(), [URL, "--summarise.output_bindings={}"], 2, "PF01"),
         (flow(), [], 66, "--url"),
-        (flow(output_bindings={"summary": "stdin"}), [URL], 65, "mappings.summarise.output_mappings.summary: PF05"),
+        (flow(output_bindings={"summary": "stdin"}), [URL], 65, "nodes[1].output_bindings.summary: PF05"),
         (
             flow(output_bindings={"summary": "raw_transcript"}),
             [URL],
             65,
-            "mappings.summarise.output_mappings.summary: PF06",
+            "nodes[1].output_bindings.summary: PF06",
         ),
     ],
     ids=["1 feed", "1 bindings", "8 bindings", "3 missing", "5 stdin", "6 unique"],
@@ -96,10 +96,23 @@ def test_what_breaks_a_rule_aborts(place, ir, flags, code, said):
 
 
 def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
-    """Any key may be meant where a node has no interface; a later step's source may be an input too (section 6)."""
-    ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--colour=red", "--language=de")
-    assert (ran.store["other"], ran.store["colour"], place.read("asked")) == ("mine", "red", "0.7 mine")
+    """A later step's source may be an input too (DESIGN.md, section 6)."""
+    ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--language=de")
+    assert (ran.store["other"], place.read("asked")) == ("mine", "0.7 mine")
     assert place.snapshot()["config_overrides"]["fetch"]["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--temprature=0.9", "did you mean --temperature?"),
+        ("--summarise.temprature:=0.9", "did you mean --summarise.temperature?"),
+        ("--colour=red", "there is --video-url, --url, --language, --temperature"),
+    ],
+)
+def test_rule_2_refuses_a_flag_that_the_flow_does_not_name(place, flag, said):
+    ran = place.run(flow(), URL, flag)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
 def test_rule_9_a_node_inherits_from_pocketflows(place):

@@ -8,8 +8,9 @@ from pflow.binding.resolve import Finder
 from pflow.common import COMMON, LETTERS
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface
-from pflow.interface import Interface
+from pflow.interface import Interface, Item
 from pflow.stage.flags import parse_flags
+from pflow.types import Type
 
 NODE = parse_interface("""Ask.
 
@@ -343,3 +344,48 @@ def test_a_references_value_that_does_not_fit_is_refused_and_named(word, value):
     with pytest.raises(PflowError, match="cannot take --") as caught:
         values_of(word, store={"n": value})
     assert caught.value.exit in (2, 65)
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (['--free:=[1, {"a": null}]'], {"free": [1, {"a": None}]}),
+        (["--free:=null"], {"free": None}),
+        (['--free:=["$$", "$a"]'], {"free": ["$", 7]}),
+        (['--free:="$a"'], {"free": 7}),
+        (['--free:="$a"', "--verbatim"], {"free": "$a"}),
+        (['--command:="$a"'], {"command": "$a"}),
+        (["--text:=5"], {"text": "5"}),
+        (["--issue:=5"], {"issue_number": 5}),
+        (["--numbers:=[1]", "--numbers:=2"], {"numbers": [1, 2]}),
+        (["--check:=false"], {"check": False}),
+        (["--text=:=1"], {"text": ":=1"}),
+    ],
+)
+def test_after_a_colon_a_flag_takes_json(words, values):
+    assert values_of(*words, store={"a": 7}) == values
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--free:=x", "it is not JSON"),
+        ("--free:=", "it is not JSON"),
+        ("--issue:=1.5", "it is a float, not int"),
+        ("--tekst:=1", "no such flag"),
+        ('--token:="x"', "a secret is never a flag"),
+        ("--retries:=3", "it takes no JSON"),
+    ],
+)
+def test_json_that_does_not_fit_is_refused(word, said):
+    with pytest.raises(PflowError, match=said) as caught:
+        parse(word)
+    assert caught.value.exit == 2
+
+
+def test_an_open_node_takes_any_json_and_doubts_what_is_near_to_a_flag_of_its_own():
+    node = Interface()
+    node.params["steps"] = Item("param", "steps", Type("int"))
+    flags = parse("--steps:=0.5", "--stesp:={}", "--other=1", node=node)
+    assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, "stesp": {}, "other": "1"}
+    assert flags.warnings == ["--stesp is a key of its own (did you mean --steps?)"]

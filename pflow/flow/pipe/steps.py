@@ -14,10 +14,9 @@ from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
-from pflow.jsontext import text_of
-from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words
-from pflow.templates import TEMPLATE, is_reference, references
-from pflow.types import Type
+from pflow.jsontext import compact, text_of
+from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words, type_of
+from pflow.templates import is_reference, references
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,22 +118,29 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
     interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
-    items = items_of(interface)
-    step, beside, rest = words[:1], list[str](), words[:0:-1]
+    step, beside = part_flags(words[1:], items_of(interface), own, is_open=interface.open)
+    return [words[0], *step], beside
+
+
+def part_flags(
+    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """The words without a command's `own` flags, and those. A flag that is among `items` too is not the command's."""
+    others, beside, rest = list[str](), list[str](), words[::-1]
     while rest and rest[-1] != "--":
         word = rest.pop()
         flag = word.partition("=")[0].replace("_", "-")
         name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
         is_own = name not in items and _is_among(flag, own)
-        part = beside if is_own else step
+        part = beside if is_own else others
         part.append(word)
         if "=" in word or not rest:
             continue
         item = items.get(name) or COMMON.get(name)
-        takes_next = item.type.name != "bool" if item else name and interface.open and not rest[-1].startswith("-")
+        takes_next = item.type.name != "bool" if item else name and is_open and not rest[-1].startswith("-")
         if own.get(flag) if is_own else takes_next:
             part.append(rest.pop())
-    return [*step, *reversed(rest)], beside
+    return [*others, *reversed(rest)], beside
 
 
 def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
@@ -157,8 +163,6 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     add_mapping(found, "--map-in", text)
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
-    if path.startswith(TEMPLATE):
-        raise PflowError(f"cannot take --map-in={key}=PATH: '{TEMPLATE}' is no path", hint=f"--{key}='…'", exit=USAGE)
     if key in step.inputs:
         flag = "--" + key.replace("_", "-")
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
@@ -177,7 +181,7 @@ def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]
     item = flags.items.get(name.replace("-", "_"))
     is_plain = item is not None and "verbatim" in item.marks
     verbatim = flags.verbatim or is_plain
-    type = item.type if item else Type("str")
+    type = type_of(item, texts, is_open=flags.interface.open)
     written = parse_texts(value.flag, type, texts, verbatim=verbatim)
     if value.references:
         return written
@@ -226,7 +230,7 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
-    type, name = item.type.name if item else "str", key.replace("_", "-")
+    type, name = item.type.name if item else "any", key.replace("_", "-")
     if key.replace("-", "_") in COMMON:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
@@ -239,10 +243,12 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
         texts = value
-    elif type in ("list", "dict", "int", "float") and value is not None:
+    elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
         texts = [_json(value)]
+    elif value is None and type != "any":
+        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives no null")
     else:
-        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives texts only")
+        return [f"{quote(f'--{name}')}:={quote(compact(value))}"]
     return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
 
 

@@ -11,9 +11,12 @@ from pflow.paths import write_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from pflow.flow.findings import Rule
+    from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.paths import Path
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 """The order of the places of findings."""
@@ -47,7 +50,40 @@ def _check(flow: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list
         found += [each for rule in RULES.values() if rule.check for each in rule.check(flow)]
     for step in flow.steps.values():
         found += _in_subflow(step, seen)
-    return in_order(found)
+    return in_order(each if each.rule == SHAPE else _in_file(flow.flow, each) for each in found)
+
+
+def _in_file(flow: Flow, finding: Finding) -> Finding:
+    """The finding at a place that the flow's file has: what a step of an older form says there, else what is around."""
+    document: Any = flow.document
+    if document is None:
+        from pflow.flow.unload import flow_to_ir
+
+        document = flow_to_ir(flow)
+    places = [finding.place, *_in_older_forms(flow, finding.place)]
+    place = max((_existing(document, place) for place in places), key=len)
+    return Finding(finding.rule, place, finding.message, finding.remedy, is_warning=finding.is_warning)
+
+
+def _in_older_forms(flow: Flow, place: Path) -> Iterator[Path]:
+    """Where seeds 002 and 000 say what stands at this place of the IR."""
+    if place[:1] == ("mappings",) and len(place) > 2:
+        for step in [each for each in flow.steps if each.id == place[1]]:
+            member = str(place[2]).replace("_mappings", "")
+            yield (*step.place, f"{member}_bindings", *place[3:])
+            yield (*step.place, "params", f"{member}_key")
+    elif place[2:3] == ("params",):
+        yield (*place[:2], "config", *place[3:])
+
+
+def _existing(value: Any, place: Path) -> Path:
+    """As much of a place as there is."""
+    for at, part in enumerate(place):
+        is_there = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
+        if not is_there:
+            return place[:at]
+        value = value[part]
+    return place
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from pflow.flow.pipe.carry import are_parallel, is_certain, is_given
 from pflow.flow.reaching import find_writes
 from pflow.flow.uses import uses
 from pflow.flow.written import path_text
-from pflow.jsontext import encode
+from pflow.jsontext import quote
 from pflow.naming import joined
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
     message = f"nothing uses what {joined(dropped.writers)} {_verb(dropped)}, and '{reader}' takes {instead}"
     source = source_of(flow, dropped)
-    shown = str(encode(source), "utf-8") if source is not None else "…"
+    shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
     remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
     return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
 

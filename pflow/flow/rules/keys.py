@@ -5,7 +5,9 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.common import OF_RUNS
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.rules.reads import without_source
 from pflow.paths import write_path
+from pflow.templates import braced_references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +63,11 @@ def _is_plain_word(name: str) -> bool:
     return name.isascii() and name.isidentifier() and name == name.lower()
 
 
+def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
+    yield from check_flags(flow)
+    yield from check_use(flow)
+
+
 def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
@@ -71,6 +78,22 @@ def check_flags(flow: WiredFlow) -> Iterator[Finding]:
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
             message = f"{given.flag} is the flag of '{other}' too: it gives neither"
             yield Finding("PF02", ("inputs", name), message, "call one of them something else", is_warning=True)
+
+
+def check_use(flow: WiredFlow) -> Iterator[Finding]:
+    """Warn of an input that nothing uses, once it is known what the steps take: a slip is told where it stands."""
+    is_known = all(step.is_known for step in flow.steps.values()) and not flow.is_uncertain
+    parts = [part for parts in flow.parts.values() for part in parts]
+    is_faulty = any(each.trouble for each in flow.references) or any(part.fault for part in parts)
+    if not is_known or is_faulty or any(without_source(flow)):
+        return
+    named: set[object] = {"stdin", *(reference.input for reference in flow.references)}
+    named |= {write.target[0] for writes in flow.writes.values() for write in writes}  # PF07 says more of that
+    for text in [part.written for part in parts if isinstance(part.written, str) and not part.is_template]:
+        named |= {path[0] for path in braced_references(text)}  # PF14 says more of that
+    for name in [name for name in flow.flow.inputs if name not in named and not flow.inputs[name].readers]:
+        remedy = "take it in a mapping or a template, or leave it out"
+        yield Finding("PF02", ("inputs", name), f"nothing uses the input '{name}'", remedy, is_warning=True)
 
 
 def check_injection(flow: WiredFlow) -> Iterator[Finding]:
@@ -89,7 +112,7 @@ def check_injection(flow: WiredFlow) -> Iterator[Finding]:
 
 RULES = (
     Rule("PF01", "the command line cannot change nodes, edges or mappings"),
-    Rule("PF02", "every flag is a read or param of a step, or a flow input, and fits only one", check_flags),
+    Rule("PF02", "every flag is a read or param of a step, or a flow input, and fits only one", check_inputs),
     Rule("PF04", "a param given on the command line overrides", otherwise="noted in the run's snapshot"),
     Rule("PF07", "a flag cannot inject a key that an earlier step writes", check_injection),
     Rule("PF05", "stdin is reserved: no step writes it; piped bytes need a step", check_reserved),

@@ -63,8 +63,8 @@ def check_classes(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _class_fault(kind: Kind) -> str:
-    """Why the class in a user's own file can be no pocketflow.Node; it is read, not imported."""
-    if kind.origin != PYTHON:
+    """Why the class in a user's own file can be no pocketflow.Node; it is read, not imported, unless it is already."""
+    if kind.origin != PYTHON or kind.is_loaded:
         return ""
     import ast
 

@@ -38,6 +38,9 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
     for name, given in flow.flow.inputs.items():
         item = Item("read", name, flow.inputs[name].type)
+        if given.default is not None and flow.inputs[name].secret:
+            remedy = "leave it out: the store gives it"
+            yield Finding("PF13", ("inputs", name, "default"), f"'{name}' is secret and stands in the flow", remedy)
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.reaching import are_there_first
-from pflow.flow.wired import type_below
-from pflow.flow.written import MAPPING
+from pflow.flow.reaching import are_there_first, resolve
+from pflow.flow.wired import Reference, type_below
+from pflow.flow.written import INPUT, MAPPING, PARAM
 from pflow.naming import nearest
-from pflow.paths import parse_path, write_path
-from pflow.templates import broken_references
+from pflow.paths import write_path
+from pflow.templates import broken_references, parse_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.flow.written import Part
+    from pflow.paths import Path
 
 
 def check_paths(flow: WiredFlow) -> Iterator[Finding]:
     for id, parts in flow.parts.items():
         for part in parts:
             yield from _check_part(part, flow.steps.get(id))
+            yield from _check_verbatim(flow, part, flow.steps.get(id))
     for wired in flow.steps.values():
         yield from _check_targets(wired)
     for reference in flow.references:
@@ -65,6 +68,21 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
             yield Finding("PF14", part.place, message, "${name} is one; $$ is a dollar", is_warning=True)
 
 
+def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:
+    """Warn of a reference in a text that no template fills, where it names an input or a write."""
+    item = wired.interface.reads.get(part.key) if wired and part.role in (INPUT, PARAM) else None
+    if wired is None or item is None:
+        return
+
+    def is_there(path: Path) -> bool:
+        reference = Reference(wired.id, part, path)
+        resolve(flow, reference, wired)
+        return bool(reference.writes) or reference.is_item or reference.input in flow.inputs
+
+    for message, remedy in unfilled(item, wired.interface, part.written, is_there):
+        yield Finding("PF14", part.place, message, remedy, is_warning=True)
+
+
 def _texts(written: Any) -> Iterator[str]:
     if isinstance(written, str):
         yield written
@@ -76,7 +94,7 @@ def _check_targets(wired: WiredStep) -> Iterator[Finding]:
     for key, written in wired.step.output_mappings.items():
         fault = ""
         try:
-            if not all(isinstance(step, str) for step in parse_path(written)):
+            if not all(isinstance(step, str) for step in parse_place(written)):
                 fault = f"nothing can be written to '{written}'"
         except ValueError as error:
             fault = str(error)

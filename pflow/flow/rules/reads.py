@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     """PF03. In a flow without `inputs` whatever nothing gives is an input, and no finding."""
-    for wired, item in _without_source(flow):
+    for wired, item in without_source(flow):
         before = flow.before(wired.id)
         writes = [write for _, write in flow.writes_at(wired.id, (item.name,))]
         is_written = writes and are_there_first(flow, wired.id, writes)
@@ -37,7 +37,7 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
 
 def check_explicit(flow: WiredFlow) -> Iterator[Finding]:
     """PF08. In a flow without `inputs` such a read has a flag of its own."""
-    for wired, item in _without_source(flow):
+    for wired, item in without_source(flow):
         if "explicit" in item.marks:
             message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}, which it never takes by name"
             yield Finding("PF08", wired.step.place, message, _remedy(flow, wired, item))
@@ -47,7 +47,7 @@ def _doc(item: Item) -> str:
     return f" ({item.doc})" if item.doc else ""
 
 
-def _without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
+def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
     """The reads that a node needs and that neither a mapping, an input, a param nor the pipe gives."""
     if not flow.flow.inputs or flow.is_uncertain:
         return

@@ -10,7 +10,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
-from pflow.errors import FAILED, OK, PflowError, bug_error
+from pflow.errors import FAILED, OK, PflowError, bug_error, no_memory
 from pflow.process.children import GRACE, collect_children, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
 
@@ -132,9 +132,12 @@ class _Worker:
 
     def read(self) -> tuple[str, Any]:
         """The next message: its kind, and a line, a result or an exception. Raises Died."""
+        size = 0
         try:
             size = int.from_bytes(_read(self.answers, 8), "big")
             return pickle.loads(_read(self.answers, size))  # type: ignore[no-any-return]
+        except MemoryError as error:
+            raise no_memory("cannot take what a process gave", error, size) from error
         except EOFError:
             self._wait()
             raise Died(self.number, self.code) from None

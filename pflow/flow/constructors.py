@@ -1,0 +1,36 @@
+"""What the constructors of nodes in Python are given: a flow has no place for it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from pflow.binding.store import is_same
+from pflow.node import pocketflow
+
+_ARGUMENTS = "_pflow_arguments"
+
+
+def remember_arguments() -> None:
+    """From now on keep what the constructor of each node in this process is given, for `lost_arguments`."""
+
+    def new(node: type, *words: Any, **named: Any) -> Any:
+        made: Any = object.__new__(node)
+        setattr(made, _ARGUMENTS, (words, named))
+        return made
+
+    pocketflow.BaseNode.__new__ = new
+
+
+def lost_arguments(node: Any) -> list[str]:
+    """The names of what a node's constructor was given and no flow keeps: not its defaults, tries, wait and params."""
+    words, named = getattr(node, _ARGUMENTS, ((), {}))
+    parameters = inspect.signature(type(node).__init__).parameters
+    bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
+    given: dict[str, Any] = {}
+    for name, value in list(bound.items())[1:]:
+        given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+    kept = {name: each.default for name, each in parameters.items()} | node.params
+    return [
+        name for name in given if name not in ("max_retries", "wait") and not is_same(given[name], kept.get(name, ...))
+    ]

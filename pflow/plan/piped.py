@@ -1,0 +1,182 @@
+"""What comes through the pipe: what the planner is told of it, but for values, and how it becomes the flow's input."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pflow.binding.sources import find
+from pflow.errors import PflowError
+from pflow.flow.findings import Finding
+from pflow.flow.flow import Flow, Input
+from pflow.flow.rules import check
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
+from pflow.masks import is_secret_name
+from pflow.paths import parse_path
+from pflow.plan.declare_inputs import free_name
+from pflow.run.inputs import names_stdin
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Intake
+from pflow.templates import TEMPLATE
+from pflow.terminal.columns import clean
+
+if TYPE_CHECKING:
+    from pflow.flow.flow import Mapped
+    from pflow.paths import Path
+    from pflow.stage.document import Document
+
+_MOST_KEYS = 50
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+"""A key that an input of a planned flow may be called like."""
+
+_SIZES = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
+
+
+@dataclass(frozen=True)
+class Piped:
+    """What comes: `kind` is raw or a store, `carried` the path of what the pipe carries ("" for nothing), `type` and
+    `size` are of that; `keys` gives the type of each key that an input may take by its name."""
+
+    kind: str
+    carried: str
+    type: str
+    size: int | None
+    keys: dict[str, str]
+
+    @property
+    def form(self) -> list[Any]:
+        """What plans are kept by: the same for another value of the same type."""
+        return [self.kind, self.carried, self.type, self.keys]
+
+    def __str__(self) -> str:
+        """It in words for a model. No node has a read of the name that they give the input."""
+        size = f", {self.size:,} {_SIZES[self.type]}" if self.size is not None else ""
+        if self.kind == RAW:
+            what = f"{'text' if self.type == 'str' else 'data that is no text'}{size}"
+        else:
+            what = "a store that carries " + (
+                f"{clean(self.carried)} ({self.type}{size})" if self.carried else "nothing"
+            )
+        text = f"Through the pipe comes {what}."
+        if self.carried:
+            text += f' It is an input of the flow: "inputs": {{"piped": {{"type": "{self.type}", "pipe": true}}}}.'
+        if keys := [f"{key}: {type}" for key, type in self.keys.items() if key != "stdin"]:
+            text += f" An input that is called like a key of the store takes that: {', '.join(keys)}."
+        return text + (' Its key stdin is "stdin" in a mapping.' if "stdin" in self.keys else "")
+
+
+def piped_in(intake: Intake) -> Piped | None:
+    """What came, None where stdin is not read. An empty pipe is an empty text: what takes it ends the run."""
+    if intake.kind == NOTHING:
+        return None
+    if intake.kind == EMPTY:
+        return Piped(RAW, "stdin", "str", 0, {})
+    document = intake.document
+    carried = document.header.get("last", "")
+    value = _value(document, parse_path(carried)) if carried else None
+    size = len(value) if isinstance(value, str | bytes | list | dict) else None
+    return Piped(intake.kind, carried, _type_of(value), size, _keys(document) if intake.kind == STORE else {})
+
+
+def _keys(document: Document) -> dict[str, str]:
+    """The type of each key, of those too that a dry stage would write."""
+    names = dict.fromkeys(filter(_is_name, [*document, *document.header.get("dry", [])]))
+    return {name: _type_of(_value(document, (name,))) for name in list(names)[:_MOST_KEYS]}
+
+
+def _is_name(key: str) -> bool:
+    return _NAME.fullmatch(key) is not None and not is_secret_name(key)
+
+
+def _value(document: Document, path: Path) -> Any:
+    """What is at a path; None where nothing is yet, and for what no step could decode."""
+    with suppress(PflowError):
+        return find(document, path)
+    return None
+
+
+def _type_of(value: Any) -> str:
+    return name if (name := type(value).__name__) in ("str", "bool", "int", "float", "list", "dict", "bytes") else "any"
+
+
+def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
+    """PL09: raw bytes that nothing takes would end the run."""
+    takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
+    if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
+        return []
+    message, remedy = "nothing takes what comes through the pipe", 'an input with "pipe": true, and a mapping to it'
+    return [Finding("PL09", ("inputs",), message, remedy)]
+
+
+def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
+    """A wired copy in which what comes through the pipe is an input, where a model let the flow take it otherwise."""
+    unread = [name for name, each in wired.flow.inputs.items() if each.pipe and not wired.inputs[name].readers]
+    flow = copy(wired.flow)
+    flow.inputs = {name: each for name, each in wired.flow.inputs.items() if name not in unread}
+    if any(each.pipe for each in flow.inputs.values()):
+        return wired
+    changed = wire(_with_input(wire(flow), piped))
+    is_declared = any(each.pipe for each in changed.flow.inputs.values())
+    return changed if is_declared and all(each.is_warning for each in check(changed)) else wired
+
+
+def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
+    """The flow with the input: in place of `stdin`, called like what is carried, or for the first step's read."""
+    flow = copy(wired.flow)
+    flow.inputs, flow.steps = {**flow.inputs}, [copy(step) for step in flow.steps]
+    named = [each for each in wired.references if each.path[0] == "stdin"]
+    carried = wired.inputs.get(piped.carried) if piped else None
+    if named and not (piped and piped.carried != "stdin" and "stdin" in piped.keys):
+        is_whole = len(named) == 1 and named[0].role == MAPPING and not named[0].part.is_template
+        name = _declare(wired, flow, named[0].step, named[0].key if is_whole else "")
+        _rename(wired, flow, {each.path: (name, *each.path[1:]) for each in named})
+    elif carried is not None and carried.declared and carried.readers and not carried.has_default:
+        given = flow.inputs[carried.name] = copy(flow.inputs[carried.name])
+        given.pipe = True
+    elif piped is not None and wired.first_read is not None and _is_for_carried(flow, piped):
+        id, key = wired.first_read
+        step = flow.step(id)
+        step.input_mappings = {**step.input_mappings, key: _declare(wired, flow, id, key)}
+    return flow
+
+
+def _is_for_carried(flow: Flow, piped: Piped) -> bool:
+    """Whether a flow is about what the pipe carries, and not about other keys of the store."""
+    return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
+
+
+def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:
+    """Declare an input for what comes, called and typed like the read that takes it, where one does; its name."""
+    item = wired.steps[id].interface.reads.get(key) if key else None
+    name = free_name(wired, id or "piped", key or "text", {id} if key else set())
+    type = str(item.type) if item is not None else "any"
+    flow.inputs[name] = Input(name, type=type, description=item.doc if item is not None else "", pipe=True)
+    return name
+
+
+def _rename(wired: WiredFlow, flow: Flow, places: dict[Path, Path]) -> None:
+    """Let every reference to one of these paths be to its place."""
+
+    def renamed(source: Mapped) -> Any:
+        if isinstance(source, list):
+            return [renamed(each) for each in source]
+        if source.startswith(TEMPLATE):
+            return TEMPLATE + rewritten(source.removeprefix(TEMPLATE), places)
+        return path_text(places[parse_path(source)]) if parse_path(source) in places else source
+
+    for step in flow.steps:
+        for part in wired.parts[step.id]:
+            if part.role == INPUT and part.is_template:
+                step.inputs = {**step.inputs, part.key: rewritten(part.written, places)}
+            elif part.role == PARAM and part.is_template:
+                step.params = {**step.params, part.key: rewritten(part.written, places)}
+            elif part.role == MAPPING:
+                step.input_mappings = {**step.input_mappings, part.key: renamed(step.input_mappings[part.key])}
+            elif part.role == OVER and step.batch is not None:
+                step.batch = copy(step.batch)
+                step.batch.over = renamed(step.batch.over)
+    flow.outputs = {name: renamed(source) for name, source in flow.outputs.items()}
