@@ -14,6 +14,7 @@ from typing import IO
 
 import anyio
 
+from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.process.children import running_groups, signal_session
 
 AT_ONCE = 8
@@ -21,6 +22,9 @@ AT_ONCE = 8
 
 GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL: a child gives its own children two, and the official client gives us four."""
+
+MOST = 1 << 26
+"""Bytes of a document that are taken from a child: the whole of it is held here before it is cut."""
 
 _LONGEST_LINE = 1 << 24
 _TICK = 0.05
@@ -42,7 +46,7 @@ class Children:
         """Run pflow with these words; its exit code (-n when signal n killed it), and its stdout.
 
         `on_line` gets the lines of its stderr, `on_event` those of its trace. A cancelled call ends all that it
-        started. Raises OSError and ValueError where it does not start.
+        started. Raises OSError and ValueError where it does not start, PflowError (73) where it writes too much.
         """
         # -P: what lies in the working directory is not to be imported in place of pflow.
         argv = [sys.executable, "-P", "-m", "pflow.commands._child", str(os.getpid()), *words]
@@ -73,11 +77,21 @@ async def _talk(process: Process, stdin: bytes, on_line: OnLine) -> tuple[int, b
     process.stdin.close()
     relaying = asyncio.create_task(_relay(process.stderr, on_line))
     try:
-        stdout = await process.stdout.read()
+        stdout = await _read(process.stdout)
         await asyncio.wait([relaying], timeout=1)  # a daemon may keep stderr open
         return process.returncode if process.returncode is not None else await process.wait(), stdout
     finally:
         relaying.cancel()
+
+
+async def _read(stdout: asyncio.StreamReader) -> bytes:
+    """All of it. Raises PflowError (73) where that is too much."""
+    document = bytearray()
+    while part := await stdout.read(1 << 16):
+        document += part
+        if len(document) > MOST:
+            raise PflowError(f"cannot take what it wrote: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
+    return bytes(document)
 
 
 async def _relay(stderr: asyncio.StreamReader, on_line: OnLine) -> None:

@@ -65,7 +65,7 @@ class McpServer:
             "pflow",
             version=__version__,
             title="pflow",
-            instructions=_INSTRUCTIONS,
+            instructions=f"{_INSTRUCTIONS} Paths begin in {os.getcwd()}, and none leads out of it.",
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=ListenHandler(self.bus),

@@ -20,7 +20,7 @@ from pflow.masks import is_secret_name
 from pflow.paths import parse_path
 from pflow.plan.declare_inputs import free_name
 from pflow.run.inputs import names_stdin
-from pflow.stage.document import RAW, STORE, Intake
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Intake
 from pflow.templates import TEMPLATE
 from pflow.terminal.columns import clean
 
@@ -70,9 +70,11 @@ class Piped:
 
 
 def piped_in(intake: Intake) -> Piped | None:
-    """What came, None for nothing."""
-    if intake.kind not in (RAW, STORE):
+    """What came, None where stdin is not read. An empty pipe is an empty text: what takes it ends the run."""
+    if intake.kind == NOTHING:
         return None
+    if intake.kind == EMPTY:
+        return Piped(RAW, "stdin", "str", 0, {})
     document = intake.document
     carried = document.header.get("last", "")
     value = _value(document, parse_path(carried)) if carried else None
@@ -104,7 +106,7 @@ def _type_of(value: Any) -> str:
 def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
     """PL09: raw bytes that nothing takes would end the run."""
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
-    if piped is None or piped.kind != RAW or takes or names_stdin(wired):
+    if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
     message, remedy = "nothing takes what comes through the pipe", 'an input with "pipe": true, and a mapping to it'
     return [Finding("PL09", ("inputs",), message, remedy)]
@@ -118,10 +120,8 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
     if any(each.pipe for each in flow.inputs.values()):
         return wired
     changed = wire(_with_input(wire(flow), piped))
-    is_right = any(each.pipe for each in changed.flow.inputs.values()) and all(
-        each.is_warning for each in check(changed)
-    )
-    return changed if is_right else wired
+    is_declared = any(each.pipe for each in changed.flow.inputs.values())
+    return changed if is_declared and all(each.is_warning for each in check(changed)) else wired
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
@@ -137,11 +137,16 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         given = flow.inputs[carried.name] = copy(flow.inputs[carried.name])
         given.pipe = True
-    elif piped is not None and wired.first_read is not None:
+    elif piped is not None and wired.first_read is not None and _is_for_carried(flow, piped):
         id, key = wired.first_read
         step = flow.step(id)
         step.input_mappings = {**step.input_mappings, key: _declare(wired, flow, id, key)}
     return flow
+
+
+def _is_for_carried(flow: Flow, piped: Piped) -> bool:
+    """Whether a flow is about what the pipe carries, and not about other keys of the store."""
+    return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
 
 
 def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:
@@ -149,7 +154,7 @@ def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:
     item = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
     type = str(item.type) if item is not None else "any"
-    flow.inputs[name] = Input(name, type=type, description="what comes through the pipe", pipe=True)
+    flow.inputs[name] = Input(name, type=type, description=item.doc if item is not None else "", pipe=True)
     return name
 
 

@@ -113,8 +113,9 @@ END
         cat ../notes.txt | pflow plan "count what comes in" >plan.json
         jq -c .inputs plan.json; pflow-read-file -n --path=../notes.txt | pflow run plan.json | pflow-get response
         pflow plan -n "count what comes in" </dev/null | jq -c .inputs
+        true | pflow "count what comes in" --yes --allow=commands -r; echo $?
         pflow-read-file -n --path=../nope | pflow plan "count what comes in"; echo $?'
-    expect 0 $'2\nSay one hunter2\n and 2\nnothing\n66\n{"piped":{"type":"str","pipe":true}}\nSay one hunter2\n and 2\nnull\n66' \
+    expect 0 $'2\nSay one hunter2\n and 2\nnothing\n66\n{"piped":{"type":"str","pipe":true}}\nSay one hunter2\n and 2\nnull\n66\n66' \
         "cannot plan: an error comes in: cannot read '../nope'"
     [ "$(grep hunter2 "$PEER/requests.jsonl" | grep -c 'Through the pipe')" -eq 0 ]
     [ "$(requests_with 'Through the pipe comes text, 12 characters')" -eq 1 ]

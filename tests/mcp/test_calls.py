@@ -248,6 +248,13 @@ def test_what_is_too_long_is_cut_and_says_so(home, command, end):
     assert result.meta["pflow/cut"]
 
 
+def test_what_is_too_long_to_hold_is_an_error_and_the_child_is_ended(home):
+    result = call(home, "shell", {"command": "echo $$ >>nap.pid; yes | head -c 70000000"})
+    assert result.meta["pflow/error"]["exit"] == 73
+    assert "cannot take what it wrote: it is longer than 67,108,864 bytes" in words(result)
+    assert not home.napping()
+
+
 def test_what_a_node_prints_is_not_in_the_protocol(home):
     post = "print('\\x1b[31mprinted'); os.system('echo from below'); shared['x'] = 1"
     home.node("loud", 'Writes: shared["x"]: int', post=post, before="import os")

@@ -62,9 +62,12 @@ def test_what_a_dry_stage_would_write_counts_as_there():
     assert "carries content (any)." in str(piped_in(Intake(document, STORE)))
 
 
-@pytest.mark.parametrize("kind", [EMPTY, NOTHING])
-def test_nothing_is_told_of_nothing(kind):
-    assert piped_in(Intake(Document(), kind)) is None
+def test_an_empty_pipe_is_an_empty_text_which_nothing_need_take():
+    piped = piped_in(Intake(Document(), EMPTY))
+    assert "comes text, 0 characters." in str(piped)
+    assert piped.form == raw().form
+    assert declared(piped, step("r", "read-file", path="a")) == ({}, {}, [])
+    assert piped_in(Intake(Document(), NOTHING)) is None
 
 
 def step(id="a", type="llm", **inputs):
@@ -111,6 +114,8 @@ PIPE = {"pipe": True, "type": "str"}
         (store("x", x="x", stdin="y"), {}, {"a": {"text": "stdin"}}, {}, {"a": {"text": "stdin"}}),
         (store("x", x="x"), {"inputs": {"x": {}}}, {"a": {"text": "x"}}, {"x": "any"}, {"a": {"text": "x"}}),
         (store("x", x="x", y="y"), {"inputs": {"y": {}}}, {"a": {"text": "y"}}, {}, {"a": {"text": "y"}}),
+        (store("x", x="x", y="y"), {"inputs": {"y": {}}}, {}, {}, {}),
+        (store(x="x"), {}, {}, {}, {}),
         (None, {}, {}, {}, {}),
     ],
 )
