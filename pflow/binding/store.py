@@ -209,10 +209,15 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
         return sum(1 for _ in self)
 
 
+KEY_PARAMS = {"input_key": "input_mappings", "output_key": "output_mappings"}
+"""Params of seed 000 that name a key of the node, and the mappings that they make."""
+
+
 def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The mappings of seed 000's params, which name a key of the node: it is the path that it looks like."""
-    names = {"input_key": "input_mappings", "output_key": "output_mappings"}
-    return {goal: {params[name]: params[name]} for name, goal in names.items() if isinstance(params.get(name), str)}
+    """The mappings that they make: a key is the path that it looks like."""
+    return {
+        goal: {params[name]: params[name]} for name, goal in KEY_PARAMS.items() if isinstance(params.get(name), str)
+    }
 
 
 def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:
