@@ -127,6 +127,16 @@ def test_a_flow_whose_pipe_reads_are_all_mapped_drops_nothing(nodes, data):
     assert dropped(flow(*nodes, mappings=mappings)) == []
 
 
-@pytest.mark.parametrize("file", sorted(Path("examples").glob("*.pflow.json")), ids=lambda file: file.name)
-def test_the_examples_drop_nothing(file):
-    assert dropped(json.loads(file.read_text())) == []
+HERE = Path(__file__).parent
+FLOWS = [
+    *(HERE / "seeds" / f"{name}.pflow.json" for name in (
+        "000-keys", "001-mappings", "002-flow", "002-fragment", "003-simple", "004-collisions", "004-issue",
+    )),
+    *sorted((HERE.parent.parent / "examples").glob("*.pflow.json")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.name)
+def test_the_flows_of_the_seeds_and_the_examples_drop_nothing(file):
+    nodes = (HERE.parent / "seeds" / "nodes").glob("[!_]*/[!_]*.py")
+    assert dropped(json.loads(file.read_text()), {each.name: each.read_text() for each in nodes}) == []
