@@ -43,7 +43,7 @@ As a pipe
         echo a b | pflow count -r
         pflow save count --force "shell --command=\"wc -l\"" >file; echo a b | pflow count -r
         pflow show count --old --json | pflow save count --force >file; echo a b | pflow count -r
-        pflow remove count >file; pflow count; echo $?
+        pflow remove count >file; pflow count >file; echo $?
         pflow show count --old --json | pflow save count >file; echo a b | pflow count -r; ls .local/share/pflow/flows/old; cat err >&3'
     expect 0 $'73\n2\n1\n2\n127\n2\ncount.1.pflow.json\ncount.2.pflow.json\ncount.3.pflow.json' '--force replaces it'
 }
