@@ -131,6 +131,8 @@ PARAMS = [
     ({**ask(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
     (ask(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
     (ask(params={"input_key": "x", "output_key": "y"}), []),
+    (ask(params={"input_key": ["x"]}), ["PF13 nodes[1].params.input_key"]),
+    (ask(params={"output_key": {"y": 1}}), ["PF13 nodes[1].params.output_key"]),
     (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.ask.input_mappings.promt"]),
     (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.ask.input_mappings.model"]),
     (
@@ -284,7 +286,8 @@ def again(source, **members):
     asked = {"ask": {"input_mappings": {"text": source}}} if source else {}
     nodes = [{"id": "ask", "type": "ask", "inputs": {"prompt": "Begin"}}, "judge", mend, SAVE]
     saved = {"save": {"input_mappings": {"content": "judge.verdict"}}}
-    return flow(*nodes, edges=AGAIN, mappings={**asked, **to(mend="mended"), **saved}, **members)
+    mappings = {**asked, **to(mend="mended"), **saved}
+    return flow(*nodes, edges=AGAIN, mappings=mappings, outputs={"it": "judge.verdict"}, **members)
 
 
 LOOPS = [
@@ -332,9 +335,13 @@ TYPES = [
 CHOICE = ["j:judge", "a:ask", "b:ask", "c:save"]
 
 WRITES = [
-    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), []),
+    # what nobody reads may be overwritten where the flow says what it gives
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), ["PF16? nodes[1]"]),
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "x"}), []),
+    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "used"}), ["PF16? nodes[1]"]),
+    (flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")), ["PF16? nodes[1]"]),
     *(
-        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF06 mappings.b.output_mappings.answer"])
+        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"])
         for a, b in (("x", "x"), ("x", "x.y"), ("x.y", "x"), ("x/y", "x.y.z"))
     ),
     (
@@ -345,7 +352,7 @@ WRITES = [
         flow(
             "a:ask", "b:ask", "c:judge", mappings={"c": {"input_mappings": {"answer": "a.answer"}}, **to(b="a.answer")}
         ),
-        ["PF06 mappings.b.output_mappings.answer"],
+        ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"],
     ),
     *(
         (flow(*CHOICE, edges=edges(*ways), mappings=mappings), [])
@@ -354,15 +361,21 @@ WRITES = [
     ),
     (
         flow("a:ask", "b:ask", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
-        ["PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
+        ["PF16? nodes[1]", "PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
     ),
     (flow("a:ask", "b:ask", "c:ask"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
     (flow("a:ask", "b:judge"), []),
-    (flow("a:ask", "b:ask", mappings=to(a="x")), []),
-    (flow("a:ask", "b:ask", mappings=to(b="answer")), []),
+    (flow("a:ask", "b:ask", mappings=to(a="x"), outputs={"it": "x"}), []),
+    (flow("a:ask", "b:ask", mappings=to(b="answer"), outputs={"it": "answer"}), []),
     (flow("a:ask", "b:ask", mappings=to(a="answer")), ["PF16? nodes[1]"]),
     (flow(LOAD, "b:ask", SAVE, mappings=to(b="content.x")), ["PF16? nodes[1]"]),
-    (flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}), []),
+    *(
+        (
+            flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}, **gives),
+            expected,
+        )
+        for gives, expected in (({}, ["PF16? nodes[1]"]), ({"outputs": {"it": "j.verdict"}}, []))
+    ),
     (
         flow("a:ask", "b:ask", {**SAVE, "inputs": {"content": "$used", "path": "p"}}, mappings=to(a="x.a", b="x.b")),
         ["PF16? nodes[1]"],
@@ -505,6 +518,11 @@ WORDS = [
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
     (
+        flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")),
+        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over what 'a' and 'b' wrote; "
+        '"mappings": {"b": {"output_mappings": {"used": "b.used"}}, "c": {"output_mappings": {"used": "c.used"}}}',
+    ),
+    (
         fork("a:ask", "b:ask"),
         "nodes[2]: PF06: 'b' and 'a' write 'answer' and 'used', in two branches of the fork at 'fetch'; "
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
@@ -546,6 +564,15 @@ def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
 def test_an_action_that_never_comes_is_named_with_the_nearest():
     document = flow("ask", "judge", "save", edges=edges("ask judge", "judge fialed ask", "judge save"))
     assert "edges[1].action: PF12: warning: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
+
+
+def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
+    (finding,) = [each for each in told(fork("a:anything", "b:anything")) if "PF06" in each]
+    assert finding == (
+        "nodes[2]: PF06: warning: nobody knows whether 'a' and 'b' write the same keys, in two branches of the fork at "
+        "'fetch'; an 'Interface:' block in their nodes' files says what they write"
+    )
+    assert not [each for each in told(fork("a:anything", "b:judge")) if "PF06" in each]
 
 
 def test_edges_between_branches_are_one_finding():
@@ -657,7 +684,7 @@ def test_a_by_product_that_nobody_reads_may_be_overwritten_whatever_it_is_called
         "Two", 'Writes: shared["main"]: str [pipe]', 'Writes: shared["extra"]: str', 'Writes: shared["other"]: str'
     )
     apart = {id: {"output_mappings": {"main": f"{id}.main"}} for id in ("a", "b")}
-    assert found(flow("a:two", "b:two", mappings=apart), files) == []
+    assert found(flow("a:two", "b:two", mappings=apart, outputs={"it": "a.main"}), files) == []
     assert found(flow("a:two", "b:two"), files) == ["PF16? nodes[1]"]
 
 

@@ -213,6 +213,45 @@ def test_an_edge_may_lead_straight_to_where_the_branches_meet():
     assert run(ir).store["n"] == 1
 
 
+OPEN = """
+from pflow import Node
+
+class Open(Node):
+    'Write what nobody knows of.'
+
+    def post(self, shared, prep_res, exec_res):
+        shared[self.params["key"]] = self.params["value"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("ones", "others", "met"),
+    [
+        (("x", 1), ("y", 1), ""),
+        (("x", 1), ("x", 1), ""),
+        (("x", 1), ("x", 2), "x"),
+        (("x", {"y": 1}), ("x", {"z": 1}), "x"),
+        (("x", None), ("x", 0), "x"),
+    ],
+)
+def test_branches_of_open_nodes_that_wrote_one_key_are_not_joined(nodes, ones, others, met):
+    (nodes / "open.py").write_text(OPEN)
+    a, b = (step(id, "open", params={"key": key, "value": value}) for id, (key, value) in (("a", ones), ("b", others)))
+    ran = run(flow(START, a, b, step("end", "count"), edges=FORK["edges"]))
+    if met:
+        what = f"those that begin at 'a' and 'b' both wrote '{met}'"
+        assert ran.error.message == f"cannot join the branches of the fork at 'start': {what}"
+        assert (ran.error.exit, ran.store) == (65, {"n": 1})
+    else:
+        assert (ran.error, ran.store) == (None, {**dict([ones, others]), "n": 2})
+
+
+def test_a_data_flag_of_two_branches_is_stored_once_as_ever():
+    a, b = (step(id, "text", inputs={"text": id}) for id in "ab")
+    ran = run(flow(START, a, b, edges="start-a start-b", out={"a.out": "a.x", "b.out": "b.x"}))
+    assert ran.error is None
+
+
 def test_fifty_branches_keep_their_order():
     ids = [f"b{n}" for n in range(50)]
     steps = [step(id, "count", params={"by": n}) for n, id in enumerate(ids)]

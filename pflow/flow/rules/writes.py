@@ -87,9 +87,10 @@ def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
-    """PF16: one finding for each step that writes over what others wrote.
+    """PF16: one finding for each step that writes over what others wrote, and one for all by-products together.
 
-    By-products that nobody reads do not count by themselves (llm's `usage`, where `response` has its own place).
+    By-products that nobody reads (llm's `usage`, where `response` has its own place) do not count where the flow says
+    what it gives.
     """
     over: dict[str, list[Pair]] = {}
     for later, before in _pairs(flow):
@@ -97,22 +98,30 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
         if earlier is not None and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
+    found = [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]
     read: dict[str | int, list[Path]] = {}
     paths = [path for step in flow.steps.values() for path in _read_places(step)]
     for path in paths + [path for source in flow.outputs.values() for path in source.paths]:
         read.setdefault(path[0], []).append(path)
-    for id, pairs in over.items():
-        main = flow.steps[id].interface.pipe_write
-        counting = [
-            later
-            for _, later in pairs
-            if main is None
-            or main.name == later.key
-            or any(meet(each, later.target) for each in read.get(later.target[0], ()))
-        ]
-        if counting and id not in tangled and not flow.is_uncertain:
-            message = f"'{id}' writes {_places(later for _, later in pairs)} over what {_steps(pairs)} wrote"
-            yield Finding("PF16", flow.steps[id].step.place, message, _mapping_for(pairs), is_warning=True)
+    main = [pairs for pairs in found if any(_is_main(flow, later, read) for _, later in pairs)]
+    yield from (_overwritten(flow, pairs) for pairs in main)
+    if by_products := [pair for pairs in found if pairs not in main and not flow.flow.outputs for pair in pairs]:
+        yield _overwritten(flow, by_products)
+
+
+def _is_main(flow: WiredFlow, write: Write, read: dict[str | int, list[Path]]) -> bool:
+    """Whether a write is what its step hands on, or is read."""
+    main = flow.steps[write.step].interface.pipe_write
+    is_read = any(meet(each, write.target) for each in read.get(write.target[0], ()))
+    return main is None or main.name == write.key or is_read
+
+
+def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
+    steps = dict.fromkeys(later.step for _, later in pairs)
+    places, verb = _places(later for _, later in pairs), "writes" if len(steps) == 1 else "write"
+    message = f"{joined(steps)} {verb} {places} over what {_steps(pairs)} wrote"
+    place = flow.steps[next(iter(steps))].step.place
+    return Finding("PF16", place, message, _mapping_for(pairs), is_warning=True)
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
@@ -141,11 +150,13 @@ def _steps(pairs: list[Pair]) -> str:
 
 
 def _mapping_for(pairs: list[Pair]) -> str:
-    """The mapping that gives each later write of a step a place of its own."""
-    id = pairs[0][1].step
-    targets = {write.key: path_text((id, write.key)) for _, write in pairs}
-    written = ", ".join(f"{quote(key)}: {quote(target)}" for key, target in targets.items())
-    return f'"mappings": {{"{id}": {{"output_mappings": {{{written}}}}}}}'
+    """The mappings that give each later write a place of its own."""
+    targets: dict[str, list[str]] = {}
+    for _, write in pairs:
+        place = f"{quote(write.key)}: {quote(path_text((write.step, write.key)))}"
+        targets.setdefault(write.step, []).append(place)
+    mappings = [f'"{id}": {{"output_mappings": {{{", ".join(places)}}}}}' for id, places in targets.items()]
+    return f'"mappings": {{{", ".join(mappings)}}}'
 
 
 def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
@@ -160,6 +171,13 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
                 meeting.setdefault(id, []).append((other, write))
             index.add(write)
     where = f"branches of the fork at '{fork.source}'"
+    unknown = [
+        next((id for id in branch if flow.steps[id].interface.open), "") for branch in map(sorted, fork.branches)
+    ]
+    if len(unknown := [id for id in unknown if id]) > 1:
+        message = f"nobody knows whether {joined(unknown)} write the same keys, in two {where}"
+        remedy = "an 'Interface:' block in their nodes' files says what they write"
+        yield Finding("PF06", flow.steps[unknown[1]].step.place, message, remedy, is_warning=True)
     for id, pairs in meeting.items():
         message = f"'{id}' and {_steps(pairs)} write {_places(write for _, write in pairs)}, in two {where}"
         yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs))

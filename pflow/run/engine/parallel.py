@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.node import pocketflow
-from pflow.paths import kind_of, parse_path, write_path
+from pflow.paths import kind_of, meet, parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
@@ -60,9 +60,35 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         except StepFailed as failure:
             self._apply(shared, failure.journal)
             raise
+        self._refuse_meeting([journal for journal, _ in branches])
         for journal, visits in branches:
             self._apply(shared, journal)
             context.visits.update(visits)
+
+    def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
+        """Raise StepFailed where two branches wrote one place, each something else: one of the two would be lost.
+
+        The rules know what is declared. A data flag is stored where nothing is, whoever comes first.
+        """
+        steps = [self.engine.flow.steps[id] for branch in self.fork.branches for id in branch]
+        flags = {step.data_place(key) for step in steps for key in step.step.inputs}
+        written: dict[str | int, list[tuple[Path, Any, str]]] = {}
+        for start, journal in zip(self.fork.starts, journals, strict=True):
+            for path, value in journal.items():
+                there = written.setdefault(path[0], [])
+                met = [other for place, found, other in there if meet(path, place) and (path, value) != (place, found)]
+                if path not in flags and any(other != start for other in met):
+                    raise self._cannot_join(met[0], start, path)
+                there.append((path, value, start))
+
+    def _cannot_join(self, one: str, other: str, path: Path) -> StepFailed:
+        what = f"those that begin at '{one}' and '{other}' both wrote '{write_path(path)}'"
+        error = PflowError(
+            f"cannot join the branches of the fork at '{self.fork.source}': {what}",
+            hint="output_mappings give each a place of its own",
+            exit=BAD_DATA,
+        )
+        return StepFailed(other, self.engine.nodes[other].wired.step.type, error)
 
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():
