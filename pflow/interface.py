@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.types import Type
@@ -119,3 +120,19 @@ def fresh(value: Any) -> Any:
 
 def piped(items: dict[str, Item]) -> Item | None:
     return next((item for item in items.values() if "pipe" in item.marks), None)
+
+
+def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
+    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do."""
+    from pflow.types import Type
+
+    named = (("read", params.get("input_key")), ("write", params.get("output_key")))
+    items = [Item(kind, key, Type("any")) for kind, key in named if isinstance(key, str) and key.isidentifier()]
+    if not (interface.open and items):
+        return interface
+    made = Interface()
+    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes})
+    for item in items:
+        (made.reads if item.kind == "read" else made.writes).setdefault(item.name, item)
+    made.infer_pipe()
+    return made
