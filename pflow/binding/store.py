@@ -227,11 +227,14 @@ def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -
     """
     if isinstance(shared, NodeStore):
         return shared
-    missing = {
-        key: None if item.required else item.default for key, item in interface.reads.items() if key not in shared
-    }
-    found = {key: params.get(key, fresh(default)) for key, default in missing.items()}
-    stand_ins = {key: Constant(value, key) for key, value in found.items() if value is not None}
+    stand_ins = {}
+    for key, item in interface.reads.items():
+        if key not in shared:
+            value = params.get(key)
+            if value is None and not item.required:
+                value = fresh(item.default)
+            if value is not None:
+                stand_ins[key] = Constant(value, key)
     mappings = key_mappings(params)
     if not stand_ins and not mappings:
         return shared
