@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from pflow.types import Type
@@ -84,9 +85,10 @@ class Interface:
         """Whether it may take what comes in without a read for it: of this one it is not known what it reads."""
         return self.open and self.pipe_read is None
 
-    def is_by_name(self, key: Any) -> bool:
-        """Whether an inferred `[pipe]` read leaves what the pipe carries to the read of that very name."""
-        return self.inferred and key in self.reads and "pipe" not in self.reads[key].marks
+    def read_fed(self, key: Any) -> Item | None:
+        """The read that a pipe fills which carries this key; where that is inferred, one of this very name first."""
+        named = self.reads.get(key) if self.inferred else None
+        return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""
@@ -119,3 +121,19 @@ def fresh(value: Any) -> Any:
 
 def piped(items: dict[str, Item]) -> Item | None:
     return next((item for item in items.values() if "pipe" in item.marks), None)
+
+
+def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
+    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do."""
+    from pflow.types import Type
+
+    named = (("read", params.get("input_key")), ("write", params.get("output_key")))
+    items = [Item(kind, key, Type("any")) for kind, key in named if isinstance(key, str) and key.isidentifier()]
+    if not (interface.open and items):
+        return interface
+    made = Interface()
+    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes})
+    for item in items:
+        (made.reads if item.kind == "read" else made.writes).setdefault(item.name, item)
+    made.infer_pipe()
+    return made

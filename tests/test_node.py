@@ -62,6 +62,7 @@ class Greet(Node):
         ({"name": "Ada"}, {}, "Hello Ada"),
         ({"name": "Ada", "title": "Dr "}, {"greeting": "Hi"}, "Hi Dr Ada"),
         ({"name": "Ada"}, {"name": ""}, "Hello "),
+        ({"name": "Ada", "greeting": None}, {}, "Hello Ada"),
     ],
 )
 def test_a_param_and_then_the_default_stand_in_for_a_read_that_is_not_there(params, store, said):

@@ -209,10 +209,15 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
         return sum(1 for _ in self)
 
 
+KEY_PARAMS = {"input_key": "input_mappings", "output_key": "output_mappings"}
+"""Params of seed 000 that name a key of the node, and the mappings that they make."""
+
+
 def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The mappings of seed 000's params, which name a key of the node: it is the path that it looks like."""
-    names = {"input_key": "input_mappings", "output_key": "output_mappings"}
-    return {goal: {params[name]: params[name]} for name, goal in names.items() if isinstance(params.get(name), str)}
+    """The mappings that they make: a key is the path that it looks like."""
+    return {
+        goal: {params[name]: params[name]} for name, goal in KEY_PARAMS.items() if isinstance(params.get(name), str)
+    }
 
 
 def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:
@@ -222,11 +227,14 @@ def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -
     """
     if isinstance(shared, NodeStore):
         return shared
-    missing = {
-        key: None if item.required else item.default for key, item in interface.reads.items() if key not in shared
-    }
-    found = {key: params.get(key, fresh(default)) for key, default in missing.items()}
-    stand_ins = {key: Constant(value, key) for key, value in found.items() if value is not None}
+    stand_ins = {}
+    for key, item in interface.reads.items():
+        if key not in shared:
+            value = params.get(key)
+            if value is None and not item.required:
+                value = fresh(item.default)
+            if value is not None:
+                stand_ins[key] = Constant(value, key)
     mappings = key_mappings(params)
     if not stand_ins and not mappings:
         return shared

@@ -8,7 +8,7 @@ from pflow.commands._click import color_option, print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
-from pflow.library.saved import Saved, list_saved
+from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
 from pflow.terminal.columns import clean, shorten
 
@@ -43,7 +43,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     text = " ".join(word)
     if not text.strip():
         raise PflowError("cannot find a flow: there are no words", hint="pflow list shows all", exit=WRONG_FLAGS)
-    saved = {each.name: each for each in list_saved() if not each.fault}
+    saved = {each.name: each for each in readable(list_saved(), "pflow find")}
     found = [(saved[match.about.name], round(100 * match.score)) for match in _matches(text, saved, by)[:most]]
     if not found:
         hint = "pflow list shows all" if saved else "pflow save keeps a flow"

@@ -8,7 +8,7 @@ import click
 
 from pflow.commands._click import color_option, print_json, print_table
 from pflow.jsontext import text_of
-from pflow.library.saved import Saved, list_saved
+from pflow.library.saved import Saved, list_saved, readable
 from pflow.terminal.columns import clean, shorten
 from pflow.terminal.messages import say
 
@@ -37,12 +37,10 @@ def command(as_json: bool, when: str) -> int:
     if as_json:
         print_json([_entry(each) for each in saved])
         return 0
-    for each in saved:
-        if each.fault:
-            say("pflow list", each.fault)
+    rows = [_row(each) for each in readable(saved, "pflow list")]
     if not saved:
         say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
-    print_table([_row(each) for each in saved if not each.fault], when)
+    print_table(rows, when)
     return 0
 
 

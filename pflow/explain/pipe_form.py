@@ -20,7 +20,10 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
 
     Raises PflowError (65) that says why there is none: a flow with a secret in it never has one.
     """
-    flow = with_literals(wired, values or {})
+    try:
+        flow = with_literals(wired, values or {})
+    except ValueError as error:  # a mapping that is no path
+        raise _no_pipe(str(error)) from None
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     text = write_pipe(flow)

@@ -163,7 +163,7 @@ class Stage:
         return item is not None and "pipe" in item.marks and not any(map(self.state.may_carry, self._used))
 
     def _map_in(self, key: str, place: Path) -> None:
-        if self.wired.interface.open:
+        if self.wired.interface.open and key not in self.wired.interface.reads:
             raise self._refused(key, "a stage of a node without an interface takes no mapping")
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 

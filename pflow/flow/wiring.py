@@ -10,7 +10,7 @@ from pflow.flow.graph import Graph
 from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
-from pflow.interface import Interface
+from pflow.interface import Interface, with_keys
 from pflow.paths import write_path
 from pflow.templates import expand, is_reference, parse_place
 from pflow.types import Type, parse_type
@@ -185,7 +185,8 @@ class _Wiring:
         read = first.interface.pipe_read if first else None
         if first is None or read is None or any(each.pipe for each in self.inputs.values()):
             return
-        if read.name in first.sources and read.name not in first.soft:
+        is_named = first.step.params.get("input_key") == read.name
+        if read.name in first.sources and read.name not in first.soft and not is_named:
             return
         self.wired.first_read = (first.id, read.name)
         if read.name in self.inputs:
@@ -209,7 +210,7 @@ def _declared(flow: Flow, name: str) -> FlowInput:
 def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
         kind = catalog.find(step.type)
-        return WiredStep(step, number, kind, kind.interface if kind else Interface())
+        return WiredStep(step, number, kind, with_keys(kind.interface, step.params) if kind else Interface())
     except PflowError as error:
         wired = WiredStep(step, number, None, Interface())
         wired.fault = error.message

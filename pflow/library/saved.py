@@ -13,6 +13,7 @@ from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
 from pflow.source import in_words, plain
+from pflow.terminal.messages import say
 
 LONGEST = 100
 """Letters of a name: a file name has room for it and for what old versions and drafts add."""
@@ -45,6 +46,14 @@ def list_saved() -> list[Saved]:
         why = (error.strerror or str(error)).lower()
         raise PflowError(f"cannot list the saved flows in '{folder}': {why}", exit=exit_code(error)) from None
     return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
+
+
+def readable(saved: list[Saved], program: str) -> list[Saved]:
+    """Those that can be read; of each other one stderr says why it cannot."""
+    for each in saved:
+        if each.fault:
+            say(program, each.fault)
+    return [each for each in saved if not each.fault]
 
 
 def find_saved(name: str) -> str:
@@ -114,6 +123,8 @@ def _is(type: str, name: str, user: Saved) -> bool:
 
 def _read(name: str, file: str) -> Saved:
     act = f"cannot read the flow '{file}'"
+    if not name.isprintable():  # no model can be told of it
+        return Saved(name, file, fault=f"{act}: its name has characters that cannot be shown")
     if not os.path.isfile(file):  # opening a FIFO would wait for its writer
         return Saved(name, file, fault=f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
     try:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
-from pflow.catalog.lines import lines
+from pflow.catalog.lines import cannot_read, lines
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.interface import UNDECLARED, Interface, Item
 from pflow.jsontext import text_of
 from pflow.library.nearest import About, nearest
-from pflow.library.saved import Saved, list_saved
+from pflow.library.saved import Saved, list_saved, readable
 from pflow.masks import MASK, is_secret_name
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
@@ -70,9 +69,9 @@ def room_for(model: Model) -> int:
 
 
 def saved_flows() -> list[Saved]:
-    """Every saved flow that can be read, by name. A library that cannot be read is reported, and stops no plan."""
+    """Every saved flow that can be read, by name. What cannot be read is reported, and stops no plan."""
     try:
-        return [each for each in list_saved() if not each.fault]
+        return readable(list_saved(), "pflow")
     except PflowError as error:
         say("pflow", error.message)
         return []
@@ -80,7 +79,7 @@ def saved_flows() -> list[Saved]:
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
     """The same error; its hint and `details` name the nearest saved flows and nodes."""
-    flows = _near(sentence, [(each.name, each.description) for each in saved_flows() if each.name.isprintable()])
+    flows = _near(sentence, [(each.name, each.description) for each in saved_flows()])
     there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
     nodes = _near(sentence, [(line.name, f"{line.summary} {line.words}") for line in there])
     error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
@@ -92,13 +91,16 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
 
 
 def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
-    """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong."""
+    """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong, and of flows stderr."""
     catalog = FlowCatalog()
     flows = [f"flow:{each.name}" for each in saved]
     for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
-        with suppress(PflowError, OSError, ValueError, RecursionError):
+        try:
             if kind is not None:
                 yield _Block(name, interface_text(name, kind.interface), is_bundled=kind.origin == BUNDLED)
+        except (PflowError, OSError, ValueError, RecursionError) as error:
+            if kind is not None and kind.origin == FLOW:
+                say("pflow", error.message if isinstance(error, PflowError) else cannot_read(kind.file, error))
 
 
 def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:

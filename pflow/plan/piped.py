@@ -120,10 +120,8 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
     if any(each.pipe for each in flow.inputs.values()):
         return wired
     changed = wire(_with_input(wire(flow), piped))
-    is_right = any(each.pipe for each in changed.flow.inputs.values()) and all(
-        each.is_warning for each in check(changed)
-    )
-    return changed if is_right else wired
+    is_declared = any(each.pipe for each in changed.flow.inputs.values())
+    return changed if is_declared and all(each.is_warning for each in check(changed)) else wired
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
@@ -139,11 +137,16 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         given = flow.inputs[carried.name] = copy(flow.inputs[carried.name])
         given.pipe = True
-    elif piped is not None and wired.first_read is not None:
+    elif piped is not None and wired.first_read is not None and _is_for_carried(flow, piped):
         id, key = wired.first_read
         step = flow.step(id)
         step.input_mappings = {**step.input_mappings, key: _declare(wired, flow, id, key)}
     return flow
+
+
+def _is_for_carried(flow: Flow, piped: Piped) -> bool:
+    """Whether a flow is about what the pipe carries, and not about other keys of the store."""
+    return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
 
 
 def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:

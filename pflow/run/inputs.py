@@ -119,8 +119,7 @@ class RunInputs:
                 hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
                 exit=BAD_STDIN,
             )
-        last = intake.document.header.get("last")
-        carried = self._take_carried(intake.document, last) if last is not None else {}
+        carried = {} if intake.document.header.get("last") is None else self._take_carried(intake.document)
         there = [each for each in self.wired.inputs.values() if each.step is None and has(intake.document, each.path)]
         self.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
 
@@ -133,15 +132,15 @@ class RunInputs:
         """Whether the first step's `[pipe]` read is."""
         return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
 
-    def _take_carried(self, document: Document, last: str) -> dict[str, str]:
+    def _take_carried(self, document: Document) -> dict[str, str]:
         """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
         Returns which of them takes it, with its place. What a dry stage would have written is None.
         """
-        name, place = self._pipe_input(), parse_path(last)
+        name = self._pipe_input()
         if name is not None:
-            given = self.wired.inputs[name]
-            value = None if last in document.header.get("dry", []) else find(document, place)
+            given, last = self.wired.inputs[name], document.last_for(name)
+            value = None if last in document.header.get("dry", []) else find(document, parse_path(last))
             self.values[name] = list_in(value) if given.type.name == "list" else value
             self.piped_path = given.path
             return {name: last}
@@ -149,10 +148,12 @@ class RunInputs:
             return {}
         assert self.wired.first_read is not None
         id, key = self.wired.first_read
-        step = self.wired.steps[id]
-        if step.interface.is_by_name(last):
+        step, last = self.wired.steps[id], document.last_for(key)
+        place = parse_path(last)
+        item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
+        if item.name != key and (item.name in self.values or item.name in step.sources):
             return {}
-        item = step.interface.reads[key]
+        key = item.name
         sources = [*step.sources.values(), *step.params.values()]
         templates = [each for each in sources if isinstance(each, TemplateSource)]
         is_taken = not any(meet(path, place) for each in templates for path in each.paths)

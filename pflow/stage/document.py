@@ -15,7 +15,7 @@ from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
     from pflow.paths import Path
@@ -32,6 +32,8 @@ class Document:
         self.header: dict[str, Any] = header if header is not None else {"v": VERSION}
         self._members: Members = members or {}
         self._values: dict[str, Any] = {}
+        self.own: Collection[str] = ()
+        """The members of a user's own object (`--from=json`)."""
 
     def __contains__(self, key: object) -> bool:
         return key in self._members
@@ -50,6 +52,10 @@ class Document:
             except ValueError as error:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
+
+    def last_for(self, read: str) -> Any:
+        """The path of what the pipe carries for a read, if it carries anything: of an own object its member."""
+        return read if read in self.own else self.header.get("last")
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
@@ -139,8 +145,10 @@ def read_json(data: bytes) -> Document:
     members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
     if "$pflow" in members:
         raise PflowError("cannot take stdin as JSON: it is a store", hint="leave --from=json out", exit=BAD_DATA)
-    keys = {key: each for key, each in members.items() if not key.startswith("$")}
-    return Document({"v": VERSION, "last": "stdin"}, {**keys, "stdin": value})
+    keys = {key: each for key, each in members.items() if not key.startswith("$") and key != "stdin"}
+    document = Document({"v": VERSION, "last": "stdin"}, {**keys, "stdin": value})
+    document.own = keys
+    return document
 
 
 def _refuse_reserved(members: Members) -> None:

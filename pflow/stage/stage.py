@@ -12,6 +12,7 @@ from pflow.binding.secrets import secret_names, secret_values, secret_writes
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, REMOVED, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
+from pflow.interface import with_keys
 from pflow.masks import Secrets, hide_given
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
@@ -61,6 +62,8 @@ class Stage:
             raise hide_given(error, words, secret_names(interface)) from None
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
+        known = {name: value.value for name, value in flags.params.items() if not value.references}
+        interface = flags.interface = with_keys(interface, known)
         carried = interface.pipe_write
         if carried is not None:  # where the pipe will find it, for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(carried.name))
@@ -204,7 +207,7 @@ class Stage:
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Where each value of a stage comes from: its flags, its --map-in, what the pipe carries, the store."""
-    last = document.header.get("last")
+    last = document.last_for(interface.pipe_read.name if interface.pipe_read else "")
     return Binding(
         interface,
         flags={name: value.source() for name, value in flags.data.items()},

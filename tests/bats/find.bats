@@ -55,7 +55,7 @@ with_peers() {
 @test "a file that is no flow does not keep the others from being found" {
     three
     in_shells 'echo "{" >"$XDG_DATA_HOME/pflow/flows/broken.pflow.json"; mkdir -p "$XDG_DATA_HOME/pflow/flows/d.pflow.json"; pflow find summarize | cut -d " " -f 1; pflow find broken || echo $?'
-    expect 0 $'sum-up\n1'
+    expect 0 $'sum-up\n1' 'broken.pflow.json'
 }
 
 @test "signs that a terminal would obey are shown" {

@@ -25,6 +25,27 @@ As a pipe
   shell --command='wc -w'"
 }
 
+@test "a malformed saved flow is an error in words, whatever is done with it" {
+    mkdir -p "$flows"
+    while read -r malformed; do
+        echo "$malformed" >"$flows/odd.pflow.json"
+        for words in show explain check run 'export --to=sh' 'run llm --prompt=x ::'; do
+            # shellcheck disable=SC2086 # several words
+            run -65 --separate-stderr pflow $words odd
+            [[ $stderr == *PF1* || $output == *PF1* ]] || expect 65 - PF1
+        done
+        in_shells 'pflow list; pflow find odd | wc -l; pflow nodes flow:odd >/dev/null; pflow "nosuchword of a sentence" --model=none >o; echo $?
+            pflow __complete bash 9 80 "" "pflow odd --r" | grep -c -e --raw'
+        expect 0 $'odd\n1\n78\n1'
+    done <<'END'
+{"nodes": [{"type": "llm", "params": {"input_key": ["a"]}}]}
+{"nodes": [{"type": "llm", "params": {"output_key": {"a": 1}}}]}
+{"nodes": [{"id": "llm"}], "mappings": {"llm": {"input_mappings": {"prompt": "a["}}}}
+{"nodes": [{"id": "llm"}], "mappings": {"llm": {"input_mappings": {"": ""}}}}
+{"nodes": [{"id": "a", "name": "none", "input_bindings": {"url": "u"}, "config": {"x": 1}}]}
+END
+}
+
 @test "a flow is saved from words, from a file, from a pipe" {
     need jq
     in_shells 'export HOME=$PWD; exec 3>&1 >paths
@@ -43,7 +64,7 @@ As a pipe
         echo a b | pflow count -r
         pflow save count --force "shell --command=\"wc -l\"" >file; echo a b | pflow count -r
         pflow show count --old --json | pflow save count --force >file; echo a b | pflow count -r
-        pflow remove count >file; pflow count; echo $?
+        pflow remove count >file; pflow count >file; echo $?
         pflow show count --old --json | pflow save count >file; echo a b | pflow count -r; ls .local/share/pflow/flows/old; cat err >&3'
     expect 0 $'73\n2\n1\n2\n127\n2\ncount.1.pflow.json\ncount.2.pflow.json\ncount.3.pflow.json' '--force replaces it'
 }

@@ -189,6 +189,19 @@ END
     cmp data.txt c.txt
 }
 
+@test "a saved flow that is malformed is passed over with a word, and where the model takes it, the plan is 65" {
+    mkdir -p .local/share/pflow/flows
+    local flow="$PWD/.local/share/pflow/flows/copier.pflow.json"
+    for malformed in '{' '{"nodes": [{"type": "llm", "params": {"input_key": ["a"]}}]}' '{"nodes": [{"type": "flow:copier"}]}'; do
+        echo "$malformed" >"$flow"
+        run --separate-stderr pflow 'use the copier for data.txt' --model=d-saved --yes -q
+        expect 65 '' 'no flow of'
+        run --separate-stderr pflow "$SUMMARY" --model=plan-right --yes -q
+        [[ $malformed == *llm* ]] || expect 0 '' 'copier.pflow.json'
+        [[ $status -eq 0 && $stderr != *bug* ]]
+    done
+}
+
 @test "an input that nothing gives is 66 in a script, with its flag" {
     run --separate-stderr pflow 'copy something' --model=d-missing --yes -q
     expect 66 '' '--source='

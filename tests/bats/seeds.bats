@@ -126,3 +126,15 @@ END
     in_shells 'pflow run ../flow.json --steps=x -q'
     expect 2 - 'it is not an int'
 }
+
+@test "the key that input_key names takes the pipe, and what output_key names is carried on" {
+    export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/keys
+    echo some notes >notes.txt
+    flow='summarize --input-key=text --output-key=short => summarize --input-key=text --output-key=shorter'
+    pflow export --to=python "$flow" >script.py
+    for way in 'pflow summarize --input-key=stdin --output-key=short | pflow summarize --input-key=text --output-key=more' \
+        "pflow run '$flow'" "$PYTHON ../script.py"; do
+        in_shells "cat ../notes.txt | $way | pflow-write-file --path=o.md -q; cat o.md"
+        expect 0 'Summary of Summary of some notes'
+    done
+}

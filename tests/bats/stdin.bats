@@ -139,6 +139,8 @@ write_list() {
             echo "$value" | pflow run --from=json "shell --command=cat" -r; echo
         done
         echo "{\"a\":1,\"\$schema\":2}" | ask "Explain \$a"
+        echo "{\"a\":1,\"text\":\"a member\"}" | ask Explain
+        echo "{\"a\":1,\"content\":\"a member\"}" | pflow run --from=json "write-file --path=o" -q; cat o; echo
         echo "{\"a\":1,\"\$schema\":2}" | pflow-get --from=json a stdin
         : | pflow-shell --from=json --allow-empty --command="cat; echo end" -r'
     expect 0 'Explain {"a":1,"stdin":2}
@@ -153,6 +155,8 @@ Explain 0
 0
 
 Explain 1 {"a":1,"$schema":2}
+Explain a member
+a member
 1
 {"a":1,"$schema":2}
 end'

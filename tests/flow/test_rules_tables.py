@@ -131,6 +131,8 @@ PARAMS = [
     ({**ask(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
     (ask(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
     (ask(params={"input_key": "x", "output_key": "y"}), []),
+    (ask(params={"input_key": ["x"]}), ["PF13 nodes[1].params.input_key"]),
+    (ask(params={"output_key": {"y": 1}}), ["PF13 nodes[1].params.output_key"]),
     (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.ask.input_mappings.promt"]),
     (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.ask.input_mappings.model"]),
     (

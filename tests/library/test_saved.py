@@ -73,6 +73,13 @@ def test_a_broken_file_is_listed_with_the_reason(put, text, fault):
     assert fault in saved.fault
 
 
+@pytest.mark.parametrize("name", ["\udcff", "a\x1b[31m", "a\nb"])
+def test_a_name_that_cannot_be_shown_is_a_fault(put, name):
+    put(name, FIX)
+    (saved,) = list_saved()
+    assert saved.fault.endswith("its name has characters that cannot be shown")
+
+
 def test_what_is_no_file_is_listed_and_never_opened(library):
     library.mkdir(parents=True)
     os.mkfifo(library / "pipe.pflow.json")

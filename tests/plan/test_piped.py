@@ -114,6 +114,8 @@ PIPE = {"pipe": True, "type": "str"}
         (store("x", x="x", stdin="y"), {}, {"a": {"text": "stdin"}}, {}, {"a": {"text": "stdin"}}),
         (store("x", x="x"), {"inputs": {"x": {}}}, {"a": {"text": "x"}}, {"x": "any"}, {"a": {"text": "x"}}),
         (store("x", x="x", y="y"), {"inputs": {"y": {}}}, {"a": {"text": "y"}}, {}, {"a": {"text": "y"}}),
+        (store("x", x="x", y="y"), {"inputs": {"y": {}}}, {}, {}, {}),
+        (store(x="x"), {}, {}, {}, {}),
         (None, {}, {}, {}, {}),
     ],
 )

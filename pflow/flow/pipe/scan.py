@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.secrets import secret_names
-from pflow.catalog.kinds import find_kind
 from pflow.errors import USAGE, PflowError
-from pflow.interface import Interface
-from pflow.masks import MASK, given_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +20,8 @@ _SPECIAL = _BEHIND + "'\"\\"
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")
 _MASK = "\0"
 _UNQUOTED, _DOUBLE, _QUOTED = range(3)
+_MOST_STEPS = 100
+"""Names that are looked up for an error; what is no flow may hold any number."""
 
 
 class Token:
@@ -105,6 +103,8 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 def cannot_read(text: str, at: int) -> str:
     """What could not be read: the text around a place, without what it gives to flags for secrets."""
+    from pflow.masks import MASK, given_secrets
+
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
     for begin, behind in reversed(given_secrets(text, secret_flags(text))):
         text = text[:begin] + MASK + text[behind:]
@@ -119,10 +119,15 @@ def secret_flags(text: str) -> set[str]:
     """The names of the secrets that the nodes take which a text names as its steps."""
     import re
 
+    from pflow.binding.secrets import secret_names
+    from pflow.catalog.kinds import find_kind
+    from pflow.interface import Interface
+
     names: set[str] = set()
-    for found in re.finditer(r"(?:^|=>|>>|[|;\n]|::)\s*(?:pflow[ -])?([\w-]+)", text):
+    steps = re.findall(r"(?:^|=>|>>|[|;\n]|::)\s*(?:pflow[ -])?([\w-]+)", text)
+    for name in list(dict.fromkeys(steps))[:_MOST_STEPS]:
         try:
-            kind = find_kind(found[1])
+            kind = find_kind(name)
             interface = kind.interface if kind else Interface()
         except PflowError:
             continue

@@ -172,7 +172,7 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, se
                 step.output_mappings = old.output_mappings
         for key, source in old.input_mappings.items():
             place = step.id, "read", key
-            if key in step.inputs or key in step.input_mappings or made[place] == facts[place]:
+            if key in step.inputs or key in step.input_mappings or made.get(place) == facts[place]:
                 continue
             is_from_step = isinstance(source, str) and (step.id, key) in from_steps
             if is_short and is_from_step and _has_flag(interface.reads.get(key)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from pflow.flow.written import Part
     from pflow.paths import Path
 
-_OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
-"""Params that the seeds' nodes take in the flows of their dialects."""
+_OF_DIALECTS = ("input_bindings", "output_bindings", "config")
+"""Params that the seeds' nodes take in the flows of their dialects, beside those that name a key."""
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
@@ -50,11 +51,13 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
     step, interface = wired.step, wired.interface
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
-    allowed = {*params, *_OF_DIALECTS, *(config if isinstance(config, dict) else ())}
+    made = key_mappings(step.params)
+    of_dialects = [*_OF_DIALECTS, *(name for name, goal in KEY_PARAMS.items() if goal in made)]
+    allowed = {*params, *of_dialects, *(config if isinstance(config, dict) else ())}
     for key in [key for key in step.params if key not in allowed]:
         yield (*step.place, "params", key), key, params, f"{step.type} has no param or read '{key}'"
-    reads = {*interface.reads, step.params.get("input_key")}
-    writes = {*interface.writes, step.params.get("output_key"), REST}
+    reads = {*interface.reads, *made.get("input_mappings", ())}
+    writes = {*interface.writes, *made.get("output_mappings", ()), REST}
     for place, keys, known, there, verb in (
         ((*step.place, "inputs"), step.inputs, interface.reads, interface.reads, "read"),
         ((*mappings, "input_mappings"), step.input_mappings, reads, interface.reads, "read"),
