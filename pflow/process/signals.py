@@ -54,6 +54,7 @@ _caught: list[int] = []
 def catch_signals() -> None:
     """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted. What our parent ignores (nohup, &) stays ignored."""
     _caught.clear()
+    sys.unraisablehook = _raise_again
     for signum in _NAMES:
         if _signal.getsignal(signum) != _signal.SIG_IGN:
             _signal.signal(signum, _interrupt)
@@ -69,6 +70,28 @@ def _interrupt(signum: int, frame: object) -> None:
     if len(_caught) > 1:
         _stop_catching()
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
+
+
+def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """What Python calls for an exception that it has dropped, as it drops those of its callbacks, an import's too."""
+    error = unraisable.exc_value
+    if isinstance(error, Interrupted):
+        call_after(0.001, lambda: _raise(error))
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+def _raise(error: Interrupted) -> None:
+    if _holders:
+        _held.append(lambda: _raise(error))
+    else:
+        raise error
+
+
+def raise_caught() -> None:
+    """Raise for a signal whose exception was dropped in silence; to be called before what may wait for long."""
+    if _caught and _signal.getsignal(_caught[0]) is _interrupt:
+        raise Interrupted(_caught[0], f"it was ended by {_NAMES[_caught[0]]}")
 
 
 def _stop_catching() -> None:

@@ -3,10 +3,12 @@
 import atexit
 import os
 import signal
+import sys
 import time
 
 import pytest
 
+from pflow.process.children import run
 from pflow.process.signals import (
     Deadline,
     HeldSignals,
@@ -29,12 +31,38 @@ def wait(seconds: float) -> None:
 @pytest.fixture(autouse=True)
 def caught_signals():
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
-    before = {signum: signal.getsignal(signum) for signum in numbers}
+    before, hook = {signum: signal.getsignal(signum) for signum in numbers}, sys.unraisablehook
     catch_signals()
     yield
     stop_timer()
+    sys.unraisablehook = hook
     for signum, handler in before.items():
         signal.signal(signum, handler)
+
+
+class Drops:
+    """Gets a signal where Python drops what is raised."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_signal_that_python_drops_is_raised_again_soon():
+    def act() -> None:
+        Drops()
+        time.sleep(30)
+
+    with pytest.raises(Interrupted) as interrupted:
+        act()
+    assert interrupted.value.exit == 130
+
+
+def test_a_signal_that_is_dropped_in_silence_is_raised_before_a_program_is_waited_for(monkeypatch):
+    catch_signals()
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    Drops()
+    with pytest.raises(Interrupted):
+        run(["/bin/sleep", "30"], on_stdout=print, on_stderr=print)
 
 
 def test_a_signal_ends_the_time_limit_too():
