@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.errors import shorten
 from pflow.jsontext import text_of
 from pflow.paths import look_inside
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Collection, Iterator, Sequence
     from typing import Any, TypeVar
 
@@ -21,45 +21,29 @@ MASK = "***"
 _SHORT = 4
 """A secret of fewer characters is masked as a word by itself, and not inside of others."""
 
-_PART = 8, 24
-"""Of a secret that was cut, so many characters give it away: half of them, within these bounds."""
-
-_ENDS = frozenset(" \t\r\n'\"")
-"""What a part of a cut secret does not go past."""
-
-_SLASHES, _RUN = r"\\{1,9}", "{1,99}"
-"""At most so many backslashes before a character, and so many as one: a long message must not take long to search."""
-
-_NAMED = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\0": "0"}
-_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
-
 
 class Secrets:
     """The secret values that are known so far; with them, texts and errors are masked."""
 
     def __init__(self) -> None:
-        self._patterns: dict[str, list[re.Pattern[str]] | None] = {}
+        self._texts: set[str] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._patterns)
+        return bool(self._texts)
 
     def add(self, value: Any) -> None:
         """Take a value: its text and each line of it; of a list or an object, all that it holds."""
-        self._patterns.update(dict.fromkeys(text for text in _texts(value) if text not in self._patterns))
+        self._texts.update(_texts(value))
 
     def mask(self, text: str) -> str:
-        """The text with a mask for each secret: as it is, quoted, escaped, encoded for a URL or as base64, or cut."""
-        for secret in sorted(self._patterns, key=len, reverse=True):
-            patterns = self._patterns[secret] = self._patterns[secret] or list(_patterns(secret))
-            whole, *parts = patterns
-            text = whole.sub(MASK, text)
-            for part in parts:
-                text = _without_parts(text, part)
+        """The text with a mask for each secret: as it is, quoted, escaped, or encoded for a URL."""
+        for form in sorted({form for secret in self._texts for form in _forms(secret)}, key=len, reverse=True):
+            text = text.replace(form, MASK) if len(form) >= _SHORT else _without_word(text, form)
         return text
 
     def hide(self, error: Failure) -> Failure:
         """The error, masked: its message, its hint and its details."""
-        if self._patterns:
+        if self._texts:
             error.message, error.hint = self.mask(error.message), self.mask(error.hint)
             error.args = (error.message,)
             error.details = self._masked(error.details)
@@ -96,85 +80,30 @@ def _texts(value: Any) -> Iterator[str]:
         yield text_of(value)
 
 
-def _patterns(secret: str) -> Iterator[re.Pattern[str]]:
-    """What finds a secret as a whole, and then what finds its beginning and its end."""
+def _forms(secret: str) -> Iterator[str]:
+    """A secret as Python, JSON, a URL and a shell's word write it, in one another too, and as a message cuts it."""
+    from json import dumps
+    from shlex import quote as shell_word
+    from urllib.parse import quote, quote_plus
+
+    def quoted(text: str) -> set[str]:
+        as_json = dumps(text), dumps(text, ensure_ascii=False)
+        bodies = {each[1:-1] for each in (repr(text), ascii(text), *as_json)}
+        return {text, *bodies, *(each.replace("'", "\\'") for each in bodies)}
+
+    data = secret.encode("utf-8", "backslashreplace")
+    once = quoted(secret) | {repr(data)[2:-1], shell_word(secret).strip("'")}
+    urls = {quote(data), quote(data, safe=""), quote_plus(data)}
+    for form in urls.union(*map(quoted, once)):
+        yield form
+        yield " ".join(form.split())
+        yield shorten(form).removesuffix("…")
+
+
+def _without_word(text: str, word: str) -> str:
     import re
 
-    units = list(_units(secret))
-    whole = "".join(units)
-    if len(secret) < _SHORT:
-        yield re.compile(rf"(?<!\w){whole}(?!\w)")
-        return
-    yield re.compile("|".join([whole, *map(re.escape, _in_base64(secret))]))
-    least, most = _PART
-    size = min(max(least, len(units) // 2), most)
-    if len(units) > size:
-        yield re.compile("".join(units[:size]))
-        yield re.compile("".join(units[-size:]))
-
-
-def _units(secret: str) -> Iterator[str]:
-    """A pattern for each character, in all the ways that quoting and encoding write it.
-
-    White space is one unit, since messages make one blank of it, and so are backslashes, since quoting adds more.
-    """
-    import re
-    from itertools import groupby
-
-    for space, group in groupby(secret, str.isspace):
-        text = "".join(group)
-        if space:
-            yield rf"(?:\s|\+|%20|{'|'.join(map(_escapes, dict.fromkeys(text)))}){_RUN}"
-            continue
-        for char, same in groupby(text):
-            if char == "\\":
-                yield rf"(?:{_escapes(char)}|\\){_RUN}"
-            else:
-                quoted = rf"(?:{_escapes(char)}|\\{{0,9}}{re.escape(char)})"
-                yield from (char if char.isalnum() and char.isascii() else quoted for _ in same)
-
-
-def _escapes(char: str) -> str:
-    """What stands for a character in Python, JSON, a URL, HTML and a shell's quotes."""
-    code, data = ord(char), char.encode("utf-8", "surrogatepass")
-    halves = char.encode("utf-16-be", "surrogatepass").hex()
-    ways = [
-        "".join([f"{_SLASHES}u{halves[at : at + 4]}" for at in range(0, len(halves), 4)]),
-        "".join([f"{_SLASHES}x{byte:02x}" for byte in data]),
-        "".join([f"%{byte:02x}" for byte in data]),
-        *(f"{_SLASHES}x{code:02x}", f"{_SLASHES}U{code:08x}", f"&#0*{code};", f"&#x0*{code:x};"),
-        *([f"{_SLASHES}{_NAMED[char]}"] if char in _NAMED else []),
-        *([f"&{_ENTITIES[char]};"] if char in _ENTITIES else []),
-        *([r"'\\''", "'\"'\"'"] if char == "'" else []),
-    ]
-    return f"(?i:{'|'.join(ways)})"
-
-
-def _in_base64(secret: str) -> Iterator[str]:
-    """What stands for a secret in base64, wherever in the encoded text it begins."""
-    from binascii import b2a_base64
-
-    data = secret.encode("utf-8", "surrogateescape")
-    for before in range(3 if len(data) >= _PART[0] else 0):
-        text = b2a_base64(b"\0" * before + data, newline=False).decode()
-        ends = len(text.rstrip("=")) - (text.endswith("="))
-        whole = text[(0, 2, 3)[before] : ends]
-        yield from {whole, whole.replace("+", "-").replace("/", "_")}
-
-
-def _without_parts(text: str, part: re.Pattern[str]) -> str:
-    """The text with a mask for each word that holds a part of a secret."""
-    shown, at = "", 0
-    for found in part.finditer(text):
-        start, end = found.span()
-        if start < at:
-            continue
-        while start > at and text[start - 1] not in _ENDS:
-            start -= 1
-        while end < len(text) and text[end] not in _ENDS:
-            end += 1
-        shown, at = shown + text[at:start] + MASK, end
-    return shown + text[at:]
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", MASK, text)
 
 
 def is_secret_name(name: str) -> bool:

@@ -1,7 +1,5 @@
 """Masks: whatever quotes or encodes a secret, no text shows it, and the words around it stay."""
 
-import base64
-import html
 import json
 import shlex
 from urllib.parse import quote, quote_plus
@@ -10,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.masks import Secrets
 
 
@@ -33,7 +31,6 @@ WAYS = {
     "a URL": quote,
     "all of a URL": lambda text: quote(text, safe=""),
     "a form": quote_plus,
-    "HTML": html.escape,
     "a shell's word": shlex.quote,
     "one line": lambda text: " ".join(text.split()),
 }
@@ -49,24 +46,8 @@ def test_a_secret_is_masked_however_it_is_written(write, secret):
     assert masked(f"<{write(secret)}>", secret).translate(bare) == f"<{write('M')}>".translate(bare).replace("M", "***")
 
 
-@given(st.text(st.characters(codec="ascii"), min_size=8).map(str.strip))
-def test_in_base64_too_wherever_it_begins(secret):
-    assume(len(secret) >= 8)
-    for before in ("", "a", "ab", "abc"):
-        code = base64.b64encode(f"{before}{secret}".encode()).decode()
-        kept = masked(f"<{code}>", secret)
-        assert "***" in kept
-        assert len(kept) <= len("<***>") + 8
-
-
-words = st.text(st.characters(codec="ascii", categories=["L", "N", "P"], exclude_characters="'\""), min_size=9)
-
-
-@given(words, st.data())
-def test_of_a_secret_that_was_cut_no_half_is_shown(secret, data):
-    size = data.draw(st.integers(max(8, len(secret) // 2), len(secret) - 1))
-    cut = f"it begins {secret[:size]}… and it ends …{secret[-size:]}"
-    assert masked(cut, secret) == "it begins *** and it ends ***"
+def test_a_long_one_is_masked_where_a_message_cuts_it():
+    assert masked(f"cannot take '{shorten('x1' * 50)}'", "x1" * 50) == "cannot take '***…'"
 
 
 def test_each_line_and_each_member_is_a_secret():
