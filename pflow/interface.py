@@ -85,9 +85,10 @@ class Interface:
         """Whether it may take what comes in without a read for it: of this one it is not known what it reads."""
         return self.open and self.pipe_read is None
 
-    def is_by_name(self, key: Any) -> bool:
-        """Whether an inferred `[pipe]` read leaves what the pipe carries to the read of that very name."""
-        return self.inferred and key in self.reads and "pipe" not in self.reads[key].marks
+    def read_fed(self, key: Any) -> Item | None:
+        """The read that a pipe fills which carries this key; where that is inferred, one of this very name first."""
+        named = self.reads.get(key) if self.inferred else None
+        return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""

@@ -245,10 +245,10 @@ def test_without_a_mark_pipe_the_first_required_read_and_the_first_write_have_it
     assert pipe_of(*lines) == found
 
 
-def test_what_the_pipe_carries_under_the_name_of_another_read_is_left_to_that():
-    plain = interface(*READS, *WRITES)
-    assert [plain.is_by_name(key) for key in ("a", "b", "x")] == [False, True, False]
-    assert not interface(READS[0] + " [pipe]", READS[1]).is_by_name("b")
+def test_an_inferred_pipe_fills_the_read_that_is_called_as_what_it_carries():
+    plain = interface(*READS, READS[0].replace('"a"', '"c"') + " [explicit]")
+    assert [plain.read_fed(key).name for key in ("a", "b", "c", "x")] == ["a", "b", "a", "a"]
+    assert interface(READS[0] + " [pipe]", READS[1]).read_fed("b").name == "a"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1))

@@ -126,12 +126,12 @@ class Binding:
         self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
         pipe = interface.pipe_read
         feed: dict[str, Source] = {}
-        if carried is not None and pipe is not None and not interface.is_by_name(write_path(carried.path)):
+        if carried is not None and (fed := interface.read_fed(carried.path[-1])):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
-            if any(meet(path, carried.path) for path in used):
-                self.hidden.add(pipe.name)
-            else:
-                feed[pipe.name] = carried
+            if not any(meet(path, carried.path) for path in used):
+                feed[fed.name] = carried
+            elif fed is pipe:
+                self.hidden.add(fed.name)
         self.has: dict[str, Collection[str]] = {FLAG: flags, MAPPING: mappings, PIPE: feed, PARAM: params}
         self.param_sources = params
         self.sources: dict[str, Source] = {**feed, **mappings, **flags}

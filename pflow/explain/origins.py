@@ -91,9 +91,11 @@ class Origins:
             return {"from": "item", "path": path, "over": batch.over if batch else ""}
         if reference.input == "stdin":
             return {"from": "pipe", "path": path}
-        if reference.input is not None:
-            return _of_input(self.flow.inputs.get(reference.input), path)
-        return _of_store(reference.places, writes_behind(self.flow, reference))
+        store = _of_store(reference.places, writes_behind(self.flow, reference))
+        if reference.input is None:
+            return store
+        given = _of_input(self.flow.inputs.get(reference.input), path)
+        return {"from": "latest", "of": [given, store]} if reference.writes else given
 
     def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
         """Where a read that the flow says nothing of comes from: the pipe, the store's key of its name, an input."""

@@ -27,10 +27,11 @@ def lost_arguments(node: Any) -> list[str]:
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     parameters = inspect.signature(type(node).__init__).parameters
     bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
+    kept = {name: each.default for name, each in parameters.items()} | node.params
     given: dict[str, Any] = {}
     for name, value in list(bound.items())[1:]:
         given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
-    kept = {name: each.default for name, each in parameters.items()} | node.params
-    return [
-        name for name in given if name not in ("max_retries", "wait") and not is_same(given[name], kept.get(name, ...))
-    ]
+        if parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:  # handed on to pocketflow's own constructor
+            kept[name] = (getattr(node, "max_retries", 1), getattr(node, "wait", 0))[: len(value)]
+    tries = ("max_retries", "wait")
+    return [name for name in given if name not in tries and not is_same(given[name], kept.get(name, ...))]

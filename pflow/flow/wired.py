@@ -255,7 +255,8 @@ class WiredFlow:
         interface = self.steps[id].interface
         item = interface.reads.get(key) or interface.params.get(key)
         found = [each for each in self.references if each.step == id and each.key == key and each.is_leading]
-        return item is not None and item.type.is_path and any(each.input in (None, "stdin") for each in found)
+        is_data = any(each.input in (None, "stdin") or each.writes for each in found)
+        return item is not None and item.type.is_path and is_data
 
     @property
     def carried(self) -> Path | None:

@@ -150,9 +150,10 @@ class RunInputs:
         id, key = self.wired.first_read
         step, last = self.wired.steps[id], document.last_for(key)
         place = parse_path(last)
-        if step.interface.is_by_name(last):
+        item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
+        if item.name != key and (item.name in self.values or item.name in step.sources):
             return {}
-        item = step.interface.reads[key]
+        key = item.name
         sources = [*step.sources.values(), *step.params.values()]
         templates = [each for each in sources if isinstance(each, TemplateSource)]
         is_taken = not any(meet(path, place) for each in templates for path in each.paths)

@@ -182,7 +182,7 @@ class Outcome:
         lines = {
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
-            "would touch": ", ".join(self.interface.effects),
+            "would touch": "anything" if self.interface.open else ", ".join(self.interface.effects),
             **self._touched(),
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())

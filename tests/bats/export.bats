@@ -102,8 +102,8 @@ class WithArg(Node):
         shared["n"] = [self.number, self._key]
 
 class Params(pflow.Node):
-    def __init__(self, end):
-        super().__init__()
+    def __init__(self, end, *tries):
+        super().__init__(*tries)
         self.set_params({"end": end})
 
 class Counted(Flow):
@@ -113,7 +113,7 @@ class Counted(Flow):
 lost = Flow(WithArg(7, key="secret", max_retries=2))
 inside = pflow.Flow(pflow.step(WithArg(key="other"), "mine"))
 default = Flow(WithArg(1, max_retries=3, wait=2))
-kept = Flow(Params(end="!"))
+kept = Flow(Params("!", 3, 2))
 counted = Counted(WithArg())
 END
     in_shells 'for name in lost inside default kept counted; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'

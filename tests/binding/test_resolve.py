@@ -383,3 +383,10 @@ def test_what_a_node_changes_its_interface_names(value, did):
     check_changes(interface, {"w": value})
     with pytest.raises(PflowError, match=f"the node {did} 'other', which its interface does not name"):
         check_changes(interface, {"other": value})
+
+
+def test_an_inferred_pipe_goes_first_to_the_read_of_what_it_carries():
+    plain = node('- Reads: shared["a"]: str', '- Reads: shared["b"]: str')
+    assert find(plain, [], {"a": "A", "m": {"b": "B"}}, "m.b").values == {"a": "A", "b": "B"}
+    assert find(plain, [], {"b": "B", "x": "X"}, "x").values == {"a": "X", "b": "B"}
+    assert find(plain, ["--a=$b"], {"b": "B"}, "b").values == {"a": "B", "b": "B"}

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.flow.checked import edges, findings, flow, found, told
+from tests.flow.checked import edges, errors, findings, flow, told
 
 LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
 ASK = {"id": "ask", "type": "ask", "inputs": {"prompt": "Sum up"}}
@@ -28,6 +28,15 @@ def dropped(document, files=None):
     """The mappings that PF18 proposes."""
     remedies = [each.remedy for each in findings(document, files) if each.rule == "PF18"]
     return [json.loads(f"{{{each}}}")["mappings"] for each in remedies]
+
+
+def mended_by(document, mappings):
+    """The flow with these mappings too."""
+    merged = dict(document.get("mappings", {}))
+    for each in mappings:
+        for id, mapping in each.items():
+            merged[id] = {**merged.get(id, {}), **mapping}
+    return {**document, "mappings": merged}
 
 
 READ_AND_ASKED = flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, SAVE)
@@ -89,11 +98,8 @@ KEPT = [
 @pytest.mark.parametrize(("document", "mappings"), LOST)
 def test_an_answer_that_nothing_uses_is_told_with_the_mapping_that_mends_it(document, mappings):
     assert sorted(dropped(document), key=str) == sorted(mappings, key=str)
-    mended = dict(document["mappings"]) if "mappings" in document else {}
-    for each in mappings:
-        for id, mapping in each.items():
-            mended[id] = {**mended.get(id, {}), **mapping}
-    assert not [each for each in found({**document, "mappings": mended}) if "PF18" in each or "?" not in each]
+    assert dropped(mended_by(document, mappings)) == []
+    assert errors(mended_by(document, mappings)) == []
 
 
 @pytest.mark.parametrize("document", KEPT)
@@ -119,14 +125,26 @@ def test_branches_of_a_fork_have_no_one_mapping():
     ]
 
 
-@given(st.lists(st.sampled_from([LOAD, ASK, RUN, "fetch", "judge"]), min_size=1, max_size=5), st.data())
-def test_a_flow_whose_pipe_reads_are_all_mapped_drops_nothing(nodes, data):
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([LOAD, ASK, RUN, SAVE, "fetch", "judge"]), min_size=2, max_size=6))
+def test_in_any_chain_the_mappings_mend_every_dropped_answer_and_break_no_rule(nodes):
     nodes = [{**({"type": each} if isinstance(each, str) else each), "id": f"s{n}"} for n, each in enumerate(nodes)]
-    reads = {"ask": "text", "shell": "input"}
-    mappings = {each["id"]: into("x", reads[each["type"]], "stdin")["x"] for each in nodes if each["type"] in reads}
-    assert dropped(flow(*nodes, mappings=mappings)) == []
+    document = flow(*nodes)
+    mended = mended_by(document, dropped(document))
+    assert dropped(mended) == []
+    assert errors(mended) == errors(document)
 
 
-@pytest.mark.parametrize("file", sorted(Path("examples").glob("*.pflow.json")), ids=lambda file: file.name)
-def test_the_examples_drop_nothing(file):
-    assert dropped(json.loads(file.read_text())) == []
+HERE = Path(__file__).parent
+FLOWS = [
+    *(HERE / "seeds" / f"{name}.pflow.json" for name in (
+        "000-keys", "001-mappings", "002-flow", "002-fragment", "003-simple", "004-collisions", "004-issue",
+    )),
+    *sorted((HERE.parent.parent / "examples").glob("*.pflow.json")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.name)
+def test_the_flows_of_the_seeds_and_the_examples_drop_nothing(file):
+    nodes = sorted((HERE.parent / "seeds" / "nodes").glob("[!_]*/[!_]*.py"))
+    assert dropped(json.loads(file.read_text()), {each.name: each.read_text() for each in nodes}) == []

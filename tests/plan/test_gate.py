@@ -379,3 +379,24 @@ def test_of_alternatives_each_counts(place):
         "mappings": {"s": {"input_mappings": {"path": ["a", "b"]}}},
     }
     assert found(flow) == ["s --allow=/etc"]
+
+
+@pytest.mark.parametrize("path", ["target", "template:$target", "template:${target}.md"])
+def test_an_input_that_a_loop_writes_over_is_unknown_after_its_first_visit(place, path):
+    ir = {
+        "inputs": {"target": {"type": "path", "default": "out.txt"}},
+        "nodes": [
+            {"id": "s", "type": "write-file", "inputs": {"content": "x"}},
+            {"id": "judge", "type": "shell", "inputs": {"command": "false"}},
+            {"id": "fix", "type": "llm", "inputs": {"prompt": "Where to?"}},
+        ],
+        "edges": [
+            {"from": "s", "to": "judge"},
+            {"from": "judge", "to": "fix", "action": "error"},
+            {"from": "fix", "to": "s"},
+        ],
+        "mappings": {"s": {"input_mappings": {"path": path}}},
+    }
+    assert found(ir, "commands") == []
+    ir["mappings"]["fix"] = {"output_mappings": {"response": "target"}}
+    assert found(ir, "commands") == PATHS

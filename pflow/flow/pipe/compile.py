@@ -108,7 +108,8 @@ class _Compiler:
         """The steps whose write is carried into a step, and is not for a read of its own name there."""
         steps = self.flow.steps
         writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carried[step.id].writers]
-        return tuple(id for id, write in writes if not step.interface.is_by_name(write.name if write else "stdin"))
+        fed = {id: step.interface.read_fed(write.name if write else "stdin") for id, write in writes}
+        return tuple(id for id, read in fed.items() if read is step.interface.pipe_read)
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
         """Whether a reference is to what a step hands on through the pipe, a part of it, or what holds it."""

@@ -76,17 +76,23 @@ def _chooses(flow: WiredFlow, id: str) -> bool:
 
 
 def _nearest(flow: WiredFlow, writer: WiredStep) -> Iterator[Dropped]:
-    """On each way the nearest `[pipe]` read that could take the answer, where it takes an older write, or nothing."""
+    """On each way the nearest `[pipe]` read that could take the answer, where it takes an older write, or nothing.
+
+    Past a read that the flow gives a value, nothing more is missed; an older write is still the wrong one.
+    """
     answer = writer.interface.pipe_write
     if answer is None or "secret" in answer.marks:
         return
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
+    is_first = True
     todo = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
     for id in todo:
         item = flow.steps[id].interface.pipe_read
         if id != writer.id and item is not None and _is_left_open(flow.steps[id], item) and fits(type, item.type):
-            yield from _dropped(flow, writer, flow.steps[id], item)
+            dropped = _dropped(flow, writer, flow.steps[id], item)
+            yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
+            is_first = is_first and item is None
             todo += [each for each in flow.graph.after(id) if each not in todo]
 
 
@@ -95,14 +101,15 @@ def _is_left_open(wired: WiredStep, item: Item) -> bool:
     return wired.step.batch is None and not is_given(wired, item.name) and "explicit" not in item.marks
 
 
-def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Iterator[Dropped]:
+def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Dropped | None:
     found = find_writes(flow, reader.id, (item.name,))
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
     is_templated = any(part.paths for part in flow.parts[reader.id])
     is_left = item.required or is_declared or is_templated  # what is required stops the run, or is an input of the flow
     if older or not (found or is_left or set(writer.interface.effects) - _ONLY_GIVES):
-        yield Dropped(reader.id, item, list(dict.fromkeys(older)))
+        return Dropped(reader.id, item, list(dict.fromkeys(older)))
+    return None
 
 
 def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
