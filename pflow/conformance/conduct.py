@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, Run
 from pflow.conformance.trial import CHECKS, Check, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
+from pflow.masks import Secrets
 from pflow.terminal.columns import Colour, clean, encodable
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
@@ -65,18 +67,27 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
     except OSError as error:
         raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
     with directory as place:
-        trial = Trial(node, given, Path(place), timeout)
+        trial, secrets = Trial(node, given, Path(place), timeout), _secrets_of(node)
         for check in checks:
-            yield _judge(trial, check)
+            yield _judge(trial, check, secrets)
 
 
-def _judge(trial: Trial, check: Check) -> Verdict:
+def _secrets_of(node: TestedNode) -> Secrets:
+    """What the node finds in the environment, and may say when it fails."""
+    secrets = Secrets()
+    for item in node.interface.params.values():
+        secrets.add(os.environ.get(item.env) if "secret" in item.marks else None)
+    return secrets
+
+
+def _judge(trial: Trial, check: Check, secrets: Secrets) -> Verdict:
     before = len(trial.begun)
     try:
         check.function(trial)
     except Skipped as skipped:
-        return Verdict(check, SKIPPED, trial.begun[before:], why=str(skipped))
+        return Verdict(check, SKIPPED, trial.begun[before:], why=secrets.mask(str(skipped)))
     except Failed as failed:
+        failed.came = secrets.mask(failed.came)
         return Verdict(check, FAILED, trial.begun[before:], failed=failed)
     return Verdict(check, OK, trial.begun[before:])
 

@@ -47,6 +47,10 @@ is_nowhere() {
     in_shells 'pflow call -n --url=u; pflow run -n "call --url=u"'
     expect 3 - 'bad key ***'
     is_nowhere
+    in_shells 'pflow test-node call -v --only=runs --only=error'
+    expect 1
+    [[ $output == *'bad key ***'* ]]
+    is_nowhere
 }
 
 @test "the failure of a step shows no secret: not in a log, a trace, a list of errors or the store" {

@@ -14,7 +14,7 @@ from tests.peers.openai_server import OpenAIServer
 from tests.tools import need
 
 HERE = Path(__file__).parent
-BROKEN = sorted((HERE / "broken").iterdir())
+BROKEN = sorted(file for file in (HERE / "broken").iterdir() if file.is_file())
 GOOD = sorted(file for file in (HERE / "good").iterdir() if file.is_file())
 GOOD_RUN = {"runs", "noise", "header", "writes", "types", "actions", "carries", "keys"}
 """Checks that only look at the run with all that a node needs."""
