@@ -151,7 +151,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         self.params = {**declared_interface(type(self)).defaults(), **params}
 
     def _run(self, shared: Any) -> Any:
-        return super()._run(without_flow(shared, interface_of(type(self)), self.params))
+        return super()._run(without_flow(shared, declared_interface(type(self)), self.params))
 
     def emit(self, part: str | bytes) -> None:
         """Show a part of the `[pipe]` write as it arrives, to whoever listens. The parts in order are the write."""

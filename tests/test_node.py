@@ -194,3 +194,18 @@ def test_the_package_gives_its_names_and_no_others():
     assert {name: getattr(pflow, name).__name__ for name in pflow.__all__} == {name: name for name in pflow.__all__}
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         pflow.nonsense  # noqa: B018
+
+
+def test_a_node_run_by_itself_keeps_to_its_declaration_and_no_file_is_read_for_it(monkeypatch):
+    monkeypatch.setattr("pflow.source.read_class", None)
+    seen = []
+
+    class Plain(Node):
+        def prep(self, shared):
+            seen.append(shared.get("prompt", self.params["prompt"]))
+
+    node = Plain()
+    node.set_params({"prompt": "a param"})
+    store = {}
+    node.run(store)
+    assert (seen, store) == (["a param"], {})

@@ -18,7 +18,7 @@ from pflow.flow.written import escaped
 from pflow.interface import Interface
 from pflow.jsontext import decode, encode
 from pflow.naming import joined, kebab
-from pflow.node import Default, Node, class_of, id_of, interface_of, pocketflow
+from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -226,21 +226,21 @@ def _declares_error(node: Any) -> bool:
     if isinstance(inner, str):
         kind = find_kind(inner)
         return kind is not None and ERROR in kind.interface.actions
-    return ERROR in interface_of(inner if isinstance(inner, type) else type(inner)).actions
+    return ERROR in declared_interface(inner if isinstance(inner, type) else type(inner)).actions
 
 
 def _set_on(node: Any) -> dict[str, Any]:
     """The params of a node that are not its defaults; a class or a name has none."""
     if isinstance(node, str | type):
         return {}
-    defaults = interface_of(type(node)).defaults()
+    defaults = declared_interface(type(node)).defaults()
     return {key: value for key, value in node.params.items() if key not in defaults or defaults[key] != value}
 
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
     """Params as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
     known = find_kind(kind) if isinstance(kind, str) else None
-    interface = interface_of(kind) if isinstance(kind, type) else known.interface if known else Interface()
+    interface = declared_interface(kind) if isinstance(kind, type) else known.interface if known else Interface()
     items, found = interface.params, {}
     for key, value in params.items():
         plain = _json(id_, key, value)

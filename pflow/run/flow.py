@@ -13,7 +13,7 @@ from pflow.flow.build import numbered
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
-from pflow.node import Default, Node, id_of, interface_of, pocketflow
+from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.run.driver import PROGRAM, Driver, checked
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine, goes_on, outputs_of, set_defaults
@@ -149,11 +149,11 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 def _seen(node: Any, shared: Any) -> Any:
     """The dict of a flow as a node of it sees it."""
     is_bound = isinstance(node, Node | pocketflow.Flow)
-    return shared if is_bound else without_flow(shared, interface_of(type(node)), node.params)
+    return shared if is_bound else without_flow(shared, declared_interface(type(node)), node.params)
 
 
 def _declares_error(node: Any) -> bool:
-    return node.declares_error if isinstance(node, Flow) else ERROR in interface_of(type(node)).actions
+    return node.declares_error if isinstance(node, Flow) else ERROR in declared_interface(type(node)).actions
 
 
 def _warn(text: str) -> None:

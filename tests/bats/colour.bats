@@ -67,7 +67,7 @@ coloured() { [[ $output == *$'\x1b['* ]]; }
     pflow run -n "$flow" -q
     in_shells "for words in 'explain --json --color=always \"read-file --path=a\"' 'check --json --color=always \"read-file --path=a\"' 'runs --json --color=always' 'trace last --json --color=always' 'trace last --otlp --color=always'; do eval CLICOLOR_FORCE=1 pflow \$words || echo \"\$words\"; done"
     expect 0
-    [[ $output == '{'* && $output != *failed* ]]
+    [[ $output == '{'* && $output != *'"failed"'* ]]
     run -1 coloured
     run --separate-stderr env CLICOLOR_FORCE=1 pflow-shell -n --command='echo hi'
     [[ $output == '{"$pflow":'*'"stdout":"hi\n"'* ]]

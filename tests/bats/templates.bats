@@ -175,6 +175,8 @@ setup() { quick_llm; }
     echo '{"inputs": {"city": {"type": "str"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo ${city}"}}]}' >flow.json
     run --separate-stderr pflow check flow.json
     expect 0 "flow.json: nodes[0].inputs.command: PF14: $warning"
+    run --separate-stderr pflow check 'shell:one --command="echo hi" => shell --command="echo ${stdout}"'
+    expect 0 "pipe: nodes[1].inputs.command: PF14: warning: '\${stdout}' in 'command' is never filled, though there is stdout; --args='\$stdout' hands it over, as \"\$1\""
     run --separate-stderr pflow run flow.json --city=Oslo -n -r
     expect 0 '' "pflow run: nodes[0].inputs.command: PF14: $warning"
     run --separate-stderr pflow run "shell --command='echo \${HOME} >/dev/null; echo \"\$1\"' --args='\$city'" --city=Oslo -n -r

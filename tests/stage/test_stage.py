@@ -130,7 +130,8 @@ def test_a_value_that_looks_like_a_flag_is_a_value(node, value):
 
 
 def test_what_is_emitted_is_the_raw_output(node):
-    assert run(node, ["-nr", "--how=emit"]).out == b"ab"
+    for words in (["-nr"], ["-nr", "--stream"]):
+        assert run(node, [*words, "--how=emit"]).out == b"ab"
     assert run(node, ["-n", "--how=emit"]).store["out"] == "ab"
 
 

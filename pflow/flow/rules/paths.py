@@ -69,7 +69,7 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
 
 
 def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:
-    """Warn of a reference in a text that no template fills, where it names an input or a write."""
+    """Warn of a reference in a text that no template fills, where it names an input or a write, wherever that went."""
     item = wired.interface.reads.get(part.key) if wired and part.role in (INPUT, PARAM) else None
     if wired is None or item is None:
         return
@@ -77,7 +77,8 @@ def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Ite
     def is_there(path: Path) -> bool:
         reference = Reference(wired.id, part, path)
         resolve(flow, reference, wired)
-        return bool(reference.writes) or reference.is_item or reference.input in flow.inputs
+        is_written = reference.writes or any(path[0] in each.interface.writes for each in flow.before(wired.id))
+        return bool(is_written) or reference.is_item or reference.input in flow.inputs
 
     for message, remedy in unfilled(item, wired.interface, part.written, is_there):
         yield Finding("PF14", part.place, message, remedy, is_warning=True)
