@@ -139,7 +139,7 @@ class RunInputs:
         """
         name = self._pipe_input()
         if name is not None:
-            given, last = self.wired.inputs[name], document.last_for(name)
+            given, last = self.wired.inputs[name], document.header["last"]
             value = None if last in document.header.get("dry", []) else find(document, parse_path(last))
             self.values[name] = list_in(value) if given.type.name == "list" else value
             self.piped_path = given.path
@@ -148,7 +148,7 @@ class RunInputs:
             return {}
         assert self.wired.first_read is not None
         id, key = self.wired.first_read
-        step, last = self.wired.steps[id], document.last_for(key)
+        step, last = self.wired.steps[id], document.last_for(self.wired.steps[id].interface)
         place = parse_path(last)
         item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
         if item.name != key and (item.name in self.values or item.name in step.sources):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
+    from pflow.interface import Interface
     from pflow.paths import Path
     from pflow.stage.layout import Members, Piece
 
@@ -53,9 +54,11 @@ class Document:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
 
-    def last_for(self, read: str) -> Any:
-        """The path of what the pipe carries for a read, if it carries anything: of an own object its member."""
-        return read if read in self.own else self.header.get("last")
+    def last_for(self, interface: Interface) -> Any:
+        """The path of what the pipe carries, if anything; where the read is inferred, its member of an own object."""
+        read = interface.pipe_read
+        is_member = interface.inferred and read is not None and read.name in self.own
+        return read.name if read is not None and is_member else self.header.get("last")
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""

@@ -207,7 +207,7 @@ class Stage:
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Where each value of a stage comes from: its flags, its --map-in, what the pipe carries, the store."""
-    last = document.last_for(interface.pipe_read.name if interface.pipe_read else "")
+    last = document.last_for(interface)
     return Binding(
         interface,
         flags={name: value.source() for name, value in flags.data.items()},

@@ -155,11 +155,32 @@ Explain 0
 0
 
 Explain 1 {"a":1,"$schema":2}
-Explain a member
-a member
+Explain {"a":1,"text":"a member"}
+{"a":1,"content":"a member"}
+
 1
 {"a":1,"$schema":2}
 end'
+}
+
+@test "a read that is inferred takes its member of an object, and else all of it" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    node shout 'Reads: shared["word"]: str' 'Writes: shared["loud"]: str' <<'END'
+    def prep(self, shared):
+        return shared["word"]
+
+    def exec(self, word):
+        return word.upper()
+
+    def post(self, shared, word, loud):
+        shared["loud"] = loud
+END
+    in_shells 'export PFLOW_NODES=..
+        for value in "{\"a\":1,\"word\":\"x\"}" "{\"a\":1}"; do
+            echo "$value" | pflow shout --from=json -r; echo
+            echo "$value" | pflow run --from=json shout -r; echo
+        done'
+    expect 0 $'X\nX\n{"A":1}\n{"A":1}'
 }
 
 @test "a list of one store, as Miller writes it, is that store, for every program; of several, it is 65" {
