@@ -72,7 +72,9 @@ class Binding:
         feed: dict[str, Source] = {}
         if carried is not None and (fed := interface.read_fed(carried.path[-1])):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
-            if not any(meet(path, carried.path) for path in used):
+            if carried.path == (fed.name,) and fed is not pipe:
+                pass  # its own key, which may be missing
+            elif not any(meet(path, carried.path) for path in used):
                 feed[fed.name] = carried
             elif fed is pipe:
                 self.hidden.add(fed.name)
