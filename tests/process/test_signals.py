@@ -132,6 +132,7 @@ def test_a_second_signal_ends_at_once_what_is_called_at_exit():
         atexit._clear()
         atexit.register(os._exit, 98)
         atexit.register(os.kill, os.getpid(), signal.SIGHUP)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
         catch_signals()
         die_of(signal.SIGTERM)
 
