@@ -71,6 +71,15 @@ is_nowhere() {
         pflow run -n out.pflow.json'
     expect 69 - "no page for '***'"
     is_nowhere
+    # Each of a batch's items.
+    in_shells '
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
+            \"batch\": {\"over\": \"users\", \"as\": \"who\"}}]}" >each.pflow.json
+        pflow-set -n users:="[{\"pass\": \"hunter22\"}]" | pflow run each.pflow.json | pflow-get url
+        pflow run -n each.pflow.json --users="[{\"pass\": \"hunter22\"}]"'
+    expect 2 - 'item 0: cannot run fetch: ValueError: wrong: ***'
+    expect 2 - 'cannot take --users: a secret is never a flag'
+    is_nowhere
 }
 
 @test "what is given to a flag for a secret is not quoted back, wherever it is wrong" {

@@ -21,6 +21,12 @@ INTERFACES = {
         'Reads: shared["path"]: path = "log.txt"  # where',
         'Reads: shared["text"]: str = ""  # what',
         "Params: also: path = null [env LOG_ALSO]  # where too",
+        "Params: copies: list[path] = [] [env LOG_COPIES]  # where else",
+        "Effects: writes files",
+    ],
+    "Publish": [
+        'Reads: shared["path"]: path = "log.txt"  # what',
+        'Params: copies: list[path] = ["a.txt", "/etc/b"]  # where to',
         "Effects: writes files",
     ],
     "Deploy": ["Effects: runs commands, writes files"],
