@@ -265,8 +265,14 @@ def test_a_read_that_a_store_on_stdin_may_fill_is_unknown_then(place):
 
 def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
     assert found(step("log")) == []
-    monkeypatch.setenv("LOG_ALSO", "/etc/x")
-    assert found(step("log")) == PATHS
+    for variable in ("LOG_ALSO", "LOG_COPIES"):
+        with monkeypatch.context() as environment:
+            environment.setenv(variable, "/etc/x")
+            assert found(step("log")) == PATHS
+
+
+def test_a_default_that_nobody_sees_is_a_path_too(place):
+    assert found(step("publish")) == ["s --allow=/etc"]
 
 
 @pytest.mark.parametrize(
