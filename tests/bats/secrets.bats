@@ -71,6 +71,10 @@ is_nowhere() {
         pflow run -n out.pflow.json'
     expect 69 - "no page for '***'"
     is_nowhere
+    in_shells 'pflow-set -n pass=hunter22 | pflow run "fetch --url=u =error=> shell --command=true" -q --show-store 2>&1'
+    expect 0
+    [[ $output == *'pass = ***'* ]]
+    is_nowhere
     # Each of a batch's items.
     in_shells '
         echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
