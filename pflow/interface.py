@@ -132,7 +132,10 @@ def piped(items: dict[str, Item]) -> Item | None:
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
-    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do."""
+    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do.
+
+    Each has the mark [pipe] where the code shows no other for it.
+    """
     from pflow.types import Type
 
     named = (("read", params.get("input_key")), ("write", params.get("output_key")))
@@ -140,8 +143,9 @@ def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
     if not (interface.open and items):
         return interface
     made = Interface()
-    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes})
+    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes}, inferred=True)
     for item in items:
-        (made.reads if item.kind == "read" else made.writes).setdefault(item.name, item)
-    made.infer_pipe()
+        others = made.reads if item.kind == "read" else made.writes
+        item.marks |= set() if piped(others) else {"pipe"}
+        others.setdefault(item.name, item)
     return made
