@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from pflow.types import Type
@@ -90,6 +90,14 @@ class Interface:
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
+    def carried_of(self, writes: Iterable[str]) -> str | None:
+        """Of the keys that a node wrote, the one that is carried on; where that is inferred, in doubt the first."""
+        item, guesses = self.pipe_write, self.open or self.inferred
+        if item is not None and item.name in writes:
+            return item.name
+        stored = (key for key in writes if key not in self.writes or self.writes[key].is_stored)
+        return next(stored, None) if guesses else None
+
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""
         known = {} if self.open else self.params
@@ -124,7 +132,10 @@ def piped(items: dict[str, Item]) -> Item | None:
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
-    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do."""
+    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do.
+
+    Each has the mark [pipe] where the code shows no other for it.
+    """
     from pflow.types import Type
 
     named = (("read", params.get("input_key")), ("write", params.get("output_key")))
@@ -132,8 +143,9 @@ def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
     if not (interface.open and items):
         return interface
     made = Interface()
-    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes})
+    made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes}, inferred=True)
     for item in items:
-        (made.reads if item.kind == "read" else made.writes).setdefault(item.name, item)
-    made.infer_pipe()
+        others = made.reads if item.kind == "read" else made.writes
+        item.marks |= set() if piped(others) else {"pipe"}
+        others.setdefault(item.name, item)
     return made

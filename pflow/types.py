@@ -6,10 +6,12 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.jsontext import HIGHEST, LOWEST, decode, text_of
-from pflow.paths import kind_of, look_inside
+from pflow.paths import kind_of, look_inside, missing, write_path
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from pflow.paths import Path
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),
@@ -212,3 +214,27 @@ def _as_text(value: Any) -> Any:
         except UnicodeDecodeError:
             return value
     return None if value is None else text_of(value)
+
+
+_LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
+"""Types that nothing stands below."""
+
+
+def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
+    """The type at a path, of which `path[:at]` leads to this one, and what is wrong with it; `any` where unknown."""
+    for n in range(at, len(path)):
+        step, fault = path[n], ""
+        if type.fields and str(step) in type.fields:
+            type = type.fields[str(step)]
+            continue
+        if type.fields:
+            fault = missing(str(step), list(type.fields), write_path(path[:n])).message
+        elif type.name == "list" and isinstance(step, str) and not step.isdecimal():
+            fault = f"no '{step}' in {write_path(path[:n])}; it is a list"
+        elif type.name in _LEAVES:
+            fault = f"no '{step}' in {write_path(path[:n])}; it is {_LEAVES[type.name]}"
+        elif type.items is not None:
+            type = type.items
+            continue
+        return Type("any"), fault
+    return type, ""

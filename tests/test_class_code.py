@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from pflow.class_code import read_code
-from pflow.interface import UNDECLARED, Interface
+from pflow.interface import UNDECLARED, Interface, with_keys
 
 
 def shown(source, name="N"):
@@ -52,6 +52,7 @@ def test_prep_shows_the_reads_and_which_must_be_there(body, reads):
         ('shared["a"], shared["b"] = r', ["a", "b"]),
         ('if r: shared["a"] = r\nelse: shared["b"] = shared["c"]', ["a", "b"]),
         ('shared["a"] += 1\nshared.setdefault("b", []).append(r)', ["a", "b"]),
+        ('shared.update({"a": r, **p}, b=p)', ["a", "b"]),
         ('shared["a"]["b"] = r\nshared["stdin"] = r\nshared[self.key] = r', []),
     ],
 )
@@ -90,7 +91,14 @@ def test_async_methods_and_those_of_a_base_in_the_file_show_it_too():
 
 @pytest.mark.parametrize(
     ("prep", "read"),
-    [('s.get("a"), s["b"], s["c"]', "b"), ('s.get("a"), s.get("b")', "a"), ("1", None)],
+    [
+        ('s.get("a"), s["b"], s["c"]', "b"),
+        ('s.get("a"), s.get("b")', "a"),
+        ('s.get("a", 100), s.get("b", "")', "b"),
+        ('s.get("a", 100)', "a"),
+        ('s.get("a", 100), self.find(s)', None),
+        ("1", None),
+    ],
 )
 def test_a_pipe_fills_the_first_required_read_else_the_first_and_carries_the_first_write_on(prep, read):
     post = '    def post(self, s, p, r):\n        s["x"] = s["y"] = r\n'
@@ -102,3 +110,22 @@ def test_a_pipe_fills_the_first_required_read_else_the_first_and_carries_the_fir
 def test_code_that_shows_nothing_is_as_open_as_before():
     found = shown("class N(Node):\n    def prep(self): return None\n    def post(): pass\n")
     assert (found.open, found.inferred, found.may_take_stdin) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("prep", "post", "params", "pipe"),
+    [
+        ("shared[self.params['input_key']]", "shared['b'] = 1", {"input_key": "a"}, ("a", "b")),
+        ("shared['a']", "shared[self.params['output_key']] = 1", {"output_key": "b"}, ("a", "b")),
+        ("shared[self.params['input_key']]", "pass", {"input_key": "a", "output_key": "b"}, ("a", "b")),
+        ("shared['a']", "shared['b'] = 1", {"input_key": "c", "output_key": "d"}, ("a", "b")),
+        ("shared['a']", "shared['b'] = 1", {"input_key": ["c"], "output_key": "d e"}, ("a", "b")),
+    ],
+)
+def test_a_key_that_a_param_names_takes_the_side_of_the_pipe_that_the_code_leaves_free(prep, post, params, pipe):
+    interface = shown(
+        method("prep(self, shared)", f"return {prep}") + f"    def post(self, shared, p, e):\n        {post}\n"
+    )
+    found = with_keys(interface, params)
+    assert (found.pipe_read.name, found.pipe_write.name, found.inferred) == (*pipe, True)
+    assert with_keys(interface, {}) is interface

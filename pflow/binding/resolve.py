@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import expanded_value
+from pflow.binding.finder import Finder
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
@@ -14,7 +14,7 @@ from pflow.masks import hidden
 from pflow.paths import meet, write_path
 from pflow.root import ROOT, hold_below_root
 from pflow.templates import leading_references
-from pflow.types import Type, fit, from_text
+from pflow.types import from_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     """The places that the value of each read came from; none for what the flow itself says."""
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
-
-_ANY = Type("any")
-_EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
-"""Types of which a value of this very class is one."""
 
 
 def rule_of(item: Item, has: Mapping[str, Collection[str]]) -> str:
@@ -57,58 +53,6 @@ def from_environment(item: Item) -> Any:
         raise (hidden(fault, text) if "secret" in item.marks else fault) from None
 
 
-class Finder:
-    """Finds the value of one read or param that has a source."""
-
-    __slots__ = ("exact", "is_soft", "item", "key", "places", "source", "type")
-
-    def __init__(
-        self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
-    ) -> None:
-        self.key = key
-        self.source = source
-        self.item = item
-        self.type = item.type if item else _ANY
-        self.exact = _EXACT.get(self.type.name)
-        self.is_soft = is_soft
-        self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
-        """Places that it was found at, as text."""
-        if isinstance(source, Constant):
-            # a mapping that stands fast is a template without references
-            fixed = (
-                expanded_value(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
-            )
-            self.source = Constant(fixed, source.origin)
-
-    def find(self, store: Any) -> Any:
-        """The value, as its type. Raises PflowError: 66 where a path leads nowhere, 65 where it does not fit."""
-        source = self.source
-        if isinstance(source, Constant):
-            return source.value
-        if not isinstance(source, TemplateSource):
-            return self.fitted(source.find(store))
-        value = source.find(store, is_path=self.type.is_path)
-        return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
-
-    def fitted(self, value: Any) -> Any:
-        if self.type.name == "any" or value.__class__ is self.exact:
-            return value
-        if value is None and self.item is not None and self.item.default is None:
-            return None
-        try:
-            return fit(self.type, value)
-        except ValueError as error:
-            origin = f" from {self.source.origin}" if self.source.origin else ""
-            hint = f"--map-in {self.key}=PATH takes another place"
-            raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
-
-    def origins(self, store: Any) -> tuple[str, ...]:
-        places = self.source.places(store)
-        if places not in self.places:
-            self.places[places] = tuple(map(write_path, places))
-        return self.places[places]
-
-
 class Binding:
     """Finds everything that one node starts with: the value of each read and of each param.
 
@@ -128,7 +72,9 @@ class Binding:
         feed: dict[str, Source] = {}
         if carried is not None and (fed := interface.read_fed(carried.path[-1])):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
-            if not any(meet(path, carried.path) for path in used):
+            if carried.path == (fed.name,) and fed is not pipe:
+                pass  # its own key, which may be missing
+            elif not any(meet(path, carried.path) for path in used):
                 feed[fed.name] = carried
             elif fed is pipe:
                 self.hidden.add(fed.name)

@@ -89,9 +89,7 @@ def command(
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())
-    if 1 in closed and not flags.quiet:
-        hint = "-q if nothing is wanted"
-        raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
+    _check_stdout(closed, flags)
     terminal = None if yes or is_dry else open_terminal()
     document: Document | None = None
 
@@ -103,9 +101,7 @@ def command(
             return pass_on(intake, Output(words))
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
-            proposal = Proposal(planned.flow, words)
-            refuse_errors(proposal.findings)
-            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
+            decided = _decide(planned, words, terminal, allowed if yes else None, intake)
         return OK if decided is None else _run(decided, closed, intake)
 
     try:
@@ -113,6 +109,13 @@ def command(
     except PflowError as error:
         error.store = document
         raise
+
+
+def _check_stdout(closed: list[int], flags: RunFlags) -> None:
+    """Raise PflowError (73), before a model is paid, where the result could go nowhere."""
+    if 1 in closed and not flags.quiet:
+        hint = "-q if nothing is wanted"
+        raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
 
 
 def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
@@ -161,6 +164,15 @@ def _report(text: str) -> None:
     """Tell a person at a terminal what is going on."""
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")
+
+
+def _decide(
+    planned: Planned, words: list[str], terminal: Terminal | None, allowed: Allowed | None, intake: Intake
+) -> Proposal | None:
+    """What is to be run, as a person at the terminal says, or what --yes allows; None where it was saved instead."""
+    proposal = Proposal(planned.flow, words)
+    refuse_errors(proposal.findings)
+    return _ask(proposal, terminal) if terminal else _hold(proposal, allowed, intake)
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:

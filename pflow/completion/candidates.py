@@ -7,6 +7,7 @@ from pflow.catalog.registry import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
+from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
@@ -127,7 +128,10 @@ def _usage_of_flow(file: str) -> Usage:
     from pflow.flow.wiring import wire
     from pflow.run.help import usage_of_run
 
-    usage = usage_of_run(wire(load_file(file, FlowCatalog()).flow))
+    try:
+        usage = usage_of_run(wire(load_file(file, FlowCatalog()).flow))
+    except PflowError:
+        usage = usage_of_run()
     usage.arguments = []
     return usage
 

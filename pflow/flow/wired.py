@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.flow import REST
-from pflow.paths import missing, write_path
 from pflow.templates import TEMPLATE, is_reference, leading_references
-from pflow.types import Type
+from pflow.types import Type, type_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pflow.binding.sources import Source
@@ -42,6 +41,12 @@ class Write:
         self.target = target
         self.item = item
         self.is_data = is_data
+
+
+def latest(writes: Iterable[Write]) -> list[Write]:
+    """The writes that a name means: a data flag is stored only where nothing is, so any other goes before it."""
+    every = list(writes)
+    return [write for write in every if not write.is_data] or every
 
 
 class Reference:
@@ -284,27 +289,3 @@ class WiredFlow:
             if write is not None and id not in in_forks:
                 return self.steps[id].place_of(write.name)
         return None
-
-
-_LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
-"""Types that nothing stands below."""
-
-
-def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
-    """The type at a path, of which `path[:at]` leads to this one, and what is wrong with it; `any` where unknown."""
-    for n in range(at, len(path)):
-        step, fault = path[n], ""
-        if type.fields and str(step) in type.fields:
-            type = type.fields[str(step)]
-            continue
-        if type.fields:
-            fault = missing(str(step), list(type.fields), write_path(path[:n])).message
-        elif type.name == "list" and isinstance(step, str) and not step.isdecimal():
-            fault = f"no '{step}' in {write_path(path[:n])}; it is a list"
-        elif type.name in _LEAVES:
-            fault = f"no '{step}' in {write_path(path[:n])}; it is {_LEAVES[type.name]}"
-        elif type.items is not None:
-            type = type.items
-            continue
-        return Type("any"), fault
-    return type, ""

@@ -100,19 +100,28 @@ def broken(error: Exception) -> PflowError:
 def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
     """The entries of extra-openai-models.yaml that make a model."""
     try:
-        text = file.read()
-        entries = yaml.safe_load(text) or []
-    except (yaml.YAMLError, ValueError) as error:
+        loader = yaml.SafeLoader(file.read())
+        root = loader.get_single_node()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         faults_of_files.append(f"{file.name}: {_fault(error)}")
         return []
-    if not isinstance(entries, list):
+    if root is not None and not isinstance(root, yaml.SequenceNode):
         faults_of_files.append(f"{file.name}: it is not a list of models, each with model_id and model_name")
         return []
-    written = yaml.load(text, yaml.BaseLoader)  # a model_id of yes as it stands there
-    wrong = {number: fault for number, entry in enumerate(entries) if (fault := _fault_of_entry(entry))}
-    for number, fault in wrong.items():
-        _pass_over(file.name, number, written[number], fault)
-    return [entry for number, entry in enumerate(entries) if number not in wrong]
+    entries = []
+    for number, node in enumerate(root.value if root else [], 1):
+        try:
+            entry = loader.construct_document(node)
+            fault = _fault_of_entry(entry)
+        except yaml.YAMLError as error:
+            fault = _fault(error)
+        except ValueError:
+            fault = "it has a date that is none; put it in quotes"
+        if fault:
+            _pass_over(file.name, number, node, fault)
+        else:
+            entries.append(entry)
+    return entries
 
 
 def _fault_of_entry(entry: Any) -> str:
@@ -130,15 +139,16 @@ def _fault_of_entry(entry: Any) -> str:
     return "" if all(isinstance(each, str) for each in aliases) else "an alias is no text; put it in quotes"
 
 
-def _pass_over(file: str, number: int, entry: Any, fault: str) -> None:
-    """Note the fault of an entry under all its names."""
-    members = entry if isinstance(entry, dict) else {}
+def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
+    """Note the fault of an entry under all its names, a model_id of yes as it stands there."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    members = {key.value: each for key, each in pairs if isinstance(key, yaml.ScalarNode)}
     aliases = members.get("aliases")
-    names = [members.get("model_id"), *(aliases if isinstance(aliases, list) else [])]
-    known = [name for name in names if name and isinstance(name, str)]
-    about = f"entry {number + 1}" + (f", '{shorten(known[0])}'" if known else "")
-    for name in known or [f"{file} {number}"]:
-        faults[name] = f"{file}: {about}, is passed over: {fault}"
+    nodes = [members.get("model_id"), *(aliases.value if isinstance(aliases, yaml.SequenceNode) else [])]
+    names = [each.value for each in nodes if isinstance(each, yaml.ScalarNode) and each.value]
+    about = f"entry {number}" + (f" ('{shorten(names[0])}')" if names else "")
+    for name in names or [f"{file} {number}"]:
+        faults[name] = f"{file}: {about} is passed over: {fault}"
 
 
 def _aliases(file: Path) -> dict[str, str]:
@@ -147,7 +157,7 @@ def _aliases(file: Path) -> dict[str, str]:
         aliases = json.loads(file.read_text())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         faults_of_files.append(f"{file}: {_fault(error)}")
         return {}
     if not isinstance(aliases, dict):
@@ -167,4 +177,4 @@ def _fault(error: Exception) -> str:
         return f"{error.problem or 'it is not YAML'}{where}"
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON at line {error.lineno}, column {error.colno}"
-    return type(error).__name__
+    return "it is nested too deeply" if isinstance(error, RecursionError) else type(error).__name__

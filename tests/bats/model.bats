@@ -75,7 +75,7 @@ teardown_file() { stop_server; }
         sed "1s/\[/[{model_id: yes, model_name: x},/" "$PEER/llm/extra-openai-models.yaml" >llm/extra-openai-models.yaml
         echo "$(pflow-llm -n --model=reply --prompt=x -r)"; pflow models | grep -c "^reply "
         pflow-llm -n --model=yes --prompt=x -q; echo $?'
-    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1, 'yes', is passed over: its model_id is no text; put it in quotes"
+    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1 ('yes') is passed over: its model_id is no text; put it in quotes"
 }
 
 @test "no model at all is 78 and says the three ways to get one" {

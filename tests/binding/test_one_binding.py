@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
@@ -155,6 +155,7 @@ def store_of(program, document=b""):
 @pytest.mark.parametrize("target", ["python", "sh"])
 @slow
 @given(flow=flows, store=stores)
+@example(flow=[("open", [("pop", "a", None)]), ("both", [])], store={"a": None})
 def test_so_does_each_export(nodes, target, flow, store, tmp_path_factory):
     flow = [("both", [("set", key, value) for key, value in store.items()]), *flow]
     file = tmp_path_factory.mktemp(target) / f"flow.{target}"

@@ -249,8 +249,9 @@ def test_the_shims_are_short():
     assert {len(file.read_text().splitlines()) for file in (root / "bash").iterdir() if file not in shims} == {1}
 
 
-def test_a_broken_flow_has_the_flags_of_a_run():
-    Path("data/pflow/flows/fix-issue.pflow.json").write_text('{"inputs": []}')
+@pytest.mark.parametrize("text", ['{"inputs": []}', "[]", "", "{", '{"a": "\\ud800"}'])
+def test_a_broken_flow_has_the_flags_of_a_run(text):
+    Path("data/pflow/flows/fix-issue.pflow.json").write_text(text)
     assert "--jobs=" in offered("pflow fix-issue --")
 
 

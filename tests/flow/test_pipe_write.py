@@ -5,7 +5,7 @@ import shlex
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
@@ -231,6 +231,10 @@ def step_of(step):
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(flow_texts())
+@example(
+    "llm --verbatim --map-out=usage=out --id=apart0 => llm '--prompt=$A' '--text=$B' --map-out=usage=out --id=apart1"
+)
+@example("llm --map-out=usage=out --id=apart0 => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=apart1")
 def test_text_to_flow_to_text_is_a_fixed_point(text):
     flow = parse_pipe([text])
     said = write_pipe(flow)

@@ -407,16 +407,20 @@ class TestTheModel:
     @pytest.mark.parametrize(
         ("entry", "name", "fault"),
         [
-            ("{model_id: yes, model_name: x}", "yes", "entry 2, 'yes', is passed over: its model_id is no text"),
+            ("{model_id: yes, model_name: x}", "yes", "entry 2 ('yes') is passed over: its model_id is no text"),
             ("{model_id: 4.50, model_name: x}", "4.50", "its model_id is no text; put it in quotes"),
-            ("{model_id: a}", "a", "entry 2, 'a', is passed over: it has no model_name"),
-            ("{model_name: a}", None, "entry 2, is passed over: it has no model_id"),
+            ("{model_id: a}", "a", "entry 2 ('a') is passed over: it has no model_name"),
+            ("{model_name: a}", None, "entry 2 is passed over: it has no model_id"),
             ("{model_id: '', model_name: a}", None, "its model_id or model_name is empty"),
             ("{model_id: a, model_name: a, aliases: b}", "a", "its aliases is no list"),
             ("{model_id: a, model_name: a, aliases: [b, no]}", "b", "an alias is no text"),
             ("{model_id: a, model_name: a, headers: [b], aliases: [no]}", "no", "its headers is no object"),
-            ("yes", None, "entry 2, is passed over: it has no model_id and model_name"),
-            ("null", None, "entry 2, is passed over"),
+            ("yes", None, "entry 2 is passed over: it has no model_id and model_name"),
+            ("null", None, "entry 2 is passed over"),
+            ("{model_id: 2024-13-45, model_name: x}", "2024-13-45", "it has a date that is none; put it in quotes"),
+            ("{model_id: a, model_name: x, headers: {[1]: 2}}", "a", "found unhashable key at line 1"),
+            ("{model_id: a, model_name: !env x}", "a", "could not determine a constructor for the tag '!env'"),
+            ("&a [*a]", None, "entry 2 is passed over"),
         ],
     )
     def test_an_entry_that_is_malformed_is_named_and_costs_no_other_model(self, server, capfd, entry, name, fault):
@@ -443,6 +447,8 @@ class TestTheModel:
             ("extra-openai-models.yaml", "- a: [\n", "extra-openai-models.yaml: expected the node content"),
             ("extra-openai-models.yaml", "a: b", "extra-openai-models.yaml: it is not a list of models"),
             ("extra-openai-models.yaml", "- \udcff", "extra-openai-models.yaml: UnicodeDecodeError"),
+            ("extra-openai-models.yaml", "[" * 3000, "extra-openai-models.yaml: it is nested too deeply"),
+            ("aliases.json", "[" * 100_000, "aliases.json: it is nested too deeply"),
         ],
     )
     def test_a_file_that_is_malformed_is_named_and_costs_no_model_of_another(self, server, capfd, file, content, fault):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.resolve import Finder
+from pflow.binding.finder import Finder
 from pflow.common import COMMON, LETTERS
 from pflow.errors import PflowError
 from pflow.grammar import parse_interface

@@ -7,7 +7,8 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
-from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
+from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain, is_given
+from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, PARAM, path_text, rewritten
 from pflow.paths import parse_path
@@ -56,6 +57,7 @@ class _Compiler:
         self.carried = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
+        self.warnings += [text for id, writers in self.fed.items() for text in doubts(flow, id, writers)]
 
     def _find_places(self, reference: Reference) -> None:
         """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""
@@ -263,12 +265,6 @@ def _is_whole(step: WiredStep, moved: set[str]) -> bool:
 def _reads_by_name(step: WiredStep, key: str) -> bool:
     item = step.interface.reads.get(key)
     return item is not None and "explicit" not in item.marks and not is_given(step, key)
-
-
-def latest(writes: Iterable[Write]) -> list[Write]:
-    """The writes that a name means: a data flag is stored only where nothing is, so any other goes before it."""
-    every = list(writes)
-    return [write for write in every if not write.is_data] or every
 
 
 def is_liftable(item: Item, value: Any) -> bool:

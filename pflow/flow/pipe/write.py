@@ -7,11 +7,12 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST
-from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual, latest
+from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import words_of
+from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import path_text, reference
 from pflow.paths import is_step_name, meet, parse_path
@@ -174,12 +175,19 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, se
             place = step.id, "read", key
             if key in step.inputs or key in step.input_mappings or made.get(place) == facts[place]:
                 continue
-            is_from_step = isinstance(source, str) and (step.id, key) in from_steps
-            if is_short and is_from_step and _has_flag(interface.reads.get(key)):
-                step.inputs[key] = reference(parse_path(str(source)))
+            is_flag = (is_short and (step.id, key) in from_steps) or _is_unknown_beside(wanted, step, source)
+            if is_flag and isinstance(source, str) and _has_flag(interface.reads.get(key)):
+                step.inputs[key] = reference(parse_path(source))
             else:
                 step.input_mappings[key] = source
     return draft, apart
+
+
+def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
+    """Whether a step's flags have another name that nothing writes: alone there, it would be guessed."""
+    flags = {*step.inputs, *step.params}
+    others = (each for each in wanted.references if each.step == step.id and path_text(each.path) != source)
+    return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
 def _without_mappings(step: Step) -> Step:

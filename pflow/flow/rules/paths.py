@@ -7,11 +7,12 @@ from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
-from pflow.flow.wired import Reference, type_below
+from pflow.flow.wired import Reference
 from pflow.flow.written import INPUT, MAPPING, PARAM
 from pflow.naming import nearest
 from pflow.paths import write_path
 from pflow.templates import broken_references, parse_place
+from pflow.types import type_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -169,6 +169,7 @@ class BatchStep(StepNode):
             self._tell_failures(work, errors, len(done))
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
+        self.carry(work.writes)
         work.more["items"] = {"done": len(done) - len(errors), "failed": len(errors)}
 
     def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
