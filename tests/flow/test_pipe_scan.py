@@ -102,3 +102,10 @@ def test_quoted_words_are_read_back(words):
 @given(st.lists(anything | awkward, min_size=1, max_size=4))
 def test_quoted_words_are_what_a_shell_reads(words):
     assert shlex.split(" ".join(map(quote, words))) == words
+
+
+def test_words_are_quoted_back_as_they_were_typed():
+    assert (
+        scan_words(["shell", "--no-check", "--command=", "--args=a b", ""])[0]
+        == "shell --no-check --command= --args='a b' ''"
+    )

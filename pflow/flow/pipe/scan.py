@@ -92,7 +92,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
         kind = LINK if is_separator(word) else END if word == ";" else WORD
         tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
         name, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        shown += (name + equals + quote(value) if kind == WORD else word) + " "
+        shown += (name + equals + (quote(value) if value or not name else "") if kind == WORD else word) + " "
     return shown.rstrip(), tokens
 
 
