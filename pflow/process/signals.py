@@ -67,7 +67,7 @@ def catch_signals() -> None:
 def _interrupt(signum: int, frame: object) -> None:
     """The first signal ends the node's work, the second what it does to end in order; a third ends us at once."""
     if _holders:
-        _held.append(lambda: _interrupt(signum, frame))
+        _hold(lambda: _interrupt(signum, frame))
         return
     stop_timer()  # or a time limit could pass while the work is being undone, and take the signal's place
     _caught.append(signum)
@@ -142,9 +142,16 @@ class HeldSignals:
     """
 
     def __init__(self) -> None:
+        self.on_held: Callable[[], None] | None = None
         threading = sys.modules.get("threading")  # nobody has another thread where it is not loaded
         if not threading or threading.current_thread() is threading.main_thread():  # no handler is called in another
             _holders.append(self)
+
+    def tell(self, call: Callable[[], None] | None) -> None:
+        """Call for each that is held from now on, and now where one is already."""
+        self.on_held = call
+        if _held and call is not None:
+            call()
 
     def release(self) -> None:
         """Raise for what came meanwhile, one call for each."""
@@ -152,6 +159,13 @@ class HeldSignals:
             _holders.remove(self)
         while _held and not _holders:
             _held.pop(0)()
+
+
+def _hold(call: Callable[[], None]) -> None:
+    _held.append(call)
+    for holder in _holders:
+        if holder.on_held is not None:
+            holder.on_held()
 
 
 def end_in_order(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
@@ -231,6 +245,6 @@ def _arm() -> None:
 
 def _pass(deadline: Deadline) -> None:
     if _holders:
-        _held.append(lambda: _pass(deadline))
+        _hold(lambda: _pass(deadline))
     elif deadline in _open:
         raise TimedOut(deadline)

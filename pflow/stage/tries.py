@@ -6,15 +6,17 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError, is_permanent
-from pflow.process.signals import Deadline
+from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
 
 _LONGEST_WAIT = 3600
 """Seconds: a server that asks for more than this is one to come back to, not to wait for."""
+_PATIENCE = 1.0
+"""Seconds that an async node has to end once it is cancelled."""
 
 
 class Tries:
@@ -90,9 +92,37 @@ def run_node(
         node.exec = lambda prepared: tries.call(exec, prepared)
         with Deadline(timeout, "--timeout"):
             return node.run(shared)
-    import asyncio
-
     exec_async = node.exec_async
     node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
     with Deadline(timeout, "--timeout"):
-        return asyncio.run(node.run_async(shared))
+        return _run_async(node.run_async(shared))
+
+
+def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it to its end. A signal or a time limit cancels it, and is raised then.
+
+    What is raised in the middle of an event loop is dropped, or stops the loop for good. So it is raised there only
+    where the work goes on: it may block the loop.
+    """
+    import asyncio
+
+    held = HeldSignals()
+
+    async def run() -> Any:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+            call_after(_PATIENCE, held.release)
+
+        held.tell(cancel)
+        try:
+            return await work
+        finally:
+            held.tell(None)
+
+    try:
+        return asyncio.run(run())
+    finally:
+        held.release()

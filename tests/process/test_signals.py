@@ -1,11 +1,13 @@
 """Signals and time limits: which one a process ends of, and what it still does then."""
 
+import asyncio
 import atexit
 import os
 import signal
 import sys
 import time
 
+import pocketflow
 import pytest
 
 from pflow.process.signals import (
@@ -18,6 +20,7 @@ from pflow.process.signals import (
     die_of_closed_pipe,
     stop_timer,
 )
+from pflow.stage.tries import run_node
 from tests.stage.ends import end_of
 
 
@@ -66,6 +69,31 @@ def test_a_dropped_signal_comes_again_past_a_time_limit():
     with pytest.raises(Interrupted) as interrupted:
         act()
     assert interrupted.value.exit == 130
+
+
+@pytest.mark.parametrize(("seconds", "signum", "exit"), [(None, signal.SIGTERM, 143), (0.1, 0, 124)])
+def test_what_comes_in_the_middle_of_an_event_loop_ends_an_async_node(seconds, signum, exit):
+    class Waits(pocketflow.AsyncNode):
+        async def exec_async(self, prepared):
+            loop = asyncio.get_running_loop()
+            loop.call_soon(time.sleep, 0.2)  # asyncio drops what is raised in a callback
+            loop.call_soon(os.kill, os.getpid(), signum)
+            await asyncio.sleep(30)
+
+    with pytest.raises(Interrupted) as interrupted:
+        run_node(Waits(), {}, timeout=seconds)
+    assert interrupted.value.exit == exit
+
+
+def test_a_signal_ends_an_async_node_that_blocks_its_loop(monkeypatch):
+    class Blocks(pocketflow.AsyncNode):
+        async def exec_async(self, prepared):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(30)
+
+    monkeypatch.setattr("pflow.stage.tries._PATIENCE", 0.01)
+    with pytest.raises(Interrupted):
+        run_node(Blocks(), {})
 
 
 def test_a_signal_ends_the_time_limit_too():
