@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.process.signals import HeldSignals, raise_caught
+from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -43,7 +43,6 @@ def run(
     start.
     """
     collect_children()
-    raise_caught()
     held = HeldSignals()  # an exception before the child is known would leave it running
     try:
         child = _Child(argv, env, input)

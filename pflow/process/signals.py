@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import time
@@ -22,6 +23,9 @@ _NAMES: dict[int, str] = {
     _signal.SIGINT: "SIGINT",
     _signal.SIGQUIT: "SIGQUIT",
 }
+
+_SOON = 0.001
+"""Seconds: enough for what runs now to return, so that what is raised is not dropped with it."""
 
 
 class ClosedPipe(Exception):
@@ -54,7 +58,7 @@ _caught: list[int] = []
 def catch_signals() -> None:
     """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted. What our parent ignores (nohup, &) stays ignored."""
     _caught.clear()
-    sys.unraisablehook = _raise_again
+    sys.unraisablehook = _send_again
     for signum in _NAMES:
         if _signal.getsignal(signum) != _signal.SIG_IGN:
             _signal.signal(signum, _interrupt)
@@ -72,26 +76,24 @@ def _interrupt(signum: int, frame: object) -> None:
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
-def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
-    """What Python calls for an exception that it has dropped, as it drops those of its callbacks, an import's too."""
+def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """What Python calls for an exception that it has dropped, as it drops those of its callbacks, an import's too.
+
+    What is raised in here is dropped as well, so the signal comes again a little later.
+    """
     error = unraisable.exc_value
-    if isinstance(error, Interrupted):
-        call_after(0.001, lambda: _raise(error))
+    if isinstance(error, TimedOut):
+        _arm()
+    elif isinstance(error, Interrupted):
+        _caught.remove(error.signal)
+        _thread.start_new_thread(_send, (_thread.get_ident(), error.signal))
     else:
         sys.__unraisablehook__(unraisable)
 
 
-def _raise(error: Interrupted) -> None:
-    if _holders:
-        _held.append(lambda: _raise(error))
-    else:
-        raise error
-
-
-def raise_caught() -> None:
-    """Raise for a signal whose exception was dropped in silence; to be called before what may wait for long."""
-    if _caught and _signal.getsignal(_caught[0]) is _interrupt:
-        raise Interrupted(_caught[0], f"it was ended by {_NAMES[_caught[0]]}")
+def _send(thread: int, signum: int) -> None:
+    time.sleep(_SOON)
+    _signal.pthread_kill(thread, signum)
 
 
 def _stop_catching() -> None:
@@ -224,7 +226,7 @@ def forget_deadlines() -> None:
 def _arm() -> None:
     if _open:
         nearest = min(_open, key=lambda deadline: deadline.at)
-        call_after(max(nearest.at - time.monotonic(), 0.000_001), lambda: _pass(nearest))
+        call_after(max(nearest.at - time.monotonic(), _SOON), lambda: _pass(nearest))
 
 
 def _pass(deadline: Deadline) -> None:

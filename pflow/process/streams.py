@@ -8,7 +8,7 @@ from io import FileIO
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory
-from pflow.process.signals import ClosedPipe, call_after, raise_caught, stop_timer
+from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def read_all() -> bytes:
             wait_for(0)
         finally:
             stop_timer()
-    raise_caught()
     parts: list[bytes] = []
     try:
         stdin: Any = FileIO(0, closefd=False)

@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from pflow.process.children import run
 from pflow.process.signals import (
     Deadline,
     HeldSignals,
@@ -57,12 +56,16 @@ def test_a_signal_that_python_drops_is_raised_again_soon():
     assert interrupted.value.exit == 130
 
 
-def test_a_signal_that_is_dropped_in_silence_is_raised_before_a_program_is_waited_for(monkeypatch):
-    catch_signals()
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
-    Drops()
-    with pytest.raises(Interrupted):
-        run(["/bin/sleep", "30"], on_stdout=print, on_stderr=print)
+def test_a_dropped_signal_comes_again_past_a_time_limit():
+    def act() -> None:
+        Drops()
+        with Deadline(1000):
+            pass
+        time.sleep(30)
+
+    with pytest.raises(Interrupted) as interrupted:
+        act()
+    assert interrupted.value.exit == 130
 
 
 def test_a_signal_ends_the_time_limit_too():

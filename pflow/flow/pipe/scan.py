@@ -100,7 +100,7 @@ def _shown(word: str) -> str:
     flag, equals, value = word.partition("=")
     if not flag.startswith("--"):
         return quote(word)
-    return flag + equals + quote(value) if equals else flag
+    return flag + equals + quote(value) if value else word
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
