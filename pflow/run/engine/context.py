@@ -87,7 +87,7 @@ class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
-    process of its own, `warn` takes a warning's words, once, and `secrets` are masked in what a failure says. `carried` is
+    process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
     the place that the pipe carries so far. `journal`, where it is kept, holds the last change of each place, in order,
     for another process. `emit` takes the parts that the step of the id `emitter` streams.
     """
