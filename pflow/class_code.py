@@ -36,8 +36,12 @@ _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list", di
 def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface: Interface) -> None:
     """Add to an open interface what the code of its class shows; `classes` are those of its file, by name."""
     methods = _methods(node, classes)
-    for key, default in _uses_of("prep", methods).taken.items():
-        _add(interface.reads, Item("read", key, Type("any")), default if default is UNDECLARED else None)
+    prep = _uses_of("prep", methods)
+    settings = {key: default for key, default in prep.taken.items() if default is not UNDECLARED and default}
+    others = {key: default for key, default in prep.taken.items() if key not in settings}
+    for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
+        # a pipe fills no setting, like get("lang", "en"), where what the node works on may be read out of sight
+        _add(interface.reads, Item("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
     for key in _uses_of("post", methods).set:
         if key.isidentifier() and key != "stdin":
             interface.writes[key] = Item("write", key, Type("any"))
@@ -89,6 +93,8 @@ class _Uses(ast.NodeVisitor):
         self.set: dict[str, None] = {}
         self.depth = 0
         """How many conditions what comes next stands under."""
+        self.is_elsewhere = False
+        """Whether the dict was handed to code that nobody sees."""
         self.is_lost = False
         """Whether what comes next may not be reached, or what nobody sees may have set a key before it."""
 
@@ -106,7 +112,8 @@ class _Uses(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> None:
         """Visit code in its order: what may not be reached, one level deeper; the dict itself, which goes elsewhere."""
-        self.is_lost = self.is_lost or self._is_dict(node)
+        if self._is_dict(node):
+            self.is_lost = self.is_elsewhere = True
         sure = _SURE.get(node.__class__)
         if sure is None:
             super().visit(node)
@@ -149,8 +156,11 @@ class _Uses(ast.NodeVisitor):
             self._take(key, _literal(node.args[1]) if len(node.args) > 1 else None)
             if name == "setdefault":
                 self.set[key] = None
-        else:
-            self.generic_visit(node)
+            return
+        self.generic_visit(node)
+        if name == "update":
+            keys = [_text(key) for each in node.args if isinstance(each, ast.Dict) for key in each.keys if key]
+            self.set |= dict.fromkeys(filter(None, [*keys, *(each.arg for each in node.keywords)]))
 
     def visit_Compare(self, node: ast.Compare) -> None:
         """`"key" in d`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from pflow.types import Type
@@ -89,6 +89,14 @@ class Interface:
         """The read that a pipe fills which carries this key; where that is inferred, one of this very name first."""
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
+
+    def carried_of(self, writes: Iterable[str]) -> str | None:
+        """Of the keys that a node wrote, the one that is carried on; where that is inferred, in doubt the first."""
+        item, guesses = self.pipe_write, self.open or self.inferred
+        if item is not None and item.name in writes:
+            return item.name
+        stored = (key for key in writes if key not in self.writes or self.writes[key].is_stored)
+        return next(stored, None) if guesses else None
 
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""

@@ -52,6 +52,7 @@ def test_prep_shows_the_reads_and_which_must_be_there(body, reads):
         ('shared["a"], shared["b"] = r', ["a", "b"]),
         ('if r: shared["a"] = r\nelse: shared["b"] = shared["c"]', ["a", "b"]),
         ('shared["a"] += 1\nshared.setdefault("b", []).append(r)', ["a", "b"]),
+        ('shared.update({"a": r, **p}, b=p)', ["a", "b"]),
         ('shared["a"]["b"] = r\nshared["stdin"] = r\nshared[self.key] = r', []),
     ],
 )
@@ -90,7 +91,14 @@ def test_async_methods_and_those_of_a_base_in_the_file_show_it_too():
 
 @pytest.mark.parametrize(
     ("prep", "read"),
-    [('s.get("a"), s["b"], s["c"]', "b"), ('s.get("a"), s.get("b")', "a"), ("1", None)],
+    [
+        ('s.get("a"), s["b"], s["c"]', "b"),
+        ('s.get("a"), s.get("b")', "a"),
+        ('s.get("a", 100), s.get("b", "")', "b"),
+        ('s.get("a", 100)', "a"),
+        ('s.get("a", 100), self.find(s)', None),
+        ("1", None),
+    ],
 )
 def test_a_pipe_fills_the_first_required_read_else_the_first_and_carries_the_first_write_on(prep, read):
     post = '    def post(self, s, p, r):\n        s["x"] = s["y"] = r\n'

@@ -31,7 +31,8 @@ def command(source: str, output: str | None) -> int:
 
     Each node goes by the name that pflow finds its class by. Where there is none, stderr says what to do: a class in
     NAME.py in a directory on PFLOW_NODES is a node. A flow keeps params: a node whose constructor was given anything
-    but its defaults, max_retries and wait is refused (65), and so is a Flow with methods of its own.
+    but its defaults, max_retries and wait is refused (65), and so is a Flow with methods of its own; what was set on
+    a node later gets a warning.
 
     \b
     pflow export --to=python -o report.py examples/report.pflow.json

@@ -35,3 +35,24 @@ def lost_arguments(node: Any) -> list[str]:
             kept[name] = (getattr(node, "max_retries", 1), getattr(node, "wait", 0))[: len(value)]
     tries = ("max_retries", "wait")
     return [name for name in given if name not in tries and not is_same(given[name], kept.get(name, ...))]
+
+
+def set_later(node: Any) -> list[str]:
+    """The names of what was set on a node after it was made, beside what a flow keeps: another made alike has it not.
+
+    Of two values that no flow could hold, such as clients, their classes are compared.
+    """
+    words, named = getattr(node, _ARGUMENTS, ((), {}))
+    try:
+        fresh = vars(type(node)(*words, **named))
+    except Exception:  # a constructor that works once
+        return []
+    kept = {*vars(pocketflow.Node()), "id", _ARGUMENTS}
+    return [
+        name for name, value in vars(node).items() if name not in kept and not _is_alike(value, fresh.get(name, ...))
+    ]
+
+
+def _is_alike(value: Any, other: Any) -> bool:
+    is_plain = isinstance(value, str | int | float | list | dict | None)
+    return is_same(value, other) if is_plain else type(value) is type(other)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
-from pflow.flow.constructors import lost_arguments
+from pflow.flow.constructors import lost_arguments, set_later
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -192,6 +192,9 @@ class _Walk:
             hint = f'let it read self.params["{lost[0]}"], and give it as step("{type_}", params={{"{lost[0]}": …}})'
             why = f"cannot use '{id_}' with its {joined(lost)}: a flow keeps no arguments of constructors"
             raise PflowError(why, hint=hint, exit=BAD_DATA)
+        elif names := set_later(node):
+            what = f"'{id_}' had its {joined(names)} set after it was made"
+            self.warnings.append(f"{what}, and a flow keeps params alone: set_params gives it one")
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")

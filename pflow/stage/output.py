@@ -174,9 +174,9 @@ class Outcome:
         return {"writes": places, "dry": True}
 
     def _note_carried(self, document: Document, writes: dict[str, str]) -> None:
-        carried = self.interface.pipe_write
-        if carried is not None and carried.name in writes:
-            document.header["last"] = writes[carried.name]
+        carried = self.interface.carried_of(writes)
+        if carried is not None:
+            document.header["last"] = writes[carried]
 
     def _report(self, step: str, origins: dict[str, str], places: list[str]) -> str:
         lines = {

@@ -10,7 +10,7 @@ from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import secret_names, secret_values, secret_writes
 from pflow.binding.sources import PathSource, has
-from pflow.binding.store import OWN, REMOVED, check_changes
+from pflow.binding.store import OWN, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.interface import with_keys
 from pflow.masks import Secrets, hide_given
@@ -44,6 +44,7 @@ class Stage:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
+        self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
 
     def run(self, words: list[str]) -> int:
@@ -88,7 +89,7 @@ class Stage:
             return int(document.header["error"]["exit"])
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
-        check_stdin(interface, flags, intake)
+        self.untaken = check_stdin(interface, flags, intake)
         self._bind(node_class, flags, document)
         return 0
 
@@ -166,9 +167,10 @@ class Stage:
             self.entry["action"] = str(action)
         add_step(self.document, self.entry)
         self._trace("end", {"exit": 0})
-        carried = interface.pipe_write
-        shows = carried is not None and changes.get(carried.name, REMOVED) is not REMOVED
-        self.output.finish(self.document, shows=shows)
+        if self.untaken and "stdin" not in view.reads:
+            what = f"the node did not look at the {self.untaken:,} bytes of stdin"
+            say(self.program, f"warning: {what}; -n leaves them to others")
+        self.output.finish(self.document, shows=interface.carried_of(self.entry["writes"]) is not None)
 
     def _run_node(self, node_class: Any, params: dict[str, Any], flags: Flags, view: NodeStore) -> Any:
         try:
@@ -218,19 +220,24 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     )
 
 
-def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> None:
-    """Refuse an empty pipe that the node was to work on (66), and raw input that nothing here takes (64)."""
+def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
+    """Refuse an empty pipe that the node was to work on (66), and raw input that nothing here takes (64).
+
+    The number of raw bytes of which nobody knows whether the node will look at them.
+    """
     pipe = interface.pipe_read
     open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
     if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
         raise empty_pipe()
     size = len(intake.data)
-    if intake.kind != RAW or not size or open_to_pipe or interface.may_take_stdin or "stdin" in interface.reads:
-        return
-    if not any(path[0] == "stdin" for path in flags.paths()):
+    is_taken = open_to_pipe or "stdin" in interface.reads or any(path[0] == "stdin" for path in flags.paths())
+    if intake.kind != RAW or is_taken:
+        return 0
+    if size and not interface.may_take_stdin:
         taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
         raise PflowError(
             f"cannot use stdin: nothing here takes its {size:,} bytes",
             hint=f"-n leaves stdin to others; {taker} takes it",
             exit=BAD_STDIN,
         )
+    return size

@@ -183,6 +183,36 @@ END
     expect 0 $'X\nX\n{"A":1}\n{"A":1}'
 }
 
+@test "what an own node writes is carried on, also where its code does not show it" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    prose() { printf 'from pocketflow import Node\nclass %s(Node):\n    """Prose."""\n%s\n' "$1" "$2" >"$BATS_TEST_TMPDIR/${1,,}.py"; }
+    prose Updates '    def prep(self, s): return s["text"]
+    def post(self, s, text, r): s.update(self.name_it(text))
+    def name_it(self, text): return {"up": text.upper()}'
+    prose Chooses '    def prep(self, s): return s["text"]
+    def post(self, s, text, r): s["a" if text < "b" else self.params.get("to", "b")] = text.upper()'
+    prose Either '    def prep(self, s): return s["text"]
+    def post(self, s, text, r):
+        if text < "b": s["a"] = text.upper()
+        else: s["b"] = text.upper()'
+    in_shells 'export PFLOW_NODES=..
+        for node in updates chooses either; do
+            printf c | pflow $node | pflow-write-file --path=o -q && cat o; echo
+            printf c | pflow $node -r; echo
+            printf c | pflow run $node | pflow-write-file --path=o -q && cat o; echo
+        done'
+    expect 0 $'C\nC\nC\nC\nC\nC\nC\nC\nC'
+}
+
+@test "what came in and an own node did not look at is told" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    printf 'from pocketflow import Node\nclass Alone(Node):\n    def post(self, s, p, r): s["x"] = "hi"\n' >"$PFLOW_NODES/alone.py"
+    printf 'from pocketflow import Node\nclass Asks(Node):\n    def post(self, s, p, r): s["x"] = dict(s)["stdin"]\n' >"$PFLOW_NODES/asks.py"
+    in_shells 'export PFLOW_NODES=..; echo lost | pflow alone -r; echo taken | pflow asks -r; pflow alone -nr'
+    expect 0 $'hitaken\nhi'
+    [ "$stderr" = "pflow-alone: warning: the node did not look at the 5 bytes of stdin; -n leaves them to others" ]
+}
+
 @test "a list of one store, as Miller writes it, is that store, for every program; of several, it is 65" {
     need jq
     wrapped() { pflow-set -n a=1 | pflow-shell --command='echo hi' | jq "$1"; }

@@ -260,6 +260,13 @@ def test_params_and_verbatim_flags_keep_what_is_written():
     assert shell.warnings == []
 
 
+def test_a_step_of_which_nobody_knows_what_it_writes_is_told_where_one_takes_what_came_before_it():
+    said = "what 'prose' writes is not known: 'write-file' takes 'read-file'; --map-in=KEY=PATH takes another"
+    text = "read-file --path=a => prose => write-file --path=b"
+    assert warnings(text) == [said]
+    assert warnings(f"{text} --content=c") == warnings("prose => write-file --path=b") == []
+
+
 def test_an_unknown_name_after_an_untaken_write_names_that_write():
     text = "llm --prompt=x => commit --message='$commit_message'"
     assert inputs(text)["commit"] == {"message": "${response}"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.graph import ERROR
+from pflow.naming import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pflow.flow.wired import WiredFlow, WiredStep
 
@@ -68,6 +69,14 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
                     seen.add(target)
                     todo.append(target)
     return seen
+
+
+def doubts(flow: WiredFlow, id: str, writers: Iterable[str]) -> Iterator[str]:
+    """What is said where a step takes the write of these, though one right before it may write what nobody knows of."""
+    interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
+    if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
+        taken = joined([each or "stdin" for each in writers])
+        yield f"what {joined(unknown)} writes is not known: '{id}' takes {taken}; --map-in=KEY=PATH takes another"
 
 
 def is_given(wired: WiredStep, key: str) -> bool:

@@ -7,7 +7,7 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
-from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, is_certain, is_given
+from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain, is_given
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, PARAM, path_text, rewritten
@@ -57,6 +57,7 @@ class _Compiler:
         self.carried = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
+        self.warnings += [text for id, writers in self.fed.items() for text in doubts(flow, id, writers)]
 
     def _find_places(self, reference: Reference) -> None:
         """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""

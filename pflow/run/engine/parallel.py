@@ -169,6 +169,7 @@ class BatchStep(StepNode):
             self._tell_failures(work, errors, len(done))
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
+        self.carry(work.writes)
         work.more["items"] = {"done": len(done) - len(errors), "failed": len(errors)}
 
     def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
@@ -181,10 +182,7 @@ class BatchStep(StepNode):
 
     def _named(self, index: Any, item: Any) -> str:
         """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
-        wired, name = self.wired, self.batch.item
-        readers = [*wired.sources.items(), *wired.params.items()]
-        keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
-        if not any(map(wired.is_secret, keys)):
+        if not self.wired.has_secret_items(self.batch.item):
             try:
                 return f"item {value_text(index)} ({self.context.secrets.mask(value_text(item))})"
             except PflowError:

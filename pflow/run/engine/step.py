@@ -52,8 +52,6 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.context = context
         self.interface = wired.interface
         self.type = wired.kind.name if wired.kind else wired.step.type
-        write = wired.interface.pipe_write
-        self.pipe_write = write.name if write else None
 
     def handler_of(self, failure: StepFailed) -> Any:
         """The step that takes its failures, where there is one."""
@@ -67,9 +65,14 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise
         except BaseException as error:
             raise failure_of(self.id, self.type, self.wired, error, self.context.secrets) from error
-        if self.pipe_write:
-            self.context.carried = (self.pipe_write,)
+        self.carry(self.interface.writes)
         return action
+
+    def carry(self, writes: Iterable[str]) -> None:
+        """Note which of its writes a pipe would carry on."""
+        key = self.interface.carried_of(writes)
+        if key is not None:
+            self.context.carried = self.wired.place_of(key)
 
 
 class StepNode(PlainStep):
@@ -124,6 +127,7 @@ class StepNode(PlainStep):
             self.put(shared, key, value)
         if changes:
             work.writes = self.places_of([key for key, value in changes.items() if value is not REMOVED])
+            self.carry(work.writes)
             work.more.update(usage_of(changes))
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -187,8 +191,6 @@ class StepNode(PlainStep):
         """Put one write where it belongs, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
         self.context.change(shared, path, value, key)
-        if key == self.pipe_write and value is not REMOVED:
-            self.context.carried = path
 
 
 def is_direct(wired: WiredStep, node: Any) -> bool:
