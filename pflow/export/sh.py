@@ -27,7 +27,7 @@ _HEAD = """\
 """
 _TEXTS = ("str", "path", "any", "choice")
 """Types whose flag is the text itself; that of any other is JSON."""
-_NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '$1': it has no flags" >&2; exit 2; }"""
+_NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 _FAIL = """\
 fail() {
     printf '%s: %s\\n' "$0" "$2" >&2
@@ -109,7 +109,7 @@ class _Script:
         yield "for word; do\n    shift\n    case $word in"
         for each in self.inputs:
             yield from self._cases(each)
-        yield "    *) fail 2 \"cannot take '$word': no such flag\" ;;\n    esac\ndone"
+        yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
         for each in required:
             doc = f" ({each.doc})" if each.doc else ""
             about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…"))

@@ -17,6 +17,7 @@ _SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 ENVIRONMENT = (
     ("PATH", "where programs called pflow-NAME are nodes"),
     ("PFLOW_NODES", "directories of your own nodes, with colons between them"),
+    ("PFLOW_ROOT", "a directory that no file of a node or flow is outside of, as with pflow mcp serve --root"),
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends; the name of a file or directory "
      "writes it there; no value, an empty one or 0 writes none"),
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),

@@ -71,6 +71,19 @@ is_nowhere() {
         pflow run -n out.pflow.json'
     expect 69 - "no page for '***'"
     is_nowhere
+    in_shells 'pflow-set -n pass=hunter22 | pflow run "fetch --url=u =error=> shell --command=true" -q --show-store 2>&1'
+    expect 0
+    [[ $output == *'pass = ***'* ]]
+    is_nowhere
+    # Each of a batch's items.
+    in_shells '
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
+            \"batch\": {\"over\": \"users\", \"as\": \"who\"}}]}" >each.pflow.json
+        pflow-set -n users:="[{\"pass\": \"hunter22\"}]" | pflow run each.pflow.json | pflow-get url
+        pflow run -n each.pflow.json --users="[{\"pass\": \"hunter22\"}]"'
+    expect 2 - 'item 0: cannot run fetch: ValueError: wrong: ***'
+    expect 2 - 'cannot take --users: a secret is never a flag'
+    is_nowhere
 }
 
 @test "what is given to a flag for a secret is not quoted back, wherever it is wrong" {
@@ -83,7 +96,9 @@ is_nowhere() {
         pflow run -n "fetch --url=u" --token=canary
         for flag in --token=canary --tokn=canary token=canary --fetch.token=canary; do
             pflow fetch -n --url=u -- "$flag"; pflow run -n fetch --url=u "$flag"
-        done'
+        done
+        pflow export --to=sh "shell --command=true" >flow.sh; pflow export --to=sh "shell --command=true --args=\$x" >x.sh
+        for tool in pflow-set pflow-get pflow-catch "sh flow.sh" "sh x.sh"; do pflow-set a=b | $tool --token=canary; done'
     expect 2 - "cannot read the flow at 'fetch --token=*** => shell --nope': cannot take --token: a secret is never a flag"
     expect 2 - "did you mean --token?"
     is_nowhere

@@ -97,7 +97,7 @@ def run_script(case, folder, *flags):
     [
         ((), 66, "flow.sh: cannot find n: nothing gives it; --n=…"),
         (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: nothing gives it; --l=…"),
-        (("--nope=1",), 2, "flow.sh: cannot take '--nope=1': no such flag"),
+        (("--nope=1",), 2, "flow.sh: cannot take '--nope': no such flag"),
         (("--n=a", "--s=x", "--l=[]"), 2, "pflow-set: cannot set 'n': "),
     ],
 )
