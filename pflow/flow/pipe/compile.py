@@ -57,7 +57,7 @@ class _Compiler:
         self.carried = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
-        self.warnings += [text for id, writers in self.fed.items() for text in doubts(flow, id, writers)]
+        self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
 
     def _find_places(self, reference: Reference) -> None:
         """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""
