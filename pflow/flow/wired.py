@@ -148,6 +148,12 @@ class WiredStep:
         items = (self.interface.reads.get(key), self.interface.params.get(key))
         return any(item is not None and "secret" in item.marks for item in items)
 
+    def has_secret_items(self, name: str) -> bool:
+        """Whether a secret is made of its batch's item of this name."""
+        readers = [*self.sources.items(), *self.params.items()]
+        keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
+        return any(map(self.is_secret, keys))
+
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
         if key in self.targets:

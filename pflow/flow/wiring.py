@@ -82,6 +82,10 @@ class _Wiring:
         for key, item in wired.interface.reads.items():
             if key not in wired.sources:
                 self._set_by_name(wired, key, item)
+        if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
+            for path in wired.over.paths:
+                if (needed := self.inputs.get(str(path[0]))) is not None:
+                    needed.secret = True
 
     def _set_batch(self, wired: WiredStep, part: Part, source: Source) -> None:
         """Set what a batch runs over. An input of no type that it runs over takes a list."""

@@ -223,7 +223,7 @@ def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str
                 raise PflowError(f"cannot take {name}: it needs a value", exit=USAGE)
             flags.setdefault(flag.names[-1], []).append(value if equals else rest.pop())
         elif word.startswith("-") and len(word) > 1:
-            raise PflowError(f"cannot take '{word}': no such flag", hint="--help lists them", exit=USAGE)
+            raise PflowError(f"cannot take '{name}': no such flag", hint="--help lists them", exit=USAGE)
         else:
             others.append(word)
     return flags, others

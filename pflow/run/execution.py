@@ -154,9 +154,11 @@ class Execution:
     def _show(self, shared: NodeStore, document: Document) -> None:
         if self.flags.show_store:
             from pflow.jsontext import text_of
+            from pflow.printable import clean
 
             for key, value in shared.known().items():
-                write_stderr(f"{key} = {f'{len(value)} bytes' if isinstance(value, bytes) else text_of(value)}\n")
+                text = f"{len(value)} bytes" if isinstance(value, bytes) else self.secrets.mask(text_of(value))
+                write_stderr(f"{clean(key)} = " + "\n".join(map(clean, text.split("\n"))) + "\n")
         declared = self.wired.flow.outputs
         makes = any(self.wired.steps[id].interface.pipe_write is not None for id in self._ends())
         self.output.finish(document, shows=document.header.get("last") in declared if declared else makes)

@@ -90,7 +90,8 @@ class Snapshot:
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
                 carried = find(document, parse_path(last))
-                self.inject_piped((id, key), MASK if wired.steps[id].is_secret(key) else _masked(carried, secret))
+                is_secret = wired.steps[id].is_secret(key) or str(source.paths[0][0]) in secret
+                self.inject_piped((id, key), MASK if is_secret else _masked(carried, secret))
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""

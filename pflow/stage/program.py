@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TAIL = 400
 _PATIENCE = 1 << 20
 """Bytes that may come without the beginning of a store, before the program is ended."""
+_MOST = 1_000_000_000
+"""Bytes that an answer may have, before the program is ended."""
 
 
 class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
@@ -146,11 +148,14 @@ class _Output:
         self.said = b""
 
     def take(self, part: bytes) -> None:
-        """Take a part of its answer. Raises PflowError (65) once it cannot become a store."""
+        """Take a part of its answer. Raises PflowError (65) once it cannot become a store, or is too long."""
         self.parts.append(part)
         self.size += len(part)
         if self.size > _PATIENCE and not self.parts[0].startswith((b"{", b"[")):
             raise self.no_store()
+        if self.size > _MOST:
+            what = f"cannot take the answer of {self.name}: it is longer than {_MOST:,} bytes"
+            raise PflowError(what, exit=BAD_DATA)
 
     def show(self, part: bytes) -> None:
         if self.secrets:

@@ -214,6 +214,8 @@ pflow run: say reads text from title
 pflow run: say writes said to said'
     in_shells 'pflow run --show-store -n "github-get-issue --issue=1" -q 2>&1'
     expect 0 $'issue_number = 1\ntitle = int 1 of 10'
+    in_shells 'printf "a\033[2J\nb" >f; pflow run --show-store -n read-file --path=f -q 2>&1'
+    expect 0 $'path = f\ncontent = a\\x1b[2J\nb'
     in_shells 'pflow run --debug -n "read-file --path=/nope" -q'
     expect 66 '' 'Traceback'
     in_shells 'pflow run -n "read-file --path=/nope" -q'

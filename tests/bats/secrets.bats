@@ -71,6 +71,36 @@ is_nowhere() {
         pflow run -n out.pflow.json'
     expect 69 - "no page for '***'"
     is_nowhere
+    in_shells 'pflow-set -n pass=hunter22 | pflow run "fetch --url=u =error=> shell --command=true" -q --show-store 2>&1'
+    expect 0
+    [[ $output == *'pass = ***'* ]]
+    is_nowhere
+    # In an item, where a message cuts it.
+    in_shells '
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"\$at.url\", \"pass\": \"\$key\"},
+            \"batch\": {\"over\": \"all\", \"as\": \"at\"}}]}" >all.pflow.json
+        key=hunter22-$(printf "%060d" 0)
+        pflow-set -n key=$key all:="[{\"url\": \"http://example.com/?key=$key\"}]" | XDG_STATE_HOME=$PWD/other pflow run all.pflow.json | pflow-get url'
+    expect 1 - 'item 0 ({"url":"http://example.com/?key=***"}): '
+    is_nowhere
+    # Each of a batch's items.
+    in_shells '
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
+            \"batch\": {\"over\": \"users\", \"as\": \"who\"}}]}" >each.pflow.json
+        pflow-set -n users:="[{\"pass\": \"hunter22\"}]" | pflow run each.pflow.json | pflow-get url
+        pflow run -n each.pflow.json --users="[{\"pass\": \"hunter22\"}]"'
+    expect 2 - 'item 0: cannot run fetch: ValueError: wrong: ***'
+    expect 2 - 'cannot take --users: a secret is never a flag'
+    is_nowhere
+}
+
+@test "an interface with a secret that does not parse is no open one" {
+    sed 's/pass"\]: str/pass"]: strr/; s/Fetch/Faulty/' "$PFLOW_NODES/fetch.py" >"$PFLOW_NODES/faulty.py"
+    for command in 'pflow faulty --url=u' 'pflow run "faulty --url=u"'; do
+        in_shells "pflow-set -n pass=hunter22 | $command | pflow-get url"
+        expect 65 - "cannot parse the interface at"
+        is_nowhere
+    done
 }
 
 @test "what is given to a flag for a secret is not quoted back, wherever it is wrong" {
@@ -83,7 +113,9 @@ is_nowhere() {
         pflow run -n "fetch --url=u" --token=canary
         for flag in --token=canary --tokn=canary token=canary --fetch.token=canary; do
             pflow fetch -n --url=u -- "$flag"; pflow run -n fetch --url=u "$flag"
-        done'
+        done
+        pflow export --to=sh "shell --command=true" >flow.sh; pflow export --to=sh "shell --command=true --args=\$x" >x.sh
+        for tool in pflow-set pflow-get pflow-catch "sh flow.sh" "sh x.sh"; do pflow-set a=b | $tool --token=canary; done'
     expect 2 - "cannot read the flow at 'fetch --token=*** => shell --nope': cannot take --token: a secret is never a flag"
     expect 2 - "did you mean --token?"
     is_nowhere

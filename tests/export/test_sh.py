@@ -97,7 +97,7 @@ def run_script(case, folder, *flags):
     [
         ((), 66, "flow.sh: cannot find n: nothing gives it; --n=…"),
         (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: nothing gives it; --l=…"),
-        (("--nope=1",), 2, "flow.sh: cannot take '--nope=1': no such flag"),
+        (("--nope=1",), 2, "flow.sh: cannot take '--nope': no such flag"),
         (("--n=a", "--s=x", "--l=[]"), 2, "pflow-set: cannot set 'n': "),
     ],
 )
@@ -105,6 +105,13 @@ def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exi
     done = run_script(CASES["given inputs"], tmp_path, *flags)
     assert (done.returncode, done.stdout) == (exit, b"")
     assert said in done.stderr.decode()
+
+
+@pytest.mark.parametrize(("stdin", "flags", "exit"), [(b"in", (), 0), (b"in", ("--content=x",), 0), (None, (), 66)])
+def test_a_flag_of_a_script_comes_before_what_its_pipe_carries(tmp_path, stdin, flags, exit):
+    case = Case(chain(node("save", "write-file", inputs={"path": "o.txt"})), {}, stdin=stdin)
+    assert run_script(case, tmp_path, *flags).returncode == exit
+    assert exit or (tmp_path / "o.txt").read_text() == ("x" if flags else "in")
 
 
 def test_a_script_without_inputs_takes_no_flags(tmp_path):

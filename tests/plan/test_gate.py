@@ -21,6 +21,12 @@ INTERFACES = {
         'Reads: shared["path"]: path = "log.txt"  # where',
         'Reads: shared["text"]: str = ""  # what',
         "Params: also: path = null [env LOG_ALSO]  # where too",
+        "Params: copies: list[path] = [] [env LOG_COPIES]  # where else",
+        "Effects: writes files",
+    ],
+    "Publish": [
+        'Reads: shared["path"]: path = "log.txt"  # what',
+        'Params: copies: list[path] = ["a.txt", "/etc/b"]  # where to',
         "Effects: writes files",
     ],
     "Deploy": ["Effects: runs commands, writes files"],
@@ -259,8 +265,14 @@ def test_a_read_that_a_store_on_stdin_may_fill_is_unknown_then(place):
 
 def test_a_path_from_the_environment_is_unknown(place, monkeypatch):
     assert found(step("log")) == []
-    monkeypatch.setenv("LOG_ALSO", "/etc/x")
-    assert found(step("log")) == PATHS
+    for variable in ("LOG_ALSO", "LOG_COPIES"):
+        with monkeypatch.context() as environment:
+            environment.setenv(variable, "/etc/x")
+            assert found(step("log")) == PATHS
+
+
+def test_a_default_that_nobody_sees_is_a_path_too(place):
+    assert found(step("publish")) == ["s --allow=/etc"]
 
 
 @pytest.mark.parametrize(

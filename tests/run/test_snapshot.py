@@ -87,6 +87,13 @@ def test_a_secret_member_of_the_object_that_the_pipe_carries_is_masked(locked):
     assert snapshot.cli_injections == {"key": "***", "n": 1, "stdin": carried, "one.text": carried}
 
 
+def test_the_object_that_the_pipe_carries_is_masked_where_a_secret_is_a_part_of_it(locked):
+    wired, intake, snapshot = locked({"key": "stdin.key"}), Intake(read_json(b'{"key":"hush"}'), STORE), Snapshot()
+    RunInputs(wired, {}).take_pipe(intake, allow_empty=False)
+    snapshot.note_piped(wired, intake, {"stdin": intake.document["stdin"]})
+    assert snapshot.cli_injections == {"stdin": "***", "one.text": "***"}
+
+
 def test_a_secret_param_that_an_earlier_step_writes_is_masked(locked):
     steps = [{"id": "ask", "type": "shell", "inputs": {"command": "x"}}, {"id": "one", "type": "locked"}]
     snapshot, store = Snapshot(), {"stdout": "hush"}

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pflow.errors import PflowError
+from pflow.interface import Interface
+from pflow.stage.document import Document
+from pflow.stage.program import program_class
 from tests.tools import need
 
 INTERFACE = """#!/bin/sh
@@ -210,6 +214,14 @@ def test_whatever_it_does_wrong_is_said_and_handed_on(body, exit, message):
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
     assert (ran.header["error"]["exit"], ran.store["stdin"]) == (exit, "a b")
+
+
+def test_an_answer_without_end_ends_it(monkeypatch):
+    monkeypatch.setattr("pflow.stage.program._MOST", 100_000)
+    file = program("printf '{'; yes '\"a\":1,'")
+    node = program_class(str(file.resolve()), "it", Interface())()
+    with pytest.raises(PflowError, match="it is longer than 100,000 bytes"):
+        node.exec(Document())
 
 
 def test_it_need_not_read_its_input():

@@ -130,11 +130,11 @@ class Gate:
         """Every path that an effect may reach, those of hidden reads and params too."""
         found = [each for key in effect.values for each in self._paths_of(effect, key)]
         for key, item in effect.step.interface.params.items():
-            if item.type.name == "path" and key not in effect.values:
+            if item.type.is_path and key not in effect.values:
                 if item.env and os.environ.get(item.env):
                     found.append((key, None, f"from the environment's {item.env}"))
-                elif isinstance(item.default, str):
-                    found.append((key, item.default, ""))
+                else:
+                    found += [(key, path, "") for path in _paths(item.default)]
         return found
 
     def _paths_of(self, effect: Effect, key: str) -> list[Reached]:
