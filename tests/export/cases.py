@@ -184,6 +184,11 @@ CASES = {
         sh="nothing in the flow gives",
     ),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
+    "stdin for a read that must be there": Case(
+        chain(node("save", "write-file", inputs={"path": "o.txt"})),
+        {"stdin": "in\n", "path": "o.txt"},
+        stdin=b"in\n",
+    ),
     "stdin for an input": Case(
         chain(
             node("say"),

@@ -243,6 +243,10 @@ PATHS = [
             ("echo ${one.stdout}", [1]),
             ("echo ${stdout}", [1]),
             ("echo $city ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
+            ('city=$1; echo "${city}.txt"', []),
+            ('while IFS= read -r city; do echo "${city}"; done', []),
+            ('for city in "$@"; do\n echo "${city}"; done', []),
+            ("echo --city=x city ${city}", [0, 1]),
         )
     ),
     (

@@ -199,7 +199,7 @@ class _Compiler:
         """
         if item is None or not is_liftable(item, value):
             return None
-        if not (is_textual(item) and is_reference(value)):
+        if not (item.is_textual and is_reference(value)):
             return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
         path = next(iter(references(value)))
         source = _source(self.places[step.id].get(path, (path,)))
@@ -272,11 +272,6 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
-
-
-def is_textual(item: Item) -> bool:
-    """Whether a read takes a text as it is, so that a template of one reference is the same as the path in it."""
-    return item.type.name in ("str", "any", "path", "bytes", "choice")
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:
