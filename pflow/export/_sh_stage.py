@@ -200,6 +200,8 @@ class Stage:
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)
+        elif interface.open:  # a stage hands on what such a node wrote
+            state.carried = None
 
 
 def _is_null(source: Source) -> bool:

@@ -215,6 +215,10 @@ CASES = {
         {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
         flags=("--video-url=u",),
     ),
+    "an own node that writes what nobody can see": Case(
+        chain(READ, node("under"), node("say", params={"loud": True}), mappings=reads(say={"value": "content"})),
+        {**WAS_READ, "word": "under", "said": "ONE TWO\n"},
+    ),
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),
     "a loop": Case(LOOP, {"count": 3, **said(3)}, sh="edge for again"),

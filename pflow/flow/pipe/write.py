@@ -7,7 +7,7 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST
-from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual
+from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
@@ -218,7 +218,7 @@ def _has_flag(item: Item | None) -> bool:
     """Whether a flag with a reference is the same as a mapping: of a text that is not stored."""
     if item is None or item.is_stored:
         return False
-    return is_textual(item) and is_liftable(item, "$name")
+    return item.is_textual and is_liftable(item, "$name")
 
 
 def _text(flow: Flow, apart: set[str]) -> str:
