@@ -53,9 +53,14 @@ is_nowhere() {
 }
 
 @test "the failure of a step shows no secret: not in a log, a trace, a list of errors or the store" {
-    export flow
-    for flow in 'fetch --url=u --retries=1 --wait=0' 'fetch --url=u =error=> shell --command=true' \
-        'shell --command="echo [1,2]" => fetch --each --keep-going --jobs=2' 'shell --command="echo [1,2]" => call --each'; do
+    export flow batch=$PWD/batch.pflow.json keep=$PWD/keep.pflow.json
+    local list='{"id": "list", "type": "shell", "inputs": {"command": "echo [1,2]"}}'
+    printf '{"nodes": [%s, {"id": "b", "type": "%s", "batch": {"over": "list.stdout", "as": "url"%s}}]}' \
+        "$list" call '' >"$batch"
+    printf '{"nodes": [%s, {"id": "b", "type": "%s", "batch": {"over": "list.stdout", "as": "url"%s}}]}' \
+        "$list" fetch ', "on_error": "keep", "jobs": 2' >"$keep"
+    for flow in 'fetch --url=u --retries=1 --wait=0' 'fetch --url=u =error=> shell --command=true' "$batch" "$keep"; do
+        rm -rf state/pflow
         in_shells 'pflow run -n --isolate "$flow"; pflow run -n "$flow"; pflow runs; pflow trace --json; pflow trace'
         expect 0
         [[ $output == *'***'* ]]

@@ -505,7 +505,7 @@ WORDS = [
             edges=edges("judge failed ask", "ask judge", "judge save"),
             mappings={"save": {"input_mappings": {"content": "judge.verdict", "path": "path"}}},
         ),
-        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' runs after it; "
+        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' writes it later; "
         '"inputs": {"answer": {"type": "str"}}',
     ),
     (
