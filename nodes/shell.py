@@ -37,7 +37,7 @@ class Shell(Node):
     - Writes: shared["stderr"]: any  # what it printed on stderr
     - Writes: shared["exit_code"]: int  # its exit code, 128+n when signal n killed it
     - Params: check: bool = true  # fail, with its exit code, when the command does
-    - Params: max_output: int = 1000000000  # how many bytes it may print; one that prints more is ended
+    - Params: max_output: int = 1000000000  # how many bytes it may print; one that prints more is ended (73)
     - Actions: default, error  # error when the command failed and that is not checked
     - Effects: runs commands
 

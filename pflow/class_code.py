@@ -42,7 +42,8 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
     for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
         # a pipe fills no setting, like get("lang", "en"), where what the node works on may be read out of sight
         _add(interface.reads, Item("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
-    for key in _uses_of("post", methods).set:
+    post = _uses_of("post", methods)
+    for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a count that goes on is no answer
         if key.isidentifier() and key != "stdin":
             interface.writes[key] = Item("write", key, Type("any"))
     params = _Uses("self.params")

@@ -39,6 +39,11 @@ class Item:
         return not self.marks & {"own", "secret"}
 
     @property
+    def is_textual(self) -> bool:
+        """Whether it takes a text as it is, so that a template of one reference is the same as the path in it."""
+        return self.type.name in ("str", "any", "path", "bytes", "choice")
+
+    @property
     def is_telling(self) -> bool:
         """Whether its value says what a node would touch."""
         return (self.type.is_path or self.name == "command") and "secret" not in self.marks

@@ -46,15 +46,16 @@ class Secrets:
         if self._texts:
             error.message, error.hint = self.mask(error.message), self.mask(error.hint)
             error.args = (error.message,)
-            error.details = self._masked(error.details)
+            error.details = self.masked(error.details)
         return error
 
-    def _masked(self, value: Any) -> Any:
+    def masked(self, value: Any) -> Any:
+        """A value with a mask for each secret in its texts."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            return {key: self._masked(item) for key, item in value.items()}
-        return [self._masked(item) for item in value] if isinstance(value, list) else value
+            return {key: self.masked(item) for key, item in value.items()}
+        return [self.masked(item) for item in value] if isinstance(value, list) else value
 
 
 def hidden(error: Failure, *secrets: Any) -> Failure:

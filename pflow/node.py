@@ -54,8 +54,8 @@ else:
 def interface_of(node: type) -> Interface:
     """The interface in a node class's own docstring, parsed once; of a user's own without one, what its code shows.
 
-    The grammar binds the nodes that come with pflow: there, PflowError names file and line. In a user's own node, what
-    does not parse is prose: its interface is open, and `fault` says why.
+    The grammar binds the nodes that come with pflow, and those with a secret: there, PflowError names file and line. In
+    a user's own node else, what does not parse is prose: its interface is open, and `fault` says why.
     """
     interface = declared_interface(node)
     if interface.open and "_pflow_shown" not in node.__dict__:
@@ -94,7 +94,7 @@ def _parse_docstring(node: type) -> Interface:
     try:
         return parse_interface(node.__doc__ or "", file=file)
     except PflowError as fault:
-        if node.__module__.startswith("pflow.nodes."):
+        if node.__module__.startswith("pflow.nodes.") or "[secret]" in (node.__doc__ or ""):
             raise
         interface = Interface()
         interface.fault = str(fault)

@@ -49,7 +49,7 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
     try:
         interface = _declared(node, file) or Interface()
     except PflowError as error:
-        if not error.message.startswith("cannot parse the interface"):
+        if not error.message.startswith("cannot parse the interface") or "[secret]" in _docstring(node):
             raise
         interface = parse_interface(_docstring(node).partition("Interface:")[0])
         interface.fault = error.message

@@ -86,7 +86,10 @@ def broken_references(text: str) -> list[str]:
 
 
 def braced_references(text: str) -> list[Path]:
-    """What would be references between braces, in a text that no template fills; not what a shell alone means."""
+    """What would be references between braces, in a text that no template fills.
+
+    Not what a shell alone means, nor a name that the text itself sets.
+    """
     found = []
     for rest in text.split("${")[1:]:
         inner, close, _ = rest.partition("}")
@@ -94,9 +97,16 @@ def braced_references(text: str) -> list[Path]:
             path = braced_path(inner) if close else None
         except ValueError:
             continue
-        if path is not None:
+        if path is not None and not _is_set_in(text, inner):
             found.append(path)
     return list(dict.fromkeys(found))
+
+
+def _is_set_in(command: str, name: str) -> bool:
+    """Whether a shell's command gives a variable its value: `name=…`, `for name in …`, `read … name`."""
+    words = command.replace(";", " ").split()
+    is_named = any({"for", "read"} & set(words[max(at - 3, 0) : at]) for at, word in enumerate(words) if word == name)
+    return is_named or any(word.lstrip("(`\"'$&|").startswith(f"{name}=") for word in words)
 
 
 def is_reference(text: str) -> bool:

@@ -53,6 +53,10 @@ def test_prep_shows_the_reads_and_which_must_be_there(body, reads):
         ('if r: shared["a"] = r\nelse: shared["b"] = shared["c"]', ["a", "b"]),
         ('shared["a"] += 1\nshared.setdefault("b", []).append(r)', ["a", "b"]),
         ('shared.update({"a": r, **p}, b=p)', ["a", "b"]),
+        (
+            'shared.setdefault("log", []).append(r)\nshared["n"] = shared.get("n", 0) + 1\nshared["a"] = r',
+            ["a", "log", "n"],
+        ),
         ('shared["a"]["b"] = r\nshared["stdin"] = r\nshared[self.key] = r', []),
     ],
 )

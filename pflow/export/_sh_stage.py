@@ -59,10 +59,11 @@ class Stage:
         self._used: list[Path] = []
         self._done: set[str] = set()
         self._add_values()
-        for key, source in wired.sources.items():
-            if key not in self._done:
-                self._map(key, source)
         pipe = wired.interface.pipe_read
+        for key, source in wired.sources.items():
+            is_own = pipe is not None and key == pipe.name and source.paths == ((key,),)
+            if key not in self._done and not (is_own and takes_pipe):
+                self._map(key, source)
         if pipe is not None and pipe.name not in self._done and not takes_pipe:
             self._leave_to_name(pipe.name)
         self._add_manner()
@@ -199,6 +200,8 @@ class Stage:
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)
+        elif interface.open:  # a stage hands on what such a node wrote
+            state.carried = None
 
 
 def _is_null(source: Source) -> bool:

@@ -51,6 +51,9 @@ class _Script:
             for each in wired.inputs.values()
             if (each.declared or each.required or each.name in looked_at) and not each.secret
         ]
+        self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
+        """The input that the pipe gives where no flag does."""
+        self.required = [each for each in self.inputs if each.required and each.readers != [wired.first_read]]
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
@@ -62,7 +65,7 @@ class _Script:
 
     def text(self) -> str:
         flow = self.wired.flow
-        flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each.required) for each in self.inputs]
+        flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each in self.required) for each in self.inputs]
         usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
@@ -84,7 +87,7 @@ class _Script:
                 raise refused(f"nothing in the flow gives '{each.step}' its '{each.readers[0][1]}'")
             if "=" in (place := write_path(each.path)) or place.endswith(":"):
                 raise refused(f"pflow-set has no word for '{each.name}'")
-            self.state.places[each.path] = each.required or each.has_default
+            self.state.places[each.path] = each in self.required or each.has_default
         defaults = [each for each in self.inputs if each.has_default]
         members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
         if self.inputs or _names_stdin(self.wired):
@@ -96,32 +99,38 @@ class _Script:
         return "" if self.commands or self.takes_pipe else " -n"
 
     def _add(self, step: WiredStep) -> None:
-        takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id
+        first, key = self.wired.first_read or ("", "")
+        takes_pipe = first == step.id
         stage = Stage(step, self.state, takes_pipe=takes_pipe)
         program, dashes, flags = stage.command.partition(" --")
+        if takes_pipe and self.piped is not None:
+            flags += f' ${{has_{self.names[self.piped.name]}:+"--map-in={key}={write_path(self.piped.path)}"}}'
         self.commands.append(program + self._no_stdin() + dashes + flags)
 
     def _flags(self) -> Iterator[str]:
         """Code that reads the flags: they become the script's arguments, as members for pflow-set."""
-        required = [each for each in self.inputs if each.required]
         yield _FAIL
-        yield from (f"has_{self.names[each.name]}=" for each in required)
+        yield from (f"has_{self.names[each.name]}=" for each in self.inputs if self._is_noted(each))
         yield "for word; do\n    shift\n    case $word in"
         for each in self.inputs:
             yield from self._cases(each)
         yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
-        for each in required:
+        for each in self.required:
             doc = f" ({each.doc})" if each.doc else ""
             about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…"))
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
         if any(each.type.name not in _TEXTS for each in self.inputs):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
 
+    def _is_noted(self, needed: FlowInput) -> bool:
+        """Whether the script notes that its flag is there."""
+        return needed is self.piped or needed in self.required
+
     def _cases(self, needed: FlowInput) -> Iterator[str]:
         """The branches of `case` for one input: `--name=…`, and of a switch `--name` and `--no-name`."""
         name, path = self.names[needed.name], write_path(needed.path)
         flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags))))
-        end = f"; has_{name}=1 ;;" if needed.required else " ;;"
+        end = f"; has_{name}=1 ;;" if self._is_noted(needed) else " ;;"
         if needed.type.name == "bool":
             for prefix, value in (("--", "true"), ("--no-", "false")):
                 switches = " | ".join(quote(prefix + flag) for flag in flags)

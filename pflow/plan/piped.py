@@ -125,23 +125,33 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
-    """The flow with the input: in place of `stdin`, called like what is carried, or for the first step's read."""
+    """The flow with the input: in place of `stdin`, called like what is carried, and for the first step's read."""
     flow = copy(wired.flow)
     flow.inputs, flow.steps = {**flow.inputs}, [copy(step) for step in flow.steps]
     named = [each for each in wired.references if each.path[0] == "stdin"]
     carried = wired.inputs.get(piped.carried) if piped else None
+    first, key = wired.first_read, "stdin"
     if named and not (piped and piped.carried != "stdin" and "stdin" in piped.keys):
         is_whole = len(named) == 1 and named[0].role == MAPPING and not named[0].part.is_template
         name = _declare(wired, flow, named[0].step, named[0].key if is_whole else "")
         _rename(wired, flow, {each.path: (name, *each.path[1:]) for each in named})
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
-        given = flow.inputs[carried.name] = copy(flow.inputs[carried.name])
+        name = key = carried.name
+        given = flow.inputs[name] = copy(flow.inputs[name])
         given.pipe = True
-    elif piped is not None and wired.first_read is not None and _is_for_carried(flow, piped):
-        id, key = wired.first_read
-        step = flow.step(id)
-        step.input_mappings = {**step.input_mappings, key: _declare(wired, flow, id, key)}
+    elif piped is not None and first and _is_for_carried(flow, piped):
+        name = _declare(wired, flow, *first)
+    else:
+        return flow
+    if first and not _is_in_template(wired, first[0], key):
+        step = flow.step(first[0])
+        step.input_mappings = {**step.input_mappings, first[1]: name}
     return flow
+
+
+def _is_in_template(wired: WiredFlow, id: str, key: str) -> bool:
+    """Whether a template of a step uses the key: then the read that the pipe would fill keeps its default."""
+    return any(each.step == id and each.path[0] == key and each.part.is_template for each in wired.references)
 
 
 def _is_for_carried(flow: Flow, piped: Piped) -> bool:

@@ -76,21 +76,23 @@ class Snapshot:
         document = intake.document
         secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
+        last = "stdin" if intake.kind == RAW else document.header.get("last")
+        if last is not None and _is_pipe_secret(wired):
+            secret.add(str(parse_path(last)[0]))
         if intake.kind == RAW:
-            self.inject_piped(("stdin",), MASK if _is_pipe_secret(wired, secret) else document["stdin"])
+            self.inject_piped(("stdin",), MASK if "stdin" in secret else document["stdin"])
             return
         for key, value in store.items():
             if key in secret:
                 self.inject((key,), MASK)
             else:
                 self.inject_piped((key,), _masked(value, secret) if key == "stdin" else value)
-        last = document.header.get("last")
         if last is not None and wired.first_read is not None:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
                 carried = find(document, parse_path(last))
-                is_secret = wired.steps[id].is_secret(key) or str(source.paths[0][0]) in secret
+                is_secret = str(source.paths[0][0]) in secret
                 self.inject_piped((id, key), MASK if is_secret else _masked(carried, secret))
 
     def override(self, step: str, param: str, value: Any) -> None:
@@ -141,11 +143,11 @@ def _secret_keys(step: WiredStep) -> set[str]:
     return keys
 
 
-def _is_pipe_secret(wired: WiredFlow, secret: set[str]) -> bool:
-    """Whether what comes through the pipe, raw, is taken as a secret."""
+def _is_pipe_secret(wired: WiredFlow) -> bool:
+    """Whether what the pipe carries is taken as a secret."""
     if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
         return True
-    return "stdin" in secret or any(each.secret and each.pipe for each in wired.inputs.values())
+    return any(each.secret and each.pipe for each in wired.inputs.values())
 
 
 def _masked(value: Any, secret: set[str]) -> Any:

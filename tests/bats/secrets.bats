@@ -53,9 +53,14 @@ is_nowhere() {
 }
 
 @test "the failure of a step shows no secret: not in a log, a trace, a list of errors or the store" {
-    export flow
-    for flow in 'fetch --url=u --retries=1 --wait=0' 'fetch --url=u =error=> shell --command=true' \
-        'shell --command="echo [1,2]" => fetch --each --keep-going --jobs=2' 'shell --command="echo [1,2]" => call --each'; do
+    export flow batch=$PWD/batch.pflow.json keep=$PWD/keep.pflow.json
+    local list='{"id": "list", "type": "shell", "inputs": {"command": "echo [1,2]"}}'
+    printf '{"nodes": [%s, {"id": "b", "type": "%s", "batch": {"over": "list.stdout", "as": "url"%s}}]}' \
+        "$list" call '' >"$batch"
+    printf '{"nodes": [%s, {"id": "b", "type": "%s", "batch": {"over": "list.stdout", "as": "url"%s}}]}' \
+        "$list" fetch ', "on_error": "keep", "jobs": 2' >"$keep"
+    for flow in 'fetch --url=u --retries=1 --wait=0' 'fetch --url=u =error=> shell --command=true' "$batch" "$keep"; do
+        rm -rf state/pflow
         in_shells 'pflow run -n --isolate "$flow"; pflow run -n "$flow"; pflow runs; pflow trace --json; pflow trace'
         expect 0
         [[ $output == *'***'* ]]
@@ -75,6 +80,14 @@ is_nowhere() {
     expect 0
     [[ $output == *'pass = ***'* ]]
     is_nowhere
+    # In an item, where a message cuts it.
+    in_shells '
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"\$at.url\", \"pass\": \"\$key\"},
+            \"batch\": {\"over\": \"all\", \"as\": \"at\"}}]}" >all.pflow.json
+        key=hunter22-$(printf "%060d" 0)
+        pflow-set -n key=$key all:="[{\"url\": \"http://example.com/?key=$key\"}]" | XDG_STATE_HOME=$PWD/other pflow run all.pflow.json | pflow-get url'
+    expect 1 - 'item 0 ({"url":"http://example.com/?key=***"}): '
+    is_nowhere
     # Each of a batch's items.
     in_shells '
         echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
@@ -84,6 +97,15 @@ is_nowhere() {
     expect 2 - 'item 0: cannot run fetch: ValueError: wrong: ***'
     expect 2 - 'cannot take --users: a secret is never a flag'
     is_nowhere
+}
+
+@test "an interface with a secret that does not parse is no open one" {
+    sed 's/pass"\]: str/pass"]: strr/; s/Fetch/Faulty/' "$PFLOW_NODES/fetch.py" >"$PFLOW_NODES/faulty.py"
+    for command in 'pflow faulty --url=u' 'pflow run "faulty --url=u"'; do
+        in_shells "pflow-set -n pass=hunter22 | $command | pflow-get url"
+        expect 65 - "cannot parse the interface at"
+        is_nowhere
+    done
 }
 
 @test "what is given to a flag for a secret is not quoted back, wherever it is wrong" {

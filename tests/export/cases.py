@@ -184,6 +184,11 @@ CASES = {
         sh="nothing in the flow gives",
     ),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
+    "stdin for a read that must be there": Case(
+        chain(node("save", "write-file", inputs={"path": "o.txt"})),
+        {"stdin": "in\n", "path": "o.txt"},
+        stdin=b"in\n",
+    ),
     "stdin for an input": Case(
         chain(
             node("say"),
@@ -209,6 +214,10 @@ CASES = {
         ),
         {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
         flags=("--video-url=u",),
+    ),
+    "an own node that writes what nobody can see": Case(
+        chain(READ, node("under"), node("say", params={"loud": True}), mappings=reads(say={"value": "content"})),
+        {**WAS_READ, "word": "under", "said": "ONE TWO\n"},
     ),
     "a program": Case(chain(node("upper", inputs={"text": "loud"})), {"text": "loud", "upper": "LOUD"}),
     "tries": Case(chain(node("flaky", retries=2, wait=0)), {"tries": 3}),

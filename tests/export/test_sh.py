@@ -107,6 +107,13 @@ def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exi
     assert said in done.stderr.decode()
 
 
+@pytest.mark.parametrize(("stdin", "flags", "exit"), [(b"in", (), 0), (b"in", ("--content=x",), 0), (None, (), 66)])
+def test_a_flag_of_a_script_comes_before_what_its_pipe_carries(tmp_path, stdin, flags, exit):
+    case = Case(chain(node("save", "write-file", inputs={"path": "o.txt"})), {}, stdin=stdin)
+    assert run_script(case, tmp_path, *flags).returncode == exit
+    assert exit or (tmp_path / "o.txt").read_text() == ("x" if flags else "in")
+
+
 def test_a_script_without_inputs_takes_no_flags(tmp_path):
     done = run_script(CASES["one step"], tmp_path, "x")
     assert (done.returncode, done.stdout) == (2, b"")

@@ -78,10 +78,11 @@ def test_quotes_that_only_some_shells_know_are_refused(text):
 
 
 def test_words_that_a_shell_took_apart_are_not_taken_apart_again():
-    words = ["llm", "--prompt=it's # a 'b' | c", "::", "x", "=>", "y", "=no=>", "z", ";", "w"]
+    words = ["llm", "--verbatim", "--text=", "--prompt=it's # a 'b' | c", "::", "x", "=>", "y", "=no=>", "z", ";", "w"]
     text, tokens = scan_words(words)
     assert [token.text for token in tokens] == words
-    assert " ".join(token.kind for token in tokens) == "word word link word link word link word end word"
+    assert " ".join(token.kind for token in tokens) == "word word word word link word link word link word end word"
+    assert text.startswith("llm --verbatim --text= --prompt=")
     assert [(token.kind, token.text, token.at) for token in scan(text)] == [
         (token.kind, token.text, token.at) for token in tokens
     ]

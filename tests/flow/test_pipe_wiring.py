@@ -261,9 +261,13 @@ def test_params_and_verbatim_flags_keep_what_is_written():
 
 
 def test_a_step_of_which_nobody_knows_what_it_writes_is_told_where_one_takes_what_came_before_it():
-    said = "what 'prose' writes is not known: 'write-file' takes 'read-file'; --map-in=KEY=PATH takes another"
+    said = "what 'prose' writes is not known: 'write-file' takes 'read-file'; --map-in=content=PATH says what"
     text = "read-file --path=a => prose => write-file --path=b"
     assert warnings(text) == [said]
+    assert warnings("prose => llm --prompt=x") == [
+        "what 'prose' writes is not known: 'llm' takes nothing; --map-in=text=PATH says what"
+    ]
+    assert warnings("prose => llm --prompt='$it'") == []
     assert warnings(f"{text} --content=c") == warnings("prose => write-file --path=b") == []
 
 

@@ -231,10 +231,9 @@ def step_of(step):
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(flow_texts())
-@example(
-    "llm --verbatim --map-out=usage=out --id=apart0 => llm '--prompt=$A' '--text=$B' --map-out=usage=out --id=apart1"
-)
-@example("llm --map-out=usage=out --id=apart0 => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=apart1")
+@example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--text=$B' --map-out=usage=out --id=b")
+@example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=b")
+@example("llm --id=a\nllm --map-out=usage=out => many '--rate=$topic' --map-out=score=out --id=b")
 def test_text_to_flow_to_text_is_a_fixed_point(text):
     flow = parse_pipe([text])
     said = write_pipe(flow)

@@ -125,14 +125,22 @@ def test_findings_are_in_the_order_of_the_file_wrong_shapes_first_and_none_is_th
 INNER = json.dumps(flow({"id": "a", "type": "ask", "params": {"modle": 1}, "inputs": {"prompt": "${x"}}))
 
 
-def test_the_errors_of_a_subflow_are_found_once_at_their_place_in_it():
+def test_what_a_subflow_has_is_found_once_at_its_place_in_it():
     document = flow("fetch", {"id": "b", "type": "inner.pflow.json"}, {"id": "c", "type": "inner.pflow.json"})
     assert found(document, {"inner.pflow.json": INNER}) == [
         "PF18? nodes[0]",
         "PF13 nodes[1].type",
+        "PF14? nodes[1].type",
         "PF18? nodes[1]",
         "PF16? nodes[2]",
     ]
+
+
+def test_an_answer_that_a_subflow_drops_is_told_in_the_flow_that_runs_it():
+    inner = json.dumps(flow("load", "ask", {"id": "save", "type": "save", "inputs": {"path": "p"}}))
+    one, two = told(flow({"id": "b", "type": "inner.pflow.json"}), {"inner.pflow.json": inner})
+    assert "nodes[0].type: PF18: warning: in nodes[0] of 'inner.pflow.json', nothing uses what 'load' writes" in one
+    assert two.endswith('; there, "mappings": {"save": {"input_mappings": {"content": "ask.answer"}}}')
 
 
 def test_a_subflow_that_holds_itself_is_told():

@@ -243,6 +243,10 @@ PATHS = [
             ("echo ${one.stdout}", [1]),
             ("echo ${stdout}", [1]),
             ("echo $city ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
+            ('city=$1; echo "${city}.txt"', []),
+            ('while IFS= read -r city; do echo "${city}"; done', []),
+            ('for city in "$@"; do\n echo "${city}"; done', []),
+            ("echo --city=x city ${city}", [0, 1]),
         )
     ),
     (
@@ -501,7 +505,7 @@ WORDS = [
             edges=edges("judge failed ask", "ask judge", "judge save"),
             mappings={"save": {"input_mappings": {"content": "judge.verdict", "path": "path"}}},
         ),
-        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' runs after it; "
+        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' writes it later; "
         '"inputs": {"answer": {"type": "str"}}',
     ),
     (

@@ -129,6 +129,23 @@ def test_a_template_takes_the_input_and_a_command_stays_as_it_is():
     assert [each["inputs"] for each in nodes] == [{"command": "wc -w $stdin"}, {"prompt": "Of ${a_text}"}]
 
 
+@pytest.mark.parametrize("piped", [raw(), store("x", x="x")])
+def test_the_first_step_keeps_what_the_pipe_gave_it_where_another_names_stdin(piped):
+    count, ask = step("c", "shell", command="wc -w"), step(prompt="Of $stdin and ${c.stdout}", text="")
+    taken = {"c": {"input": "text"}}
+    assert declared(piped, count, ask)[:2] == ({"a_text": "any"}, {"c": {"input": "a_text"}})
+    assert declared(piped, count, step(prompt=""), a={"text": "stdin"})[1] == {**taken, "a": {"text": "text"}}
+    assert declared(piped, count, outputs={"x": "stdin", "y": "c.stdout"}) == ({"text": "any"}, taken, [])
+    assert declared(piped, step(prompt="Of $stdin"), count)[1] == {}
+
+
+def test_the_first_step_keeps_it_where_another_takes_it_by_its_key():
+    count, inputs = step("c", "shell", command="wc -w"), {"x": {"type": "str"}}
+    told = declared(store("x", x="x"), count, step(prompt=""), inputs=inputs, a={"text": "x"})
+    assert told == ({"x": "str"}, {"c": {"input": "x"}, "a": {"text": "x"}}, [])
+    assert declared(store("x", x="x"), step(prompt="Of $x"), count, inputs=inputs) == ({"x": "str"}, {}, [])
+
+
 def test_raw_bytes_that_nothing_takes_are_a_finding():
     write = {"id": "r", "type": "read-file", "inputs": {"path": "a"}}
     assert declared(raw(), write)[2] == declared(raw(), write, inputs={"notes": PIPE})[2] == ["PL09"]

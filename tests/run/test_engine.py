@@ -155,6 +155,12 @@ def test_a_batch_of_steps_that_return_error_goes_on():
     assert (ran.store["exit_code"], ran.store["n"], ran.warnings) == ([7, 7], 1, [])
 
 
+def test_a_warning_is_said_once_however_often_its_step_is_visited(tmp_path):
+    inner = step("s", write_flow(tmp_path, "inner", flow(SHELL, step("b", "count"))), batch={"over": "xs"})
+    ran = run(flow(inner), {"xs": [1, 2, 3]}, directory=str(tmp_path))
+    assert (ran.error, ran.warnings) == (None, [GOES_ON])
+
+
 def test_an_error_edge_takes_a_failure_and_tells_of_it():
     failing = step("f", "fail", params={"exit": 75})
     ran = run(flow(failing, step("e", "echo"), edges="f-error-e", into={"e.value": "f.error.exit"}))

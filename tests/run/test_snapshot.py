@@ -94,6 +94,17 @@ def test_the_object_that_the_pipe_carries_is_masked_where_a_secret_is_a_part_of_
     assert snapshot.cli_injections == {"stdin": "***", "one.text": "***"}
 
 
+def test_what_the_pipe_carries_is_masked_where_it_is_a_secret_under_another_name(locked):
+    flow = {
+        "nodes": [{"id": "one", "type": "locked", "inputs": {"key": "$given"}}],
+        "inputs": {"given": {"pipe": True}},
+    }
+    store, snapshot = Piped(vault={"key": "hush"}, text="x"), Snapshot()
+    store.header = {"last": "vault.key"}
+    snapshot.note_piped(plan_of(flow), Intake(store, STORE), store)
+    assert snapshot.cli_injections == {"vault": "***", "text": "x"}
+
+
 def test_a_secret_param_that_an_earlier_step_writes_is_masked(locked):
     steps = [{"id": "ask", "type": "shell", "inputs": {"command": "x"}}, {"id": "one", "type": "locked"}]
     snapshot, store = Snapshot(), {"stdout": "hush"}

@@ -71,12 +71,15 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
     return seen
 
 
-def doubts(flow: WiredFlow, id: str, writers: Iterable[str]) -> Iterator[str]:
+def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
     """What is said where a step takes the write of these, though one right before it may write what nobody knows of."""
+    read = flow.steps[id].interface.pipe_read
+    if read is None or is_given(flow.steps[id], read.name) or (read.required and not writers):
+        return
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
     if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
-        taken = joined([each or "stdin" for each in writers])
-        yield f"what {joined(unknown)} writes is not known: '{id}' takes {taken}; --map-in=KEY=PATH takes another"
+        taken = joined([each or "stdin" for each in writers]) or "nothing"
+        yield f"what {joined(unknown)} writes is not known: '{id}' takes {taken}; --map-in={read.name}=PATH says what"
 
 
 def is_given(wired: WiredStep, key: str) -> bool:

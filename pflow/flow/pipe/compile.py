@@ -57,7 +57,7 @@ class _Compiler:
         self.carried = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
-        self.warnings += [text for id, writers in self.fed.items() for text in doubts(flow, id, writers)]
+        self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
 
     def _find_places(self, reference: Reference) -> None:
         """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""
@@ -199,7 +199,7 @@ class _Compiler:
         """
         if item is None or not is_liftable(item, value):
             return None
-        if not (is_textual(item) and is_reference(value)):
+        if not (item.is_textual and is_reference(value)):
             return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
         path = next(iter(references(value)))
         source = _source(self.places[step.id].get(path, (path,)))
@@ -272,11 +272,6 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
-
-
-def is_textual(item: Item) -> bool:
-    """Whether a read takes a text as it is, so that a template of one reference is the same as the path in it."""
-    return item.type.name in ("str", "any", "path", "bytes", "choice")
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:

@@ -91,9 +91,16 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
     for word in words:
         kind = LINK if is_separator(word) else END if word == ";" else WORD
         tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
-        name, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        shown += (name + equals + (quote(value) if value or not name else "") if kind == WORD else word) + " "
+        shown += (_shown(word) if kind == WORD else word) + " "
     return shown.rstrip(), tokens
+
+
+def _shown(word: str) -> str:
+    """A word as a shell reads it back; of a flag its value alone is quoted."""
+    flag, equals, value = word.partition("=")
+    if not flag.startswith("--"):
+        return quote(word)
+    return flag + equals + quote(value) if value else word
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:

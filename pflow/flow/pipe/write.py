@@ -7,7 +7,7 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST
-from pflow.flow.pipe.compile import compile_flow, is_liftable, is_textual
+from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
@@ -158,29 +158,36 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, se
     start, first = draft.steps[0], old_steps[0].input_mappings
     if not is_short:  # what the first step takes decides what is carried on
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
-    compiled = compile_flow(draft, set())
-    made = _facts(wire(compiled))
-    moved = {step.id for step in compiled.steps if _own(step)}
-    is_too_much = any(step.id in moved and not _own(step) for step in old_steps)
+    apart = _keep_places(wanted, draft)
+    made = _facts(wire(compile_flow(draft, apart)))
     from_steps = {(each.step, each.key) for each in wanted.references if each.writes}
-    apart = set()
     for old, step in zip(old_steps, draft.steps, strict=True):
-        interface, own = wanted.steps[step.id].interface, _own(old)
-        if own and (step.id not in moved or is_too_much):
-            if (REST in own or interface.writes.keys() <= old.output_mappings.keys()) and is_step_name(step.id):
-                apart.add(step.id)
-            else:
-                step.output_mappings = old.output_mappings
+        reads = wanted.steps[step.id].interface.reads
         for key, source in old.input_mappings.items():
             place = step.id, "read", key
             if key in step.inputs or key in step.input_mappings or made.get(place) == facts[place]:
                 continue
             is_flag = (is_short and (step.id, key) in from_steps) or _is_unknown_beside(wanted, step, source)
-            if is_flag and isinstance(source, str) and _has_flag(interface.reads.get(key)):
+            if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference(parse_path(source))
             else:
                 step.input_mappings[key] = source
     return draft, apart
+
+
+def _keep_places(wanted: WiredFlow, draft: Flow) -> set[str]:
+    """Map the writes of a draft that compiling would put elsewhere; the steps for which --id does it."""
+    moved = {step.id for step in compile_flow(draft, set()).steps if _own(step)}
+    is_too_much = any(step.id in moved and not _own(step) for step in wanted.flow.steps)
+    apart = set()
+    for old, step in zip(wanted.flow.steps, draft.steps, strict=True):
+        own, writes = _own(old), wanted.steps[step.id].interface.writes
+        if own and (step.id not in moved or is_too_much):
+            if (REST in own or writes.keys() <= old.output_mappings.keys()) and is_step_name(step.id):
+                apart.add(step.id)
+            else:
+                step.output_mappings = old.output_mappings
+    return apart
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
@@ -211,7 +218,7 @@ def _has_flag(item: Item | None) -> bool:
     """Whether a flag with a reference is the same as a mapping: of a text that is not stored."""
     if item is None or item.is_stored:
         return False
-    return is_textual(item) and is_liftable(item, "$name")
+    return item.is_textual and is_liftable(item, "$name")
 
 
 def _text(flow: Flow, apart: set[str]) -> str:

@@ -39,7 +39,7 @@ RULES = find_rules()
 def check(flow: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
     """Hold a flow to every rule: what is wrong with it, after the shape `findings` that its file had, by place.
 
-    The errors of its subflows are among them.
+    Those of its subflows are among them.
     """
     return _check(flow, findings, set())
 
@@ -87,14 +87,14 @@ def _existing(value: Any, place: Path) -> Path:
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """The errors of the flow that a step runs, once for each file."""
+    """What is found in the flow that a step runs, once for each file."""
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     seen.add(step.kind.file)
     for each in _check(step.subflow, (), seen):
-        if not each.is_warning:
-            message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
-            yield Finding(each.rule, (*step.step.place, "type"), message, each.remedy)
+        message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
+        remedy = f"there, {each.remedy}" if each.remedy else ""
+        yield Finding(each.rule, (*step.step.place, "type"), message, remedy, is_warning=each.is_warning)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -30,7 +30,7 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
         if "explicit" in item.marks or is_written or any(each.kind is None for each in before):
             continue
         may_be = any(each.interface.open for each in before)
-        first = f" the first time: '{writes[0].step}' runs after it" if writes else ""
+        first = f" the first time: '{writes[0].step}' writes it later" if writes else ""
         message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}{first}"
         yield Finding("PF03", wired.step.place, message, _remedy(flow, wired, item), is_warning=may_be)
 

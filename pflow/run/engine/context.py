@@ -99,7 +99,8 @@ class Context:
         self.recorder = recorder
         self.jobs = jobs
         self.isolate = isolate
-        self.warn = warn
+        self._warn = warn
+        self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
@@ -115,6 +116,12 @@ class Context:
         return Context(
             recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets
         )  # fmt: skip
+
+    def warn(self, text: str) -> None:
+        """Say a warning, the first time: a loop or a batch would repeat it."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
 
     def keep_order(self) -> None:
         """Note from now on when each place is written, for reads that take the last of several."""

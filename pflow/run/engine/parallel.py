@@ -182,9 +182,10 @@ class BatchStep(StepNode):
 
     def _named(self, index: Any, item: Any) -> str:
         """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
+        secrets = self.context.secrets
         if not self.wired.has_secret_items(self.batch.item):
             try:
-                return f"item {value_text(index)} ({self.context.secrets.mask(value_text(item))})"
+                return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
             except PflowError:
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
