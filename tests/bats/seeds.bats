@@ -65,6 +65,7 @@ LINES
     for next in 'llm --prompt=Summarize' 'llm-node --model=b'; do
         in_shells "pflow run 'yt-transcript --url=u => $next => write-file --path=o.md' -q && cat o.md"
         [[ $output == *'This is the video transcript content...' ]] || expect 0 "$next"
+        [[ $stderr != *PF13* ]]
     done
     pflow nodes >listed
     grep -q ' open, inferred  General-purpose LLM processing' listed

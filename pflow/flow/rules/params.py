@@ -73,7 +73,12 @@ def slips(wired: WiredStep) -> set[str | None]:
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
-    """Warn of params without a default that nothing gives here: a flag still may."""
+    """Warn of params without a default that nothing gives here: a flag still may.
+
+    A class that was written for plain pocketflow has its defaults in its code.
+    """
+    if wired.interface.inferred:
+        return
     step, misspelt = wired.step, slips(wired)
     unset = [item for key, item in wired.interface.params.items() if item.required and key not in step.params]
     for item in unset:
