@@ -107,7 +107,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
     interface.summary = flow.flow.description
     for given in flow.inputs.values():
-        item = Item("read", given.name, given.type)
+        is_path = given.type.name in ("any", "str") and flow.is_path(given.name)
+        item = Item("read", given.name, Type("path") if is_path else given.type)
         item.doc = given.doc
         if not given.required:
             item.default = given.default

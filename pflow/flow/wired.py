@@ -263,11 +263,19 @@ class WiredFlow:
 
     def is_led_by_data(self, id: str, key: str) -> bool:
         """Whether the path that a read or param takes begins with what a step writes, with an item, or with stdin."""
-        interface = self.steps[id].interface
-        item = interface.reads.get(key) or interface.params.get(key)
-        found = [each for each in self.references if each.step == id and each.key == key and each.is_leading]
-        is_data = any(each.input in (None, "stdin") or each.writes for each in found)
-        return item is not None and item.type.is_path and is_data
+        found = [each for each in self.references if each.step == id and each.key == key and self._leads_path(each)]
+        return any(each.input in (None, "stdin") or each.writes for each in found)
+
+    def is_path(self, name: str) -> bool:
+        """Whether a path that a read or param takes begins with this input."""
+        return any(each.input == name and self._leads_path(each) for each in self.references)
+
+    def _leads_path(self, reference: Reference) -> bool:
+        if reference.step not in self.steps or not reference.is_leading:
+            return False
+        interface = self.steps[reference.step].interface
+        item = interface.reads.get(reference.key) or interface.params.get(reference.key)
+        return item is not None and item.type.is_path
 
     @property
     def carried(self) -> Path | None:

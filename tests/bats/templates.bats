@@ -43,15 +43,18 @@ setup() { quick_llm; }
     printf '%s\n' '{"inputs": {"cities": {"type": "list"}}, "nodes": [{"id": "w", "type": "write-file",' \
         '"inputs": {"path": "out/$city", "content": "x"}, "batch": {"over": "cities", "as": "city"}}]}' >batch.pflow.json
     printf '%s\n' '{"nodes": [{"id": "in", "type": "./inner.pflow.json"}]}' >outer.pflow.json
+    printf '%s\n' '{"inputs": {"to": {"type": "str"}}, "nodes": [{"id": "w", "type": "write-file",' \
+        '"inputs": {"path": "$to", "content": "x"}}]}' >to.pflow.json
+    printf '%s\n' '{"nodes": [{"id": "in", "type": "./to.pflow.json", "inputs": {"to": "out/$city"}}]}' >given.pflow.json
     in_shells '
         mkdir out && cp ../*.json .
-        for flow in "write-file --content=x --path=out/\$city" inner.pflow.json outer.pflow.json; do
+        for flow in "write-file --content=x --path=out/\$city" inner.pflow.json outer.pflow.json given.pflow.json; do
             pflow run "$flow" -n --city=../esc -q; echo $?
             pflow export --to=python "$flow" >flow.py && python3 flow.py -n --city=../esc -q; echo $?
             pflow export --to=sh "$flow" >flow.sh 2>/dev/null && { sh flow.sh --city=../esc >/dev/null; echo $?; }
         done
         pflow run batch.pflow.json -n --cities="[\"Rome\",\"../esc\"]" -q; echo $?; find . -name "*esc*"'
-    expect 0 $'77\n77\n77\n77\n77\n77\n77\n77'
+    expect 0 $'77\n77\n77\n77\n77\n77\n77\n77\n77\n77'
 }
 
 @test "in a batch over paths, AS_name and AS_stem are the last component" {
