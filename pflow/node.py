@@ -9,7 +9,6 @@ from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
 from pflow.grammar import parse_interface
 from pflow.interface import Interface
-from pflow.naming import kebab
 from pflow.printable import clean
 
 if TYPE_CHECKING:
@@ -113,6 +112,8 @@ def class_of(node: Any) -> type:
 
 def id_of(node: type) -> str:
     """What a node is called that nobody named: after its class, `llm` for Llm and LLMNode."""
+    from pflow.naming import kebab
+
     name = kebab(node.__name__)
     return name.removesuffix("-node") or name
 

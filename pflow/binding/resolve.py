@@ -10,7 +10,6 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.interface import fresh
-from pflow.masks import hidden
 from pflow.paths import meet, write_path
 from pflow.root import ROOT, hold_below_root
 from pflow.templates import leading_references
@@ -50,7 +49,11 @@ def from_environment(item: Item) -> Any:
         return from_text(item.type, text)
     except ValueError as error:
         fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
-        raise (hidden(fault, text) if "secret" in item.marks else fault) from None
+        if "secret" in item.marks:
+            from pflow.masks import hidden
+
+            hidden(fault, text)
+        raise fault from None
 
 
 class Binding:

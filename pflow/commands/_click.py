@@ -21,12 +21,12 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage, argument, help_text
 from pflow.jsontext import encode
-from pflow.printable import clean, clean_json
+from pflow.printable import clean, clean_json, encodable
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.run.arguments import leading_flags
 from pflow.run.driver import refuse_errors
-from pflow.terminal.columns import AUTO, WHEN, colour_of, encodable, in_ascii, is_utf8, table, terminal_width
+from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
 from pflow.terminal.messages import say
 
 

@@ -17,6 +17,7 @@ from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
+from pflow.printable import clean
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
 from pflow.run.arguments import RunFlags, own_flags, own_items
@@ -26,7 +27,7 @@ from pflow.stage.document import NOTHING, Document, Intake
 from pflow.stage.flags import take_words
 from pflow.stage.output import Output
 from pflow.terminal.ask import Terminal, open_terminal
-from pflow.terminal.columns import clean, colour_of
+from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 
 _NAME = "'SENTENCE'"

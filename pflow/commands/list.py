@@ -9,7 +9,8 @@ import click
 from pflow.commands._click import color_option, print_json, print_table
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved, readable
-from pflow.terminal.columns import clean, shorten
+from pflow.printable import clean
+from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
 
 _LONGEST = 24

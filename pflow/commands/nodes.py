@@ -11,13 +11,13 @@ from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import HELP, NODE, Flag, Usage, argument, help_text, split_flags
+from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import (
     AUTO,
     PLAIN,
     WHEN,
     Colour,
-    clean,
     colour_of,
     in_ascii,
     is_utf8,

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from pflow.commands._click import color_option, print_json
+from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.run.runs import DONE, KILLED, RUNNING, Run, list_runs
-from pflow.terminal.columns import Colour, clean, colour_of, duration
+from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
 
 

@@ -14,9 +14,10 @@ from pflow.flow.subflow import load_named
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
+from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal.ask import confirm
-from pflow.terminal.columns import clean, shorten
+from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
 
 

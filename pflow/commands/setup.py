@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code
+from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.setup import (
     CHANGED,
@@ -24,7 +25,6 @@ from pflow.setup import (
     read_setup,
     zshrc_path,
 )
-from pflow.terminal.columns import clean
 from pflow.terminal.messages import say
 
 _DONE = {WRITE: "wrote", UPDATE: "updated", REMOVE: "removed", KEEP: "unchanged", CHANGED: "left"}

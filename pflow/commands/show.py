@@ -16,7 +16,8 @@ from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
 from pflow.library.saved import library_folder, name_of
-from pflow.terminal.columns import clean, colour_of, terminal_width
+from pflow.printable import clean
+from pflow.terminal.columns import colour_of, terminal_width
 from pflow.terminal.messages import say
 
 

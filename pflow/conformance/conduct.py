@@ -17,7 +17,8 @@ from pflow.conformance.sandbox import Failed, Run
 from pflow.conformance.trial import CHECKS, Check, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 from pflow.masks import Secrets
-from pflow.terminal.columns import Colour, clean, encodable
+from pflow.printable import clean, encodable
+from pflow.terminal.columns import Colour
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _WIDTH = 16

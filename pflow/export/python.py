@@ -11,7 +11,7 @@ from pflow.catalog.kinds import BUNDLED, PYTHON
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.naming import free, variable
-from pflow.terminal.columns import clean
+from pflow.printable import clean
 
 IS_PROGRAM = True
 

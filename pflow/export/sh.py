@@ -12,7 +12,7 @@ from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.jsontext import encode
 from pflow.naming import variable
 from pflow.paths import write_path
-from pflow.terminal.columns import clean
+from pflow.printable import clean
 
 IS_PROGRAM = True
 

@@ -50,7 +50,7 @@ class Finding:
 
     def __str__(self) -> str:
         """One line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
-        from pflow.terminal.columns import clean
+        from pflow.printable import clean
 
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))

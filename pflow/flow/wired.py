@@ -181,6 +181,10 @@ class WiredFlow:
         self.graph = graph
         self.order = graph.order()
         """The steps that are reached, each after those that lead to it, as far as loops allow."""
+        ids = {step.id for step in flow.steps}
+        ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
+        self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
+        """Whether ids are doubled or edges lead nowhere: then nobody knows what leads where."""
         self.steps: dict[str, WiredStep] = {}
         self.parts: dict[str, list[Part]] = {}
         """What is written in each step, and (END) in the outputs."""
@@ -193,12 +197,6 @@ class WiredFlow:
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take what comes through the pipe."""
-
-    @property
-    def is_uncertain(self) -> bool:
-        """Whether ids are doubled or edges lead nowhere: then nobody knows what leads where."""
-        ends = {end for edge in self.flow.edges for end in (edge.source, edge.target)}
-        return len(self.steps) < len(self.flow.steps) or not ends <= self.steps.keys()
 
     def before(self, id: str) -> list[WiredStep]:
         """The steps that may run before one; for END all that are reached. Latest last."""

@@ -25,8 +25,8 @@ from pflow.mcp.process import Children, OnEvent
 from pflow.mcp.result import done, failed, result_of
 from pflow.mcp.schema import check_arguments
 from pflow.paths import write_path
+from pflow.printable import clean
 from pflow.run.runs import parse_event
-from pflow.terminal.columns import clean
 from pflow.types import Type
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]

@@ -20,7 +20,7 @@ from pflow.masks import MASK, is_secret_name
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
 from pflow.plan.secrets import hide_secrets
-from pflow.terminal.columns import clean
+from pflow.printable import clean
 from pflow.terminal.messages import say
 
 ROOM = 24_000

@@ -26,10 +26,11 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.save import save_flow
 from pflow.plan.secrets import masked
+from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
-from pflow.terminal.columns import AUTO, Colour, clean, colour_of, value_text
+from pflow.terminal.columns import AUTO, Colour, colour_of, value_text
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": Colour.good, "-": Colour.fault}

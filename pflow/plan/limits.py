@@ -17,7 +17,8 @@ from pflow.library.save import secrets_of
 from pflow.masks import is_secret_name
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_value, secret_variables
-from pflow.terminal.columns import clean, shorten
+from pflow.printable import clean
+from pflow.terminal.columns import shorten
 
 Place = tuple[str | int, ...]
 

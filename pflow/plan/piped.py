@@ -19,10 +19,10 @@ from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
 from pflow.masks import is_secret_name
 from pflow.paths import parse_path
 from pflow.plan.declare_inputs import free_name
+from pflow.printable import clean
 from pflow.run.inputs import names_stdin
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Intake
 from pflow.templates import TEMPLATE
-from pflow.terminal.columns import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flow import Mapped

@@ -11,6 +11,7 @@ from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
 from pflow.paths import write_path
+from pflow.printable import clean
 from pflow.process.signals import Deadline
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
@@ -19,7 +20,6 @@ from pflow.run.listeners import PROGRAM, Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
-from pflow.terminal.columns import clean
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:

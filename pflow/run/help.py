@@ -13,8 +13,8 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, help_text, noted
 from pflow.interface import Item
+from pflow.printable import clean
 from pflow.run.arguments import TAKEN, own_items
-from pflow.terminal.columns import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flow import Flow

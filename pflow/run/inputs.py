@@ -12,8 +12,8 @@ from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
+from pflow.printable import clean
 from pflow.stage.document import EMPTY, RAW, empty_pipe
-from pflow.terminal.columns import clean
 from pflow.types import list_in
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.jsontext import decode, encode
+from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
 from pflow.stage.trace import enter_span, write_lines
-from pflow.terminal.columns import colour_of, duration, encodable
+from pflow.terminal.columns import colour_of, duration
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.jsontext import encode
+from pflow.printable import clean
 from pflow.run.log import describe
 from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
-from pflow.terminal.columns import PLAIN, Colour, clean, duration
+from pflow.terminal.columns import PLAIN, Colour, duration
 
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms

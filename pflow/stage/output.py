@@ -11,11 +11,11 @@ from pflow.common import LETTERS
 from pflow.errors import USAGE, PflowError
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
+from pflow.printable import clean, encodable
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.trace import add_step, step_id
-from pflow.terminal.columns import clean, encodable
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:

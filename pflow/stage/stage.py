@@ -13,7 +13,6 @@ from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.interface import with_keys
-from pflow.masks import Secrets, hide_given
 from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -43,7 +42,7 @@ class Stage:
         self.step = name
         self.document: Document | None = None
         self.debug = False
-        self.secrets = Secrets()
+        self.secrets: list[Any] = []
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
 
@@ -60,6 +59,8 @@ class Stage:
         try:
             flags = parse_flags(words, interface)
         except PflowError as error:
+            from pflow.masks import hide_given
+
             raise hide_given(error, words, secret_names(interface)) from None
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
@@ -100,7 +101,7 @@ class Stage:
             text = flags.data[key].value if key in flags.data else ""
             for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
                 say(self.program, f"warning: {'; '.join(doubt)}")
-        self.secrets.add([*secret_values(binding, document)])
+        self.secrets += secret_values(binding, document)
         view = binding.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
@@ -155,7 +156,7 @@ class Stage:
             action = self._run_node(node_class, params, flags, view)
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
-            self.secrets.add([*secret_writes(interface, view)])
+            self.secrets += secret_writes(interface, view)
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
         changes = view.changes(outcome.binding.is_watched)
@@ -197,7 +198,10 @@ class Stage:
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
-        self.secrets.hide(error)
+        if self.secrets:
+            from pflow.masks import hidden
+
+            hidden(error, *self.secrets)
         say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
         add_step(document, {**self.entry, "exit": error.exit})

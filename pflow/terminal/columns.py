@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.printable import clean as clean
-from pflow.printable import encodable as encodable
+from pflow.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,8 +16,8 @@ from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import path_text, reference
 from pflow.paths import is_step_name, meet, parse_path
+from pflow.printable import clean
 from pflow.templates import TEMPLATE, parse_template
-from pflow.terminal.columns import clean
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,8 +17,8 @@ from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
+from pflow.printable import clean
 from pflow.terminal.ask import Terminal, edit
-from pflow.terminal.columns import clean
 from pflow.terminal.messages import say_error
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "

@@ -15,9 +15,10 @@ from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
 from pflow.paths import write_path
+from pflow.printable import clean
 from pflow.root import is_below
 from pflow.templates import TEMPLATE, expand
-from pflow.terminal.columns import clean, shorten
+from pflow.terminal.columns import shorten
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"
 

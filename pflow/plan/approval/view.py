@@ -15,9 +15,9 @@ from pflow.flow.load import write_json
 from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.secrets import masked
+from pflow.printable import clean
 from pflow.terminal.columns import (
     Colour,
-    clean,
     colour_of,
     in_ascii,
     is_utf8,

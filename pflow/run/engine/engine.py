@@ -12,9 +12,9 @@ from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
+from pflow.printable import encodable
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
-from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -58,7 +58,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             node.set_params(binding.params)
         except Exception as error:
             raise failure_of(wired.id, wired.kind.name, wired, error, self.context.secrets) from error
-        if self._is_plain(wired, binding) and is_direct(wired, node):
+        if self._is_plain(wired, binding) and is_direct(wired, node, self.context):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
             from pflow.run.engine.parallel import BatchStep

@@ -9,11 +9,12 @@ from pflow.binding.store import REMOVED
 from pflow.errors import BAD_DATA, PflowError
 from pflow.node import pocketflow
 from pflow.paths import kind_of, meet, parse_path, write_path
+from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, run_all
-from pflow.terminal.columns import encodable, value_text
+from pflow.terminal.columns import value_text
 from pflow.types import list_in
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow, version_of
 from pflow.paths import write_path
+from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
-from pflow.terminal.columns import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
     from pflow.flow.wired import WiredStep
+    from pflow.paths import Path
     from pflow.run.engine.context import Context
 
 
@@ -52,6 +53,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.context = context
         self.interface = wired.interface
         self.type = wired.kind.name if wired.kind else wired.step.type
+        self.carried = self.place_carried(wired.interface.writes)
 
     def handler_of(self, failure: StepFailed) -> Any:
         """The step that takes its failures, where there is one."""
@@ -65,14 +67,17 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             raise
         except BaseException as error:
             raise failure_of(self.id, self.type, self.wired, error, self.context.secrets) from error
-        self.carry(self.interface.writes)
+        if self.carried is not None:
+            self.context.carried = self.carried
         return action
 
-    def carry(self, writes: Iterable[str]) -> None:
-        """Note which of its writes a pipe would carry on."""
+    def place_carried(self, writes: Iterable[str]) -> Path | None:
+        """The place of that of its writes which a pipe would carry on."""
         key = self.interface.carried_of(writes)
-        if key is not None:
-            self.context.carried = self.wired.place_of(key)
+        return None if key is None else self.wired.place_of(key)
+
+    def carry(self, writes: Iterable[str]) -> None:
+        self.context.carried = self.place_carried(writes) or self.context.carried
 
 
 class StepNode(PlainStep):
@@ -82,7 +87,7 @@ class StepNode(PlainStep):
         super().__init__(wired, node, context)
         self.binding = binding
         self.version = wired.kind.version if wired.kind else version_of(type(node))
-        self.is_direct = is_direct(wired, node)
+        self.is_direct = is_direct(wired, node, context)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
@@ -193,11 +198,11 @@ class StepNode(PlainStep):
         self.context.change(shared, path, value, key)
 
 
-def is_direct(wired: WiredStep, node: Any) -> bool:
+def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
     """Whether pocketflow's own `_run` does all that this step asks for."""
     step = wired.step
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
-    is_streamed = hasattr(node, "sink") and wired.interface.pipe_write is not None
+    is_streamed = context.emit is not None and context.emitter == wired.id
     tries = getattr(node, "max_retries", 1)
     return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode))
 
