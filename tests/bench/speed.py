@@ -133,7 +133,8 @@ def flow_rows(scratch: Path, text: Path) -> list[Row]:
     ids = [f"step{number}" for number in range(100)]
     steps = [{"id": id, "type": "shell", "inputs": {"command": "cat"}} for id in ids]
     mappings = {id: {"input_mappings": {"input": f"{before}.stdout"}} for before, id in pairwise(ids)}
-    hundred.write_text(json.dumps({"pflow": 1, "nodes": steps, "mappings": mappings}))
+    outputs = {"last": f"{ids[-1]}.stdout"}
+    hundred.write_text(json.dumps({"pflow": 1, "nodes": steps, "mappings": mappings, "outputs": outputs}))
     pflow, nothing = program("pflow"), Path(os.devnull)
     return [
         Row("pflow run 'read-file => write-file'", [[pflow, "run", pipe]], 3.5, nothing),
