@@ -58,7 +58,7 @@ class Secrets:
         return [self.masked(item) for item in value] if isinstance(value, list) else value
 
 
-def hidden(error: Failure, *secrets: Any) -> Failure:
+def masked(error: Failure, *secrets: Any) -> Failure:
     """The error, masked with these secrets."""
     known = Secrets()
     for each in secrets:
@@ -119,12 +119,12 @@ _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "cre
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
 
-_GIVEN = r"""(?x)
+_FLAG = r"""(?x)
 (?: --([\w.-]+) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]*) :?= )
 ( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
 
 
-def given_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
+def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
     """Where the values of flags for secrets stand in a text: of those called so, of those in `names`, of near misses.
 
     A word without dashes before a = is a flag too, that somebody meant.
@@ -134,17 +134,17 @@ def given_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int
     from pflow.naming import nearest
 
     places = []
-    for found in re.finditer(_GIVEN, text):
+    for found in re.finditer(_FLAG, text):
         name = (found[1] or found[2]).rpartition(".")[2].replace("-", "_")
         if name in names or is_secret_name(name) or nearest(name, (*names, *_LIKELY)):
             places.append(found.span(3))
     return places
 
 
-def hide_given(error: Failure, words: Sequence[str], names: Collection[str] = ()) -> Failure:
+def mask_flags(error: Failure, words: Sequence[str], names: Collection[str] = ()) -> Failure:
     """The error, masked with what the words of a command give to flags for secrets."""
     from shlex import quote
 
     parts = [word.partition("=") if word.startswith("--") else (word, "", "") for word in words]
     text = " ".join([name + equals + (quote(value) if value else "") for name, equals, value in parts])
-    return hidden(error, *(text[start:end].strip("'\"") for start, end in given_secrets(text, names)))
+    return masked(error, *(text[start:end].strip("'\"") for start, end in find_secrets(text, names)))

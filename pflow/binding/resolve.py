@@ -50,9 +50,9 @@ def from_environment(item: Item) -> Any:
     except ValueError as error:
         fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
         if "secret" in item.marks:
-            from pflow.masks import hidden
+            from pflow.masks import masked
 
-            hidden(fault, text)
+            masked(fault, text)
         raise fault from None
 
 

@@ -39,9 +39,9 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     What would have been a stage hands an error document on, and so does `pflow trace` of a store where its words are
     wrong. Into a file it does not: a > that was meant for a flow may have opened that.
     """
-    from pflow.masks import hide_given
+    from pflow.masks import mask_flags
 
-    hide_given(error, words, secret_flags(" ".join(words)))
+    mask_flags(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)
     is_command = words[0] in names_in("commands")
     if is_command and "--json" in words and words[0] != "run":

@@ -21,7 +21,7 @@ from pflow.printable import clean
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
 from pflow.run.arguments import RunFlags, own_flags, own_items
-from pflow.run.driver import Driver, pass_on, refuse_errors, take_in_for
+from pflow.run.driver import Driver, refuse_errors, take_in_for
 from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.stage.flags import take_words
@@ -99,7 +99,7 @@ def command(
         intake = take_in_for(flags)
         document = intake.document
         if "error" in document.header:
-            return pass_on(intake, Output(words))
+            return Output(words).pass_on(intake)
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
             decided = _decide(planned, words, terminal, allowed if yes else None, intake)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import select
 import signal
 import sys
@@ -135,15 +134,10 @@ def _refusal(why: str, line: Any) -> types.JSONRPCError:
 
 
 def _id_of(line: str) -> Any:
-    """The id of a request that does not parse, whatever is nested in it; None where that cannot be told."""
-    depth, top_level = 0, ""
-    for token in re.findall(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}"]+', line):
-        depth -= token in ("]", "}")
-        top_level += token if depth < 2 else ""
-        depth += token in ("[", "{")
+    """The id of a request that nests too deep for the SDK; None where that cannot be told."""
     try:
-        return dict(json.loads(top_level)).get("id")
-    except (ValueError, TypeError):
+        return json.loads(line)["id"]
+    except (ValueError, RecursionError, TypeError, KeyError):
         return None
 
 

@@ -147,7 +147,7 @@ class HeldSignals:
         if not threading or threading.current_thread() is threading.main_thread():  # no handler is called in another
             _holders.append(self)
 
-    def tell(self, call: Callable[[], None] | None) -> None:
+    def notify(self, call: Callable[[], None] | None) -> None:
         """Call for each that is held from now on, and now where one is already."""
         self.on_held = call
         if _held and call is not None:

@@ -8,14 +8,14 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
-from pflow.masks import Secrets, hide_given
+from pflow.masks import Secrets, mask_flags
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
 from pflow.run.arguments import RunFlags, has_separator, own_items, split
 from pflow.run.engine.context import StepFailed
 from pflow.run.inputs import RunInputs
 from pflow.stage.document import NOTHING, Document, Intake, take_in
-from pflow.stage.output import DOCUMENT, Output
+from pflow.stage.output import Output
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 
@@ -103,7 +103,7 @@ class Driver:
         intake = intake or take_in_for(flags)
         self.document = intake.document
         if "error" in self.document.header:
-            return pass_on(intake, self.output)
+            return self.output.pass_on(intake)
         self.document.start()
         Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
@@ -124,13 +124,6 @@ class Driver:
 def take_in_for(flags: RunFlags) -> Intake:
     """What comes through stdin, as the flags of the run say."""
     return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
-
-
-def pass_on(intake: Intake, output: Output) -> int:
-    """Hand on the error document that came in; its exit code."""
-    if output.form == DOCUMENT:
-        output.write([intake.data])
-    return int(intake.document.header["error"]["exit"])
 
 
 def asks_for_help(words: list[str]) -> bool:
@@ -198,7 +191,7 @@ def parse(
         hint = f"there is {flow_flags.listed}"
         texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
-        raise hide_given(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
+        raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     values = flow_flags.values(texts)
     for warning in flow_flags.warnings:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding
     from pflow.binding.store import NodeStore
     from pflow.paths import Path
+    from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
 
@@ -74,6 +75,12 @@ class Output:
         """The store, where that is the form."""
         if self.form == DOCUMENT:
             self.write(document.pieces())
+
+    def pass_on(self, intake: Intake) -> int:
+        """Hand on an error document as it came; its exit code."""
+        if self.form == DOCUMENT:
+            self.write([intake.data])
+        return int(intake.document.header["error"]["exit"])
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, where documents are the form; a stdout that fails changes nothing."""

@@ -18,7 +18,7 @@ from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import parse_flags
-from pflow.stage.output import DOCUMENT, Outcome, Output, pretended_places
+from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
@@ -59,9 +59,9 @@ class Stage:
         try:
             flags = parse_flags(words, interface)
         except PflowError as error:
-            from pflow.masks import hide_given
+            from pflow.masks import mask_flags
 
-            raise hide_given(error, words, secret_names(interface)) from None
+            raise mask_flags(error, words, secret_names(interface)) from None
         self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
         self.debug = flags.debug
         known = {name: value.value for name, value in flags.params.items() if not value.references}
@@ -85,9 +85,7 @@ class Stage:
         )
         self.document = document = intake.document
         if "error" in document.header:  # nothing is done, and it goes on as it came
-            if self.output.form == DOCUMENT:
-                self.output.write([intake.data])
-            return int(document.header["error"]["exit"])
+            return self.output.pass_on(intake)
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
         self.untaken = check_stdin(interface, flags, intake)
@@ -199,9 +197,9 @@ class Stage:
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
         if self.secrets:
-            from pflow.masks import hidden
+            from pflow.masks import masked
 
-            hidden(error, *self.secrets)
+            masked(error, *self.secrets)
         say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
         add_step(document, {**self.entry, "exit": error.exit})

@@ -116,11 +116,11 @@ def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
             loop.call_soon_threadsafe(task.cancel)
             call_after(_PATIENCE, held.release)
 
-        held.tell(cancel)
+        held.notify(cancel)
         try:
             return await work
         finally:
-            held.tell(None)
+            held.notify(None)
 
     try:
         return asyncio.run(run())

@@ -34,13 +34,14 @@ say() {
     [ "$(jq -r .result.structuredContent.stdout <<<"$output")" = '$x --y' ]
 }
 
-@test "a message that cannot be read is answered with an error and its id, however deep it nests" {
+@test "a message that cannot be read is answered with an error, and its id where that can be told" {
     need jq
-    local depth
-    for depth in 250 100000; do
+    local depth id
+    for id in a:250 null:100000; do
+        depth=${id#*:} id=${id%:*}
         run say 1 <<<'{"jsonrpc":"2.0","params":{"name":"shell","arguments":{"id":7,"command":"\"[{\"","input":'"$(printf "%${depth}s" | tr ' ' '[')$(printf "%${depth}s" | tr ' ' ']')"'}},"id":"a","method":"tools/call"}'
         [ "$status" -eq 0 ]
-        [ "$(jq -r '"\(.id) \(.error.code)"' <<<"$output")" = 'a -32700' ]
+        [ "$(jq -r '"\(.id) \(.error.code)"' <<<"$output")" = "$id -32700" ]
         [[ $output == *'recursion limit'* ]]
     done
     run say 3 <<<$'\n{"id":3}\nno JSON\n{"jsonrpc":"2.0","id":4,"method":"ping"}'

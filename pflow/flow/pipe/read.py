@@ -14,7 +14,7 @@ from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, is_cut_separator, quote, scan, scan_words, secret_flags
 from pflow.flow.pipe.steps import draft_step
-from pflow.masks import hide_given
+from pflow.masks import mask_flags
 from pflow.paths import is_step_name
 from pflow.templates import parse_template
 
@@ -77,7 +77,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
         flow, apart = _read_flow(text, tokens, catalog or Catalog())
         return compile_flow(flow, apart)
     except PflowError as error:
-        raise hide_given(error, words, secret_flags(" ".join(words))) from None
+        raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
 
 def _check_words(words: Sequence[str]) -> None:

@@ -110,10 +110,10 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 def cannot_read(text: str, at: int) -> str:
     """What could not be read: the text around a place, without what it gives to flags for secrets."""
-    from pflow.masks import MASK, given_secrets
+    from pflow.masks import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
-    for begin, behind in reversed(given_secrets(text, secret_flags(text))):
+    for begin, behind in reversed(find_secrets(text, secret_flags(text))):
         text = text[:begin] + MASK + text[behind:]
         at = at if at <= begin else max(begin, at + begin + len(MASK) - behind)
     start, end = max(0, at - 24), at + 36
