@@ -9,7 +9,7 @@ from pflow.help.usage import SENTENCE, Flag, Usage
 from pflow.jsontext import decode
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
-VALUES, FILES, RUNS, MODELS = "values", "files", "runs", "models"
+VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
@@ -80,13 +80,14 @@ def _description(file: str) -> str:
 
 
 def runs() -> list[Candidate]:
-    """The newest runs, the newest first."""
+    """The newest runs, the newest first, which is `last` too."""
     import time
 
     from pflow.run.runs import list_runs
 
-    found = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS)]
-    return [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in found]
+    listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS - 1)]
+    found = [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in listed]
+    return [*(Candidate(RUNS, "last", newest.about) for newest in found[:1]), *found]
 
 
 def models() -> list[Candidate]:
