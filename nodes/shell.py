@@ -30,8 +30,8 @@ class Shell(Node):
     left in the background is not waited for.
 
     Interface:
-    - Reads: shared["command"]: str [explicit] [verbatim]  # the command
-    - Reads: shared["args"]: list[str] = [] [own]  # its arguments, $1 and on
+    - Reads: shared["command"]: str [explicit] [word] [verbatim]  # the command
+    - Reads: shared["args"]: list[str] = [] [own] [word]  # its arguments, $1 and on
     - Reads: shared["input"]: any = null [pipe]  # its stdin: text and bytes exactly, anything else as a line of JSON
     - Writes: shared["stdout"]: any [pipe]  # what it printed: text, or bytes when it is not UTF-8
     - Writes: shared["stderr"]: any  # what it printed on stderr

@@ -145,7 +145,8 @@ def common_flag(name: str) -> Flag:
 
 def flag_of(item: Item, group: str) -> Flag:
     """A read or a param as a flag."""
-    names = tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
+    names = (f"-{item.letter}",) * bool(item.letter)
+    names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(

@@ -35,7 +35,7 @@ nodes='read-file write-file list-files shell llm'
         expect 0 "$node"$'\nobject\nobject\nobject\n1.0.0'
     done
     in_shells 'pflow-shell --describe | jq -c "[.reads.command.marks, .params.check.default, .writes.stdout.marks, .actions, .effects]"'
-    expect 0 '[["explicit","verbatim"],true,["pipe"],["default","error"],["runs commands"]]'
+    expect 0 '[["explicit","verbatim","word"],true,["pipe"],["default","error"],["runs commands"]]'
 }
 
 @test "--version says the node's and pflow's" {
