@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
-from pflow.errors import EXIT_CODES, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.interface import UNDECLARED
 from pflow.printable import clean_json
 
@@ -235,10 +235,7 @@ _COLUMN = 28
 
 
 def help_text(usage: Usage) -> str:
-    """The help of a node or tool: its flags in their groups, what it writes, its actions, effects and exit codes."""
-    import textwrap
-
-    codes = " · ".join([*(f"{code} {words}" for code, words in EXIT_CODES.items()), "128+n ended by signal n"])
+    """The help of a node or tool: its flags in their groups, what it writes, its actions and effects."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
         usage.summary,
@@ -249,7 +246,7 @@ def help_text(usage: Usage) -> str:
         f"Actions: {usage.actions}" if usage.actions else "",
         "" if usage.effects is None else f"Effects: {', '.join(usage.effects) or 'none'}",
         "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
-        "Exit codes: " + textwrap.fill(codes, 96, subsequent_indent="  "),
+        "Exit codes: pflow help exit, or pflow-exit(7)",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
