@@ -61,9 +61,8 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):
         return _of_usage(table["pflow"], [], line.word)
-    if words in ([], ["help"]):
-        there = [*names.commands(table), *names.nodes(), *names.tools(table), *names.flows()]
-        return Answer(line.word, 0, there)
+    if not words:
+        return _values(table["pflow"].arguments[0], line.word, 0)
     if command is not None:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
@@ -244,6 +243,7 @@ _NAMES = {
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),
+    kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
 }
 
 

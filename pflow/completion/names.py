@@ -50,14 +50,15 @@ def read_table() -> dict[str, Usage]:
     return table
 
 
-def commands(table: dict[str, Usage]) -> list[Candidate]:
-    names = [name for name in table if name.startswith("pflow ") and name != SENTENCE]
-    return [Candidate(COMMANDS, name[6:], table[name].summary) for name in names]
+def commands() -> list[Candidate]:
+    table = read_table().items()
+    return [
+        Candidate(COMMANDS, name[6:], each.summary) for name, each in table if name[:6] == "pflow " and name != SENTENCE
+    ]
 
 
-def tools(table: dict[str, Usage]) -> list[Candidate]:
-    names = [name for name in table if name.startswith("pflow-")]
-    return [Candidate(TOOLS, name[6:], table[name].summary) for name in names]
+def tools() -> list[Candidate]:
+    return [Candidate(TOOLS, name[6:], each.summary) for name, each in read_table().items() if name[:6] == "pflow-"]
 
 
 def nodes() -> list[Candidate]:

@@ -79,7 +79,8 @@ HELP = Flag(("-h", "--help"), "print this help")
 
 def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
     """A word beside the flags, named as the synopsis has it."""
-    return Flag((), "", values=CHOICE if choices else values, choices=choices, repeats=repeats, metavar=metavar)
+    kind = CHOICE if choices and values == TEXT else values
+    return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class Usage:

@@ -106,6 +106,7 @@ LINES = {
     "./bin/pflow-odd --mo": ["--model="],
     "pflow ru": ["run", "runs"],
     "pflow help ru": ["run", "runs"],
+    "pflow help ex": ["exit", "explain", "export"],
     "pflow --vers": ["--version"],
     "pflow od": ["odd"],
     "pflow ge": ["get"],
