@@ -32,7 +32,7 @@ class Llm(Node):
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get
-    - Params: schema: any = null [verbatim]  # a JSON schema for the answer, inline or a file
+    - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
 
