@@ -24,16 +24,16 @@ class Llm(Node):
     says so.
 
     Interface:
-    - Reads: shared["prompt"]: str = null [own]  # what to ask
+    - Reads: shared["prompt"]: str = null [own] [word]  # what to ask
     - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took, where known
-    - Params: model: str = null [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
-    - Params: system: str = null  # the system prompt
+    - Params: model: str = null [short m] [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
+    - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get
-    - Params: schema: any = null [verbatim]  # a JSON schema for the answer, inline or a file
-    - Params: option: list[str] = []  # NAME=VALUE, any other option of the model
+    - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
 
     Examples:

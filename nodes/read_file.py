@@ -22,7 +22,7 @@ class ReadFile(Node):
     Line ends, a missing last newline and a byte order mark stay. What is UTF-8 becomes text, anything else bytes.
 
     Interface:
-    - Reads: shared["path"]: path [explicit]  # the file to read
+    - Reads: shared["path"]: path [explicit] [word]  # the file to read
     - Writes: shared["content"]: any [pipe]  # what it holds: text, or bytes when it is not UTF-8
     - Params: encoding: str = null  # decode it as this (latin-1, utf-16, …) or not at all; bytes leaves it as it is
     - Effects: reads files

@@ -30,7 +30,7 @@ class WriteFile(Node):
 
     Interface:
     - Reads: shared["content"]: any [pipe]  # what to write
-    - Reads: shared["path"]: path [explicit]  # the file to write
+    - Reads: shared["path"]: path [explicit] [word]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Effects: writes files

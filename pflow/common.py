@@ -15,9 +15,9 @@ _SWITCH, _PATH, _PATHS, _COUNT, _SECONDS = Type("bool"), Type("str"), Type("list
 
 
 class CommonFlag(Item):
-    """A flag of every stage, with its letter and the name of its value."""
+    """A flag of every stage, with the name of its value."""
 
-    __slots__ = ("letter", "metavar")
+    __slots__ = ("metavar",)
 
     def __init__(
         self, name: str, doc: str, *, letter: str = "", type: Type = _SWITCH, default: Any = None, metavar: str = ""

@@ -1,4 +1,4 @@
-"""pflow runs: the runs that there are, and how each of them ended."""
+"""pflow runs: the runs that there are, and how each ended."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
-from pflow.errors import EXIT_CODES, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.interface import UNDECLARED
 from pflow.printable import clean_json
 
@@ -29,9 +29,10 @@ TITLES = {
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, RUN, WORD = "model", "node", "flow", "saved", "run", "word"
+NODE_OR_FILE = "node or file"
 """What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
 a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run;
-or whatever may follow `pflow`."""
+whatever may follow `pflow`; or a node by its name or its file."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which no command has."""
@@ -78,7 +79,8 @@ HELP = Flag(("-h", "--help"), "print this help")
 
 def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
     """A word beside the flags, named as the synopsis has it."""
-    return Flag((), "", values=CHOICE if choices else values, choices=choices, repeats=repeats, metavar=metavar)
+    kind = CHOICE if choices and values == TEXT else values
+    return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class Usage:
@@ -145,7 +147,8 @@ def common_flag(name: str) -> Flag:
 
 def flag_of(item: Item, group: str) -> Flag:
     """A read or a param as a flag."""
-    names = tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
+    names = (f"-{item.letter}",) * bool(item.letter)
+    names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(
@@ -233,10 +236,7 @@ _COLUMN = 28
 
 
 def help_text(usage: Usage) -> str:
-    """The help of a node or tool: its flags in their groups, what it writes, its actions, effects and exit codes."""
-    import textwrap
-
-    codes = " · ".join([*(f"{code} {words}" for code, words in EXIT_CODES.items()), "128+n ended by signal n"])
+    """The help of a node or tool: its flags in their groups, what it writes, its actions and effects."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
         usage.summary,
@@ -247,7 +247,7 @@ def help_text(usage: Usage) -> str:
         f"Actions: {usage.actions}" if usage.actions else "",
         "" if usage.effects is None else f"Effects: {', '.join(usage.effects) or 'none'}",
         "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
-        "Exit codes: " + textwrap.fill(codes, 96, subsequent_indent="  "),
+        "Exit codes: pflow help exit, or pflow-exit(7)",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -240,8 +240,9 @@ pflow run: say writes said to said'
         pflow say --text=a :: shell --command="cat; echo 1" -r; pflow "say --text=a => shell --command=\"cat; echo 2\"" -r
         pflow say --text=a "=>" shell --command="cat; echo 3" -r; pflow say --text=b -nr; echo
         pflow speak --text=c -r; echo; pflow speak --text=d :: shell --command=cat -r; echo
-        pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r'
-    expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf'
+        pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r; pflow "say --text=g" -nr
+        echo; pflow "pflow-shell --command=\"echo h\" --id=x" -r'
+    expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf\ng\nh'
     for words in 'spaek --text=x:speak' 'chek f:check' 'raed-file --path=f:read-file'; do
         in_shells "pflow ${words%:*} -q; echo \$?"
         expect 0 127 "did you mean ${words#*:}"

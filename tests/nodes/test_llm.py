@@ -264,6 +264,14 @@ class TestSchema:
             ("gone.json", 66, "cannot read the schema 'gone.json': No such file or directory"),
             ('{"type":\n 7,}', 65, "at line 2, column"),
             ('{"type": "strin"}', 65, "cannot use the schema: $.type: 'strin' is not valid"),
+            (
+                "my schema.json",
+                65,
+                "cannot read the schema 'my schema.json': unknown type 'schema.json' for field 'my'",
+            ),
+            ("a: \nb nt", 65, "cannot read the schema 'a: b nt': unknown type 'nt'"),
+            ("name, name", 65, "duplicate field name 'name'"),
+            (", ,", 65, "it names no field"),
             ('{"$ref": "#/$defs/gone"}', 65, "nothing is at its $ref '/$defs/gone'"),
             ('{"$ref": "http://127.0.0.1:1/a"}', 65, "nothing is at its $ref 'http://127.0.0.1:1/a'"),
         ],
@@ -286,6 +294,17 @@ class TestSchema:
         (tmp_path / "tree.json").write_text(json.dumps(TREE))
 
         assert run("json", schema=str(tmp_path / "tree.json"))["response"]["name"] == "oak"
+
+    def test_a_schema_may_be_in_llm_s_short_form(self, server):
+        run("json-native", schema="name: which tree, height int")
+        run("json-native", schema="name\nheight int: in metres, about\n")
+
+        short, lines = (
+            request["body"]["response_format"]["json_schema"]["schema"]["properties"] for request in server.requests()
+        )
+        assert short == {"name": {"type": "string", "description": "which tree"}, "height": {"type": "integer"}}
+        assert lines["height"] == {"type": "integer", "description": "in metres, about"}
+        assert failure("json-misfit", schema="name, height").exit == 65
 
     def test_the_empty_schema_takes_any_json(self, server):
         assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}

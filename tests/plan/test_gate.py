@@ -184,6 +184,7 @@ def test_a_schema_that_is_a_file_is_a_path(place):
 
     assert found(asking({"type": "object"})) == found(asking('{"type": "object"}')) == []
     assert found(asking("schema.json")) == []
+    assert found(asking("/etc/name, amount int")) == []
     assert found(asking("/etc/passwd")) == found(asking("/etc/passwd", "Llm")) == ["s --allow=/etc"]
     assert found(asking("[x/../../a")) == [f"s --allow={place.parent}"]
 
