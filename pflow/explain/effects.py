@@ -15,6 +15,9 @@ ANYTHING = "anything"
 SCHEMA = "schema"
 """A param whose value may be a file's path, though its type is another (pflow.types.names_schema_file)."""
 
+FILES_OF_LLM = ("attachment", SCHEMA)
+"""What names the files that the llm node sends: its effect is the network."""
+
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
@@ -46,7 +49,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", "model", SCHEMA),
+    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
@@ -100,10 +103,11 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(item):
             values[key] = above or [origins.of_param(step, key)]
-    return {key: each for key, each in values.items() if not (key == SCHEMA and _is_inline(each[0]))}
+    return {key: each for key, each in values.items() if not _names_nothing(key, each[0])}
 
 
-def _is_inline(schema: Origin) -> bool:
-    """Whether a schema is written in the flow, or unset."""
-    value = schema.get("value")
-    return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))
+def _names_nothing(key: str, origin: Origin) -> bool:
+    """Whether it is an empty list, or a schema that is written in the flow, or unset."""
+    value = origin.get("value")
+    is_inline = key == SCHEMA and origin["from"] == "constant"
+    return value == [] or (is_inline and not (isinstance(value, str) and names_schema_file(value)))
