@@ -103,11 +103,10 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(item):
             values[key] = above or [origins.of_param(step, key)]
-    return {key: each for key, each in values.items() if not _names_nothing(key, each[0])}
+    return {key: each for key, each in values.items() if not (key == SCHEMA and _is_inline(each[0]))}
 
 
-def _names_nothing(key: str, origin: Origin) -> bool:
-    """Whether it is an empty list, or a schema that is written in the flow, or unset."""
-    value = origin.get("value")
-    is_inline = key == SCHEMA and origin["from"] == "constant"
-    return value == [] or (is_inline and not (isinstance(value, str) and names_schema_file(value)))
+def _is_inline(schema: Origin) -> bool:
+    """Whether a schema is written in the flow, or unset."""
+    value = schema.get("value")
+    return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))

@@ -193,6 +193,8 @@ def test_what_goes_along_with_a_question_is_a_path(place):
     def asking(*attachment):
         return step("llm", prompt="x", attachment=list(attachment))
 
+    assert found(step("llm", prompt="x"), has_stdin=True) == []
+    assert found(step("llm", prompt="x"), words=["--attachment=/etc/passwd"]) == ["s --allow=/etc"]
     assert found(asking()) == found(asking("a.png", "sub/b.pdf", "https://example.org/c.png")) == []
     assert found(asking("a.png", "/etc/passwd")) == ["s --allow=/etc"]
     assert found(asking("link.txt")) == [f"s --allow={place.parent}/outside"]
