@@ -15,7 +15,8 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
 from pflow.jsontext import compact, text_of
-from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words, type_of
+from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.stage.words import take_words
 from pflow.templates import is_reference, references
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from pflow.binding.flag_value import FlagValue
     from pflow.paths import Path
-    from pflow.stage.flags import Flags, Items, Texts
+    from pflow.stage.flags import Flags
+    from pflow.stage.words import Items, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 OF_STREAMS = {
