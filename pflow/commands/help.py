@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 from pflow.commands._usages import driver_help
 from pflow.errors import USAGE as WRONG_FLAGS
@@ -12,6 +13,17 @@ from pflow.help.man import as_text
 from pflow.help.usage import HELP, WORD, Usage, argument, help_text, split_flags
 from pflow.process.streams import write_pieces
 from pflow.setup import bundled_directory
+
+
+def page(word: str) -> str | None:
+    """The file of the page about something, `exit` or `pflow-exit`; None where no such page tells of it."""
+    found = _pages().get(word.removeprefix("pflow-"))
+    return str(found) if found else None
+
+
+def _pages() -> dict[str, Path]:
+    return {file.stem.removeprefix("pflow-"): file for file in (bundled_directory() / "man").glob("man[57]/pflow-*")}
+
 
 USAGE = Usage(
     "pflow help",
@@ -23,16 +35,8 @@ Without WORD it is the help of pflow itself. The pages are exit (the exit codes)
 a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them; where there
 is none, they are printed as text."""
 USAGE.flags = [HELP]
-USAGE.arguments = [argument("WORD", WORD)]
+USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
 USAGE.examples = ("pflow help", "pflow help save", "pflow help exit")
-
-
-def page(word: str) -> str | None:
-    """The file of the page about something, `exit` or `pflow-exit`; None where no such page tells of it."""
-    pages = bundled_directory() / "man"
-    files = {file.stem.removeprefix("pflow-"): file for file in pages.glob("man[57]/pflow-*")}
-    found = files.get(word.removeprefix("pflow-"))
-    return str(found) if found else None
 
 
 def main(words: list[str]) -> int:

@@ -29,9 +29,10 @@ TITLES = {
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, RUN, WORD = "model", "node", "flow", "saved", "run", "word"
+NODE_OR_FILE = "node or file"
 """What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
 a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run;
-or whatever may follow `pflow`."""
+whatever may follow `pflow`; or a node by its name or its file."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which no command has."""
@@ -78,7 +79,8 @@ HELP = Flag(("-h", "--help"), "print this help")
 
 def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
     """A word beside the flags, named as the synopsis has it."""
-    return Flag((), "", values=CHOICE if choices else values, choices=choices, repeats=repeats, metavar=metavar)
+    kind = CHOICE if choices and values == TEXT else values
+    return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class Usage:

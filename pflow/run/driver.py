@@ -183,7 +183,7 @@ def parse(
     wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
 ) -> tuple[RunFlags, RunInputs]:  # fmt: skip
     """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
-    from pflow.stage.flags import take_words
+    from pflow.stage.words import take_words
 
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()

@@ -149,7 +149,7 @@ def test_actions_forks_and_loops_are_edges():
         ("judge => fix; llm:fix", "cannot refer to 'fix' here: it is named only further on"),
         ("llm --promt=x", "cannot take --promt: no such flag; did you mean --prompt?"),
         ("judge --level=abc", "cannot take --level='abc': it is not an int"),
-        ("llm Summarize", "cannot take the bare word 'Summarize'"),
+        ("llm Summarize this", "cannot take the bare word 'this': --prompt has 'Summarize'"),
         ("many --token=x", "a secret is never a flag"),
         ("many --table='{\"$a\": 1}'", "a template cannot stand in the key of an object"),
         ("llm --map-in=text", "no = in it; --map-in=KEY=PATH"),
