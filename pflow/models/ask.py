@@ -7,15 +7,14 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm import Attachment, Model, Response
-from llm.utils import mimetype_from_string
+from llm import Model, Response
 from pydantic import ValidationError
 
-from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, USAGE, PflowError
+from pflow.errors import FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
+from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
-from pflow.models.media import SVG, media_type
 from pflow.models.schema import ask_for, load_schema, read_answer
 from pflow.usage import Usage
 
@@ -67,13 +66,14 @@ def _fit(model: Model, name: str, value: Any) -> Any:
 
 @dataclass
 class Request:
-    """What to ask: a prompt with what may go with it. What is None or empty is not sent.
+    """What to ask: a prompt with what may go with it: what was `piped`, and what lies at `places`, paths or addresses.
 
-    An attachment that is a str is a text with a type of its own (pflow.models.media).
+    What is None or empty is not sent.
     """
 
     prompt: str
-    attachment: str | bytes | None = None
+    piped: bytes | None = None
+    places: list[str] = field(default_factory=list)
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
@@ -122,7 +122,7 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
     options = fit_options(model, request.options)
     check_key(model)
     more: dict[str, Any] = {}
-    prompt, more["attachments"] = _question(model, request.prompt, request.attachment)
+    prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
     if schema and model.supports_schema:
         more["schema"] = schema
     elif schema is not None:
@@ -131,23 +131,6 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
         return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
     except Exception as error:
         raise explain(error, model) from error
-
-
-def _question(model: Model, prompt: str, content: str | bytes | None) -> tuple[str, list[Attachment]]:
-    """The words, and what goes with them. A drawing is words where the model takes no drawings."""
-    if not content:
-        return prompt, []
-    kind = media_type(content) if isinstance(content, str) else mimetype_from_string(content)
-    if kind in model.attachment_types:
-        return prompt, [Attachment(content=content.encode() if isinstance(content, str) else content, type=kind)]
-    if kind == SVG and isinstance(content, str):
-        return "\n\n".join(filter(None, (prompt, content))), []
-    takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
-    raise PflowError(
-        f"cannot attach the text: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
-        hint="`llm models --options` shows what each model takes",
-        exit=BAD_DATA,
-    )
 
 
 def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
