@@ -15,6 +15,9 @@ ANYTHING = "anything"
 SCHEMA = "schema"
 """A param whose value may be a file's path, though its type is another (pflow.types.names_schema_file)."""
 
+FILES_OF_LLM = ("attachment", SCHEMA)
+"""What names the files that the llm node sends: its effect is the network."""
+
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
@@ -46,7 +49,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", "model", SCHEMA),
+    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
