@@ -20,7 +20,8 @@ _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 class WriteFile(Node):
     """Write a file, whole or not at all.
 
-    Text and bytes are written exactly as they are, anything else as one line of JSON. The new content is written
+    Text and bytes are written exactly as they are, anything else as one line of JSON; --append ends a text with a
+    newline, unless it is empty or has one, or --exact is given. The new content is written
     aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
     mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
@@ -32,6 +33,7 @@ class WriteFile(Node):
     - Reads: shared["content"]: any [pipe]  # what to write
     - Reads: shared["path"]: path [explicit]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
+    - Params: exact: bool = false  # with --append: add no newline to the text; with -r, as of any stage
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Effects: writes files
 
@@ -68,7 +70,7 @@ class WriteFile(Node):
         if _is_stream(path):
             _write_stream(path, _bytes(data))
         elif self.params["append"]:
-            append(path, _bytes(data))
+            append(path, _bytes(_ended(data) if not self.params["exact"] else data))
         else:
             replace(path, data, overwrite=self.params["overwrite"])
 
@@ -93,6 +95,11 @@ def _data(content: Any) -> str | bytes:
     from pflow.jsontext import encode
 
     return encode(content) + b"\n"
+
+
+def _ended(data: str | bytes) -> str | bytes:
+    """A text with a newline at its end, unless it is empty; bytes as they are."""
+    return data + "\n" if isinstance(data, str) and data and not data.endswith("\n") else data
 
 
 def _bytes(data: str | bytes) -> bytes:
