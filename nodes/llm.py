@@ -40,7 +40,7 @@ class Llm(Node):
 
     Examples:
         pflow-llm --prompt='Name three trees'
-        cat examples/notes.txt | pflow-llm --prompt='Summarize' --max-tokens=200
+        cat examples/notes.txt | pflow-llm 'Summarize' -s 'Be brief' --max-tokens=200
         cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
         pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
         pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5

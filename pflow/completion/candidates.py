@@ -231,7 +231,8 @@ def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
             for name in flag.names:
                 yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
             if flag.is_bool:
-                yield Candidate(group, f"--no-{flag.names[0][2:]}", f"not: {flag.text}")
+                name = next(name for name in flag.names if name.startswith("--"))
+                yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
 
 
 # How the names of files end that a value may be.

@@ -120,6 +120,11 @@ class TestAsking:
     def test_a_cost_that_the_provider_tells_is_passed_on(self, server):
         assert run("priced")["usage"]["cost"] == 0.25
 
+    def test_an_answer_that_cannot_be_used_tells_what_it_took(self, server):
+        assert failure("json-misfit", schema=TREE).usage["tokens"]["out"] > 0
+        assert failure("torn").usage == {"model": "torn"}
+        assert failure("refused").usage is None
+
     @pytest.mark.parametrize("model", ["completion", "responses"])
     def test_openai_s_other_protocols_stream_and_count_too(self, server, model):
         shared = run(model)
@@ -569,7 +574,8 @@ class TestLocalModels:
 
         assert "".join(shared["parts"]) == shared["response"]
         assert len(shared["parts"]) > 1
-        assert shared["usage"].keys() == {"model", "input", "output"}
+        assert shared["usage"].keys() == {"model", "input", "output", "cost"}
+        assert shared["usage"]["cost"] == 0
         assert 0 < shared["usage"]["output"] <= 5
 
     def test_its_answers_fit_a_schema(self):
