@@ -23,7 +23,7 @@ class ListFiles(Node):
     directories. A link counts as what it points to, but ** does not go through it. No match is an empty list.
 
     Interface:
-    - Reads: shared["pattern"]: path [explicit]  # which files: *.txt, docs/**/*.md
+    - Reads: shared["pattern"]: path [explicit] [word]  # which files: *.txt, docs/**/*.md
     - Reads: shared["directory"]: path = "." [explicit]  # where the pattern begins; the paths begin with it too
     - Writes: shared["files"]: list[path] [pipe]  # their paths
     - Params: hidden: bool = false  # let wildcards match names that begin with a dot
@@ -32,7 +32,7 @@ class ListFiles(Node):
 
     Examples:
         pflow-list-files --pattern='*.txt' --directory=examples
-        pflow-list-files --pattern='examples/**/*.txt'
+        pflow-list-files 'examples/**/*.txt'
         pflow-list-files --pattern='**' --hidden -j
     """
 

@@ -22,14 +22,14 @@ class ReadFile(Node):
     Line ends, a missing last newline and a byte order mark stay. What is UTF-8 becomes text, anything else bytes.
 
     Interface:
-    - Reads: shared["path"]: path [explicit]  # the file to read
+    - Reads: shared["path"]: path [explicit] [word]  # the file to read
     - Writes: shared["content"]: any [pipe]  # what it holds: text, or bytes when it is not UTF-8
     - Params: encoding: str = null  # decode it as this (latin-1, utf-16, …) or not at all; bytes leaves it as it is
     - Effects: reads files
 
     Examples:
         pflow-read-file --path=examples/notes.txt
-        pflow-read-file --path=examples/notes.txt | pflow-write-file --path=copy.txt
+        pflow-read-file examples/notes.txt | pflow-write-file copy.txt
         printf 'gr\\374n' > old.txt; pflow-read-file --path=old.txt --encoding=latin-1 -r
         pflow-read-file --path=examples/notes.txt --encoding=bytes -r | wc -c
     """

@@ -20,18 +20,17 @@ _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 class WriteFile(Node):
     """Write a file, whole or not at all.
 
-    Text and bytes are written exactly as they are, anything else as one line of JSON; --append ends a text with a
-    newline, unless it is empty or has one, or --exact is given. The new content is written
+    Text and bytes are written exactly as they are, anything else as one line of JSON. The new content is written
     aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
     mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
-    --append adds in place: what the file held stays, and a failure or a signal takes back what was added. Only kill -9
-    or a power cut in the middle of it leaves a part of the addition at the end; a file that was not there yet is still
-    whole or not there.
+    --append adds in place, and ends a text with a newline unless it is empty, has one, or --exact is given. What the
+    file held stays, and a failure or a signal takes back what was added. Only kill -9 or a power cut in the middle of
+    it leaves a part of the addition at the end; a file that was not there yet is still whole or not there.
 
     Interface:
     - Reads: shared["content"]: any [pipe]  # what to write
-    - Reads: shared["path"]: path [explicit]  # the file to write
+    - Reads: shared["path"]: path [explicit] [word]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
     - Params: exact: bool = false  # with --append: add no newline to the text; with -r, as of any stage
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
@@ -40,7 +39,7 @@ class WriteFile(Node):
     Examples:
         echo 'Hello' | pflow-write-file --path=hello.txt
         pflow-read-file --path=examples/notes.txt | pflow-write-file --path=out/copy.txt -q
-        date | pflow-write-file --path=times.log --append -q
+        date | pflow-write-file times.log --append -q
         echo 'first' | pflow-write-file --path=once.txt --no-overwrite -q
     """
 

@@ -15,9 +15,9 @@ _SWITCH, _PATH, _PATHS, _COUNT, _SECONDS = Type("bool"), Type("str"), Type("list
 
 
 class CommonFlag(Item):
-    """A flag of every stage, with its letter and the name of its value."""
+    """A flag of every stage, with the name of its value."""
 
-    __slots__ = ("letter", "metavar")
+    __slots__ = ("metavar",)
 
     def __init__(
         self, name: str, doc: str, *, letter: str = "", type: Type = _SWITCH, default: Any = None, metavar: str = ""
@@ -47,7 +47,7 @@ _FLAGS = [
     CommonFlag("wait", "seconds between tries", type=_SECONDS, default=1.0, metavar="SECONDS"),
     CommonFlag("timeout", "end the node after so many seconds, with 124", type=_SECONDS, metavar="SECONDS"),
     CommonFlag("debug", "show the traceback of a failure"),
-    CommonFlag("verbose", "say where each value comes from and goes to", letter="v"),
+    CommonFlag("verbose", "say where each value comes from and goes to, and what models took", letter="v"),
     CommonFlag("describe", "print the interface as JSON"),
     CommonFlag("help", "print this help", letter="h"),
     CommonFlag("version", "print the version"),

@@ -6,9 +6,9 @@ Its words are somebody else's: what a terminal would obey in them is escaped her
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import RESERVED, is_shared
+from pflow.common import LETTERS, RESERVED, is_shared
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import Interface, Item, piped
+from pflow.interface import Interface, Item, piped, words_of
 from pflow.jsontext import scan
 from pflow.printable import clean
 from pflow.types import parse_type
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _MARKS = {
-    "read": ("pipe", "explicit", "own", "verbatim", "secret", "flag NAME"),
+    "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X"),
     "write": ("pipe", "secret"),
-    "param": ("verbatim", "secret", "flag NAME", "env NAME"),
+    "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME"),
 }
 EFFECTS = ("reads files", "writes files", "network", "runs commands")
 
@@ -126,8 +126,12 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
         others = [*interface.reads.values(), *interface.params.values()]
         if any(names & {other.name, *other.flags} for other in others):
             _fail(f"'{item.name}' has a flag that another read or param has")
-        if names & RESERVED and not is_shared(item):
+        if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
             _fail(f"'{item.name}' has a flag that every stage has")
+        if item.letter and any(item.letter == other.letter for other in others):
+            _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
+    if "word" in item.marks and any(read.type.name == "list" for read in words_of(items)):
+        _fail(f"'{item.name}' gets no bare word: the list before it takes the rest")
     items[item.name] = item
 
 
@@ -152,6 +156,10 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         _fail(f"'{rest}' is neither a default, a mark nor a comment")
     if kind == "param" and "secret" in item.marks and not item.env:
         _fail("a [secret] param has an [env NAME]: no flag and no flow may give it")
+    if "secret" in item.marks and (item.letter or "word" in item.marks):
+        _fail("a [secret] is never given by a flag or a word")
+    if "pair" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
+        _fail("a [short X pair] is for a list[str]")
     item.doc = clean(rest[1:].strip())
     return item
 
@@ -173,12 +181,24 @@ def _take_mark(item: Item, mark: str) -> None:
     name = name.strip().replace("-", "_")
     if mark in _MARKS[item.kind]:
         item.marks.add(mark)
+    elif word == "short" and "short X" in _MARKS[item.kind]:
+        _take_letter(item, name)
     elif f"{word} NAME" not in _MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
         _fail(f"a {item.kind} has no mark [{mark}]")
     elif word == "env":
         item.env = name
     else:
         item.flags.append(name)
+
+
+def _take_letter(item: Item, text: str) -> None:
+    letter, _, more = text.partition(" ")
+    if len(letter) != 1 or not (letter.isascii() and letter.isalpha()) or more.strip() not in ("", "pair"):
+        _fail("a letter is marked [short X], or [short X pair] where two words make NAME=VALUE")
+    if item.letter:
+        _fail("one [short X] is enough")
+    item.letter = letter
+    item.marks |= {"pair"} if more else set()
 
 
 def _take_actions(interface: Interface, rest: str) -> None:

@@ -15,9 +15,12 @@ UNDECLARED = object()
 
 
 class Item:
-    """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is."""
+    """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
 
-    __slots__ = ("default", "doc", "env", "flags", "kind", "marks", "name", "type")
+    `letter` is its short flag; with the mark `pair` two words follow it, a name and a value.
+    """
+
+    __slots__ = ("default", "doc", "env", "flags", "kind", "letter", "marks", "name", "type")
 
     def __init__(self, kind: str, name: str, type: Type) -> None:
         self.kind = kind
@@ -26,6 +29,7 @@ class Item:
         self.default: Any = UNDECLARED
         self.marks: set[str] = set()
         self.flags: list[str] = []
+        self.letter = ""
         self.env = ""
         self.doc = ""
 
@@ -134,6 +138,11 @@ def fresh(value: Any) -> Any:
 
 def piped(items: dict[str, Item]) -> Item | None:
     return next((item for item in items.values() if "pipe" in item.marks), None)
+
+
+def words_of(reads: dict[str, Item]) -> list[Item]:
+    """The reads that bare words fill, in their order; a list, which takes the rest of them, is the last."""
+    return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:

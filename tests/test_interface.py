@@ -53,16 +53,19 @@ def test_a_default_is_json_of_the_type_or_null(type, json, value):
 @pytest.mark.parametrize(
     ("kind", "mark"),
     [
-        *[("Reads", mark) for mark in ("pipe", "explicit", "own", "verbatim", "secret", "flag issue")],
+        *[
+            ("Reads", mark)
+            for mark in ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag issue", "short i")
+        ],
         *[("Writes", mark) for mark in ("pipe", "secret")],
-        *[("Params", mark) for mark in ("verbatim", "flag k", "env PFLOW_K")],
+        *[("Params", mark) for mark in ("verbatim", "flag k", "short K", "env PFLOW_K")],
     ],
 )
 def test_each_mark_is_taken_where_it_means_something(kind, mark):
     name = "x: str" if kind == "Params" else 'shared["x"]: str'
     item = only_item(f"- {kind}: {name} [{mark}]")
     word, _, argument = mark.partition(" ")
-    found = {"flag": item.flags == [argument], "env": item.env == argument}
+    found = {"flag": item.flags == [argument], "env": item.env == argument, "short": item.letter == argument}
     assert found.get(word, mark in item.marks)
 
 
@@ -71,8 +74,8 @@ def test_each_mark_is_taken_where_it_means_something(kind, mark):
     [
         *[("Reads", mark) for mark in ("env X", "pipes", "Pipe", "", "pipe x", "pipe, own")],
         *[("Reads", mark) for mark in ("flag", "flag a b", "flag --a")],
-        *[("Writes", mark) for mark in ("explicit", "own", "verbatim", "flag x", "env X")],
-        *[("Params", mark) for mark in ("pipe", "explicit", "own", "env", "env A B", "env A=B")],
+        *[("Writes", mark) for mark in ("explicit", "own", "word", "verbatim", "flag x", "short x", "env X")],
+        *[("Params", mark) for mark in ("pipe", "explicit", "own", "word", "env", "env A B", "env A=B")],
     ],
 )
 def test_any_other_mark_is_refused(kind, mark):
@@ -101,6 +104,15 @@ REFUSED = [
     ('- Writes: shared["a"]: str = "x"', "a write has no default"),
     ('- Writes: shared["stdin"]: str', "'stdin' is reserved"),
     ("- Params: key: str = null [secret]", "a [secret] param has an [env NAME]"),
+    *[
+        (f"- Params: x: str [short{text}]", "a letter is marked [short X]")
+        for text in ("", " xy", " é", " 1", " x two")
+    ],
+    ("- Params: x: str [short x] [short y]", "one [short X] is enough"),
+    *[(f"- Params: x: {type} [short x pair]", "is for a list[str]") for type in ("str", "list[int]", "dict")],
+    ("- Params: x: str [short q]", "a flag that every stage has"),
+    ("- Params: x: str [secret] [env X] [short x]", "a [secret] is never given by a flag or a word"),
+    ('- Reads: shared["a"]: str [secret] [word]', "a [secret] is never given by a flag or a word"),
     ("- Actions:", "not the name of an action"),
     ("- Effects: reads file", "'reads file' is none of"),
     ("- Version: 1.0.0-beta", "a version is written 1.0.0"),
@@ -124,6 +136,8 @@ def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
         (['- Reads: shared["a"]: str', '- Reads: shared["a"]: int'], "declared twice"),
         (['- Reads: shared["a"]: str', "- Params: a: str"], "another read or param has"),
         (['- Reads: shared["a"]: str [flag c]', '- Reads: shared["b"]: str [flag c]'], "another read or param has"),
+        (['- Reads: shared["a"]: str [short c]', "- Params: b: str [short c]"], "another read or param has"),
+        (['- Reads: shared["a"]: list [word]', '- Reads: shared["b"]: str [word]'], "gets no bare word"),
         (["- Flow-safe: yes", "- Effects: network"], "effects"),
     ],
 )
@@ -138,6 +152,20 @@ def test_the_name_of_a_common_flag_is_refused(name):
     for line in (f'- Reads: shared["{name}"]: str', f"- Params: {name}: str", f"- Params: x: str [flag {name}]"):
         with pytest.raises(PflowError, match=r"a flag that every stage has|is reserved|not a plain word"):
             interface(line)
+
+
+def test_words_and_letters_are_described():
+    about = describe(
+        "x",
+        interface(
+            '- Reads: shared["a"]: str [explicit] [word]',
+            '- Reads: shared["b"]: list[str] = [] [word]',
+            "- Params: c: list[str] = [] [short c pair]",
+        ),
+        **ONE,
+    )
+    assert [about["reads"][key]["marks"] for key in "ab"] == [["explicit", "word"], ["word"]]
+    assert (about["params"]["c"]["short"], about["params"]["c"]["marks"]) == ("c", ["pair"])
 
 
 def test_actions_effects_version_and_flow_safety_are_read():

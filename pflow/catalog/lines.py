@@ -211,7 +211,7 @@ def _described(item: Item) -> dict[str, Any]:
             about["flag"] = item.flag
     if not item.required:
         about["default"] = item.default
-    more = {"marks": sorted(item.marks), "flags": item.flags, "env": item.env}
+    more = {"marks": sorted(item.marks), "flags": item.flags, "short": item.letter, "env": item.env}
     return {**about, **{name: value for name, value in more.items() if value}}
 
 

@@ -102,7 +102,9 @@ def test_raw_input_is_carried_as_stdin_and_what_the_node_writes_after_it(node):
 
 
 @pytest.mark.parametrize("words", [["-r"], ["--raw=true"]])
-@pytest.mark.parametrize(("text", "out"), [('"é"', "é\n"), ('""', ""), ("[1,null]", "[1,null]\n"), ('{"$bytes":"/w=="}', b"\xff")])
+@pytest.mark.parametrize(
+    ("text", "out"), [('"é"', "é\n"), ('""', ""), ("[1,null]", "[1,null]\n"), ('{"$bytes":"/w=="}', b"\xff")]
+)
 def test_raw_output_is_only_what_the_pipe_carries(node, words, text, out):
     ended = run(node, words, store(f'"t":{text}', ',"last":"t"'))
     assert ended.code == 0
@@ -260,7 +262,20 @@ def test_a_secret_appears_nowhere(node, monkeypatch):
 
 ALL_WORDS = [
     *("text", "kept", "own", "number", "items", "how", "loud", "no-loud", "config", "api-key", "from", "no-stdin"),
-    *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "exact", "json", "quiet", "dry-run", "retries", "wait"),
+    *(
+        "allow-empty",
+        "id",
+        "map-in",
+        "map-out",
+        "verbatim",
+        "raw",
+        "exact",
+        "json",
+        "quiet",
+        "dry-run",
+        "retries",
+        "wait",
+    ),
     *("timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
 ]
 VALUES = st.sampled_from(
