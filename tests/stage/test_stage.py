@@ -262,21 +262,8 @@ def test_a_secret_appears_nowhere(node, monkeypatch):
 
 ALL_WORDS = [
     *("text", "kept", "own", "number", "items", "how", "loud", "no-loud", "config", "api-key", "from", "no-stdin"),
-    *(
-        "allow-empty",
-        "id",
-        "map-in",
-        "map-out",
-        "verbatim",
-        "raw",
-        "exact",
-        "json",
-        "quiet",
-        "dry-run",
-        "retries",
-        "wait",
-    ),
-    *("timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
+    *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "exact", "json", "quiet", "dry-run", "retries"),
+    *("wait", "timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
 ]
 VALUES = st.sampled_from(
     ["", "x", "0", "1", "007", "true", "false", "$a", "${a.b}", "$text", "${", "$stdin", "[", "[1]", "[[1]]", "{}", "{",
