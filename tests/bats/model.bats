@@ -13,7 +13,7 @@ teardown_file() { stop_server; }
     in_shells 'cat ../notes.txt | pflow-llm --model=json --prompt="Which tree?" --schema=../schema.json | pflow-get response.name response.height'
     expect 0 $'oak\n40'
     in_shells 'cat ../notes.txt | pflow-llm --model=reply --prompt="Summarize" | pflow-write-file --path=out.md | pflow-get usage.model; cat out.md'
-    expect 0 'replyOak, ash and elm.'
+    expect 0 $'reply\nOak, ash and elm.'
 }
 
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {
@@ -27,6 +27,18 @@ teardown_file() { stop_server; }
         pflow-llm --model=echo --prompt=never-sent-pdf -q <../a.pdf; echo $?'
     expect 0 $'What?[file]\nWhat?[file]\nWhat?[file]\nWhat?\n\n<svg xmlns="x">\n</svg>\n65' "it is application/pdf, and the model 'echo' takes no attachments"
     [ "$(requests_with never-sent-pdf)" -eq 0 ]
+}
+
+@test "files go along with a question: by -a, and in a flow; none leads out of the root" {
+    printf '%%PDF-1.4\n1 0 obj\n%%%%EOF\n' >a.pdf
+    cp a.pdf 'b ü.pdf'
+    in_shells '
+        echo "$(pflow-llm -m see -a ../a.pdf "-a../b ü.pdf" --prompt=What? -r <../a.pdf)"
+        cd .. && echo "$(pflow run "list-files --pattern=*.pdf => llm --model=see --prompt=What? --attachment=\$files" -n -r)"
+        pflow-llm -n -m see -a gone.pdf --prompt=never-sent-gone -q; echo $?
+        PFLOW_ROOT=$PWD pflow-llm -n -m see -a /etc/passwd --prompt=never-sent-root -q'
+    expect 77 $'What?[file][file][file]\nWhat?[file][file]\n66' 'cannot use '
+    [ "$(requests_with never-sent)" -eq 0 ]
 }
 
 @test "an answer streams with -r --stream, word by word" {

@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
 from pflow.catalog.kinds import Catalog
-from pflow.common import COMMON
+from pflow.common import COMMON, is_shared
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.pipe.recognize import full_type, split_name
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
 OF_STREAMS = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "stream": "--stream",
+    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
+    "stream": "--stream",
     "json": "-j", "quiet": "-q",
 }  # fmt: skip
 """Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
@@ -90,7 +91,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     }
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
-    draft.stream = [name for name in OF_STREAMS if name in texts]
+    draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.items]
     draft.warnings = flags.warnings
     return draft
 
@@ -252,7 +253,7 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
     type, name = item.type.name if item else "any", key.replace("_", "-")
-    if key.replace("-", "_") in COMMON:
+    if key.replace("-", "_") in COMMON and not is_shared(item):
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
