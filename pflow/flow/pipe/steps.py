@@ -126,11 +126,13 @@ def _groups(
     Of a flag that is not known, a flag behind it is no value.
     """
     rest = words[::-1]
+    taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
+    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
     while rest:
         word = rest.pop()
         flag, sign, _ = split_flag(word.replace("_", "-"))
         name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
-        is_own = _is_among(flag, own) and name not in items
+        is_own = _is_among(flag, own)
         count = own.get(flag, False) and not sign if is_own else values_after(word, items, is_open=is_open)
         if name and not is_own and name not in items and name not in COMMON and rest and rest[-1].startswith("-"):
             count = 0
