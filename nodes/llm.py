@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Llm(Node):
     """Ask a language model, through the llm library: every provider that has a plugin for it works.
 
-    The text comes after the prompt, and bytes go along as an attachment; one of the two is needed. A PDF is an
+    The text comes after the prompt, and bytes go along as an attachment, and so does what --attachment names; one of
+    these is needed. A PDF is an
     attachment though all of it be text, and so is an SVG where the model takes such. Without --model and PFLOW_MODEL it
     asks llm's default where that was chosen or has a key, else the small local model that `pflow models get smollm2`
     brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not set. With a schema the
@@ -32,13 +33,14 @@ class Llm(Node):
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get
-    - Params: schema: any = null [verbatim]  # a JSON schema for the answer, inline or a file
+    - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: attachment: list[path] = [] [short a]  # a file or URL that goes along
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
 
     Examples:
         pflow-llm --prompt='Name three trees'
-        cat examples/notes.txt | pflow-llm --prompt='Summarize' --max-tokens=200
+        cat examples/notes.txt | pflow-llm 'Summarize' -s 'Be brief' --max-tokens=200
         cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
         pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
         pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5
@@ -59,12 +61,14 @@ class Llm(Node):
     def prep(self, shared: Mapping[str, Any]) -> Request:
         from pflow.models.ask import Request, parse_options
 
-        prompt, attachment = _question(shared.get("prompt"), shared.get("text"))
+        places = self.params["attachment"] or []
+        prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)
         options: dict[str, Any] = parse_options(self.params["option"] or [])
         options |= {name: self.params[name] for name in ("temperature", "max_tokens") if self.params[name] is not None}
         return Request(
             prompt,
-            attachment=attachment,
+            piped=piped,
+            places=places,
             system=self.params["system"],
             options=options,
             schema=self.params["schema"],
@@ -81,14 +85,15 @@ class Llm(Node):
         shared["usage"] = answer.usage
 
 
-def _question(prompt: Any, text: Any) -> tuple[str, str | bytes | None]:
-    """The words of the question, and what goes with it: bytes, or a text that is a PDF or a drawing."""
+def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
+    """The words of the question, and what of the text goes with them: bytes, a PDF or a drawing."""
     from pflow.jsontext import text_of
     from pflow.models.media import media_type
 
-    is_attached = isinstance(text, bytes) or (isinstance(text, str) and media_type(text) is not None)
-    attachment = (text or None) if is_attached else None
-    words = "\n\n".join(filter(None, (text_of(prompt), "" if is_attached else text_of(text))))
-    if not words and not attachment:
+    piped = text if isinstance(text, bytes) else None
+    if isinstance(text, str) and media_type(text) is not None:
+        piped = text.encode()
+    words = "\n\n".join(filter(None, (text_of(prompt), "" if piped is not None else text_of(text))))
+    if not words and not piped and not places:
         raise PflowError("cannot ask: there is no prompt and no text", hint="--prompt gives one", exit=MISSING)
-    return words, attachment
+    return words, piped

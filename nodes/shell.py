@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, no_memory
@@ -44,7 +45,7 @@ class Shell(Node):
     Examples:
         pflow-shell --command='uname -s'
         pflow-read-file --path=examples/notes.txt | pflow-shell --command='wc -l'
-        pflow-shell --command='grep -c "$1" "$2"' --args='Zoë' --args=examples/notes.txt
+        pflow-shell 'grep -c "$1" "$2"' 'Zoë' examples/notes.txt
         pflow-shell --command='exit 3' --no-check | pflow-get exit_code
     """
 
@@ -55,6 +56,9 @@ class Shell(Node):
         if "\0" in command:
             raise PflowError(f"cannot run {command!r}: a command holds no NUL", exit=BAD_DATA)
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
+        if args and "$" not in command and not command.startswith(". "):  # a file that . reads has them too
+            remedy = 'quotes keep a command whole, and "$1" is its first argument'
+            print(f"warning: nothing in '{_short(command)}' takes its arguments; {remedy}", file=sys.stderr)
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:

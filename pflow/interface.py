@@ -142,7 +142,7 @@ def piped(items: dict[str, Item]) -> Item | None:
 
 def words_of(reads: dict[str, Item]) -> list[Item]:
     """The reads that bare words fill, in their order; a list, which takes the rest of them, is the last."""
-    return [item for item in reads.values() if "word" in item.marks]
+    return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:

@@ -189,9 +189,14 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     return own | _bundled(), left_out  # a name of pflow's is never another's
 
 
+def bundled_directory() -> Path:
+    """Where man/ and completions/ are: in pflow/share/ of an installation, at the top of a checkout."""
+    return _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
+
+
 def _bundled() -> dict[str, bytes]:
-    """What an installation has in pflow/share/, and a checkout at its top."""
-    root = _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
+    """The pages and completions that came with pflow."""
+    root = bundled_directory()
     sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
     files = {
         f"{FOLDERS[program]}/{file.relative_to(source)}": file.read_bytes()

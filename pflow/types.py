@@ -200,6 +200,11 @@ def fit(type: Type, value: Any) -> Any:
     return int(value) if type.name == "int" else value
 
 
+def names_schema_file(text: str) -> bool:
+    """Whether a schema's text is the path of its file: neither JSON nor llm's short form, as `name, amount int` is."""
+    return not text.lstrip().startswith("{") and "," not in text and len(text.split()) < 2
+
+
 def list_in(value: Any) -> Any:
     """The list that a text holds as JSON; anything else as it is."""
     inside = look_inside(value) if isinstance(value, str) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
-from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
+from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, shorten
 from pflow.jsontext import compact, decode
 from pflow.paths import write_path
 from pflow.templates import braced_references, expand, is_reference, references
@@ -23,6 +23,44 @@ class Json(str):
     """What stands after `:=`: JSON, whatever the type of its flag."""
 
     __slots__ = ()
+
+
+class Word(str):
+    """A bare word, or a file's text: on a list one item, whatever it looks like."""
+
+    __slots__ = ()
+
+
+_MOST = 100_000_000
+"""Bytes that a file may have whose text is a value."""
+
+
+def read_text(flag: str, file: str) -> Word:
+    """The text of the file that a flag names, without the newlines at its end, as `$(cat FILE)` has it.
+
+    Raises PflowError: 2 where a file is not meant, 65 for what is no text, 77 above the root, else as the system says.
+    """
+    from pflow.root import hold_below_root
+
+    if file in ("", "-", "/dev/stdin"):
+        why = "stdin is not a file" if file else "there is no file behind it"
+        hint = "a template names what the pipe brings: $stdin" if file else f"{flag}@FILE, or {flag}=VALUE"
+        raise PflowError(f"cannot take {flag}@{file}: {why}", hint=hint, exit=USAGE)
+    act, hint = f"cannot read '{shorten(file)}' for {flag}", f"{flag}=… is the text itself"
+    if "\0" in file:
+        raise PflowError(f"{act}: a path holds no NUL", exit=BAD_DATA)
+    hold_below_root(file)
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read(_MOST + 1)
+        text = str(data, "utf-8") if len(data) <= _MOST else ""
+    except OSError as error:
+        raise PflowError(f"{act}: {(error.strerror or str(error)).lower()}", hint=hint, exit=exit_code(error)) from None
+    except UnicodeDecodeError:
+        raise PflowError(f"{act}: it is not UTF-8", exit=BAD_DATA) from None
+    if len(data) > _MOST:
+        raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint="a pipe brings large data", exit=BAD_DATA)
+    return Word(text.rstrip("\n"))
 
 
 class FlagValue:
@@ -113,11 +151,12 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
         return _parse_json(flag, text)
     if type.name != "list":
         return text
-    if len(texts) == 1 and not verbatim and is_reference(text):
+    if len(texts) == 1 and not verbatim and not isinstance(text, Word) and is_reference(text):
         return text
     items: list[Any] = []
     for each in texts:
-        item = _parse_json(flag, str(each)) if isinstance(each, Json) or str(each).lstrip().startswith("[") else each
+        is_text = not isinstance(each, Json) and (isinstance(each, Word) or not str(each).lstrip().startswith("["))
+        item = each if is_text else _parse_json(flag, str(each))
         items += item if isinstance(item, list) else [item]
     return items
 

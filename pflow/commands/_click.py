@@ -174,7 +174,7 @@ _ARGUMENTS = {
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,
     "node": kinds.NODE,
-    "path": kinds.FILE,
+    "path": kinds.NODE_OR_FILE,
     "source": kinds.FILE,
     "words": kinds.FLOW,
 }

@@ -43,15 +43,16 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 
     mask_flags(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)
-    is_command = words[0] in names_in("commands")
-    if is_command and "--json" in words and words[0] != "run":
+    first = words[0] if words else ""
+    is_command = first in names_in("commands")
+    if is_command and "--json" in words and first != "run":
         from pflow.commands._click import say_in_json
 
         say_in_json(words, error)
-    elif not _is_file(1) and (not is_command or (words[0] == "trace" and error.exit == USAGE)):
+    elif not _is_file(1) and (not is_command or (first == "trace" and error.exit == USAGE)):
         from pflow.stage.output import hand_on_error
 
-        hand_on_error(words, "pflow" if len(words[0].split()) > 1 else shorten(words[0]), error, error.store)
+        hand_on_error(words, shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
     return error.exit
 
 
@@ -60,12 +61,14 @@ def _run(words: list[str], closed: list[int]) -> int:
 
     A flow or node gets `closed`, the standard files that were.
     """
-    is_help = words[0:1] == ["help"] and len(words) == 2
+    is_help = words[0:1] == ["help"] and len(words) == 2 and not _is_page(words[1])
     words = [words[1], "--help"] if is_help else words
     commands = names_in("commands")
-    if 1 in closed and words and words[0] != "run" and words[0] in ("--help", "-h", "help", *commands):
+    if 1 in closed and words and words[0] != "run" and words[0] in ("--help", "-h", *commands):
         raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
-    if not words or words[0] in ("--help", "-h", "help"):
+    if not words and not os.isatty(2):
+        raise PflowError("cannot run nothing: no word was given", hint="pflow --help lists what there is", exit=USAGE)
+    if not words or words[0] in ("--help", "-h"):
         from pflow.commands._usages import driver_help
 
         write_pieces(1 if words else 2, [driver_help().encode()])
@@ -84,6 +87,13 @@ def _run(words: list[str], closed: list[int]) -> int:
         return _run_saved_flow_or_sentence(words, closed)
     _close_again(closed)
     return _run_program(program, word, rest, is_help=is_help)
+
+
+def _is_page(word: str) -> bool:
+    """Whether `pflow help WORD` asks for a page, and not for the help of what has the name."""
+    from pflow.commands.help import page
+
+    return page(word) is not None
 
 
 def _is_pipe(words: list[str]) -> bool:

@@ -24,8 +24,8 @@ from pflow.run.arguments import RunFlags, own_flags, own_items
 from pflow.run.driver import Driver, refuse_errors, take_in_for
 from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import NOTHING, Document, Intake
-from pflow.stage.flags import take_words
 from pflow.stage.output import Output
+from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say

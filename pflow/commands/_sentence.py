@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow.catalog.kinds import list_kinds
 from pflow.common import LETTERS
-from pflow.flow.pipe.recognize import names_node, split_name
+from pflow.flow.pipe.recognize import is_misspelt_step, split_name
 from pflow.flow.pipe.scan import separates
 from pflow.naming import nearest
 
@@ -12,10 +12,12 @@ from pflow.naming import nearest
 def is_sentence(text: str) -> bool:
     """Whether a text is one: a misspelt node is never sent to a model.
 
-    A first word with a flag or a separator behind it begins a step, and so does `pflow` with such a one.
+    A first word with a flag or a separator behind it begins a step, and so does `pflow` with such a one; words in
+    quotes behind a misspelt node are its.
     """
     words = _words_of(text)
-    return len(words) > 1 and not _is_flag(words[1]) and not separates(words[1])
+    begins_step = len(words) > 1 and (_is_flag(words[1]) or separates(words[1]) or is_misspelt_step(text))
+    return len(words) > 1 and not begins_step
 
 
 def _words_of(text: str) -> list[str]:
@@ -31,9 +33,7 @@ def _is_flag(word: str) -> bool:
 
 
 def step_hint(text: str) -> str:
-    """What to do with a text that is one step of pipe syntax, or a slip away from one."""
+    """What to do with a text that is a slip away from one step of pipe syntax."""
     words = _words_of(text)
-    if names_node(words[0]):
-        return "" if words[1:] and separates(words[1]) else "one step needs no quotes around it"
     near = nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()])
     return f"did you mean {near}?" if near else ""

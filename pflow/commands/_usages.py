@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from importlib import import_module
 
-from pflow.catalog.registry import bundled_names, names_in, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_names, names_in, tool_names
 from pflow.commands._click import usage_of_click
 from pflow.help.usage import HELP, SENTENCE, WORD, Flag, Usage, argument, help_text, usage_of_node
 from pflow.run.help import usage_of_run
@@ -22,7 +21,7 @@ DRIVER = Usage(
 )
 DRIVER.description = """\
 WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: pflow llm is pflow-llm. Else it is a
-saved flow. Each has --help, and all but saved flows have a page: pflow-run(1) is that of pflow run.
+saved flow. pflow help WORD tells of each, and all but saved flows have a page: pflow-run(1) is that of pflow run.
 
 Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
 checked before anything runs, in one process, with a log. pflow nodes lists the nodes.
@@ -33,7 +32,7 @@ the network, and files below this directory: --allow=commands, --allow=paths (an
 --allow=anything allow more. pflow-plan(1) prints the flow and runs nothing.
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
-DRIVER.flags = [HELP, Flag(("--version",), "print the version")]
+DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
 DRIVER.arguments = [argument("WORD", WORD)]
 DRIVER.examples = (
     "cat examples/notes.txt | pflow llm --prompt='Summarize'",
@@ -43,15 +42,37 @@ DRIVER.examples = (
 )
 
 
+GROUPS = {
+    "Run": ("run", "plan", "mcp"),
+    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "help", "version"),
+    "Keep": ("save", "list", "find", "show", "remove"),
+    "Make": ("new-node", "test-node", "import", "export", "setup"),
+}
+"""The commands as the help has them; any other stands in the last group."""
+
+
 def driver_help() -> str:
-    """The help, with the words that there are; those of a user's own come from `pflow nodes`."""
-    words = {"Commands": names_in("commands"), "Nodes": bundled_names(), "Tools": tool_names()}
-    DRIVER.notes = tuple(f"{title}:\n{_lines(names)}" for title, names in words.items())
-    return help_text(DRIVER)
+    """The help: the words that come with pflow, each with half a line; `pflow nodes` has those of a user's own."""
+    brief = Usage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
+    brief.description = DRIVER.description.partition("\n\n")[0]
+    brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
+    grouped = {name for names in GROUPS.values() for name in names}
+    groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
+    rows = {title: [(name, _half_line("commands", name)) for name in names] for title, names in groups.items()}
+    rows["Nodes (pflow nodes lists your own too)"] = [(name, _half_line("nodes", name)) for name in bundled_names()]
+    rows["Tools"] = [(name, _half_line("plumbing", name)) for name in tool_names()]
+    brief.notes = tuple(f"{title}:\n" + "\n".join(map(_row, each)) for title, each in rows.items())
+    return help_text(brief)
 
 
-def _lines(words: list[str]) -> str:
-    return textwrap.fill(" ".join(words), 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+def _row(row: tuple[str, str]) -> str:
+    return f"  {row[0]:12}  {row[1]}"
+
+
+def _half_line(folder: str, name: str) -> str:
+    """What the first line of a command's, a node's or a tool's file says of it."""
+    with open(os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py"), encoding="utf-8") as file:
+        return file.readline().partition(": ")[2].rstrip('."\n')
 
 
 def usages(root: str = ROOT) -> list[Usage]:

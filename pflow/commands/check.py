@@ -1,4 +1,4 @@
-"""pflow check: what is wrong with a flow, before anything runs."""
+"""pflow check: what is wrong with a flow, before it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow explain: what a flow does, where its values come from and go to, and what it will touch."""
+"""pflow explain: what a flow does, where its values go, and what it will touch."""
 
 from __future__ import annotations
 

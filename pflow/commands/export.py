@@ -1,4 +1,4 @@
-"""pflow export: a flow as Python, as a shell script, as pipe syntax, or as a picture."""
+"""pflow export: a flow as Python, as a shell script, or as a picture."""
 
 from __future__ import annotations
 

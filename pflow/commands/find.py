@@ -1,4 +1,4 @@
-"""pflow find: the saved flows that are nearest to some words."""
+"""pflow find: the saved flows nearest to some words."""
 
 from __future__ import annotations
 

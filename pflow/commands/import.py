@@ -1,4 +1,4 @@
-"""pflow import: a Flow in a Python file as a flow of pflow's."""
+"""pflow import: a Flow of a Python file as a flow of pflow's."""
 
 from __future__ import annotations
 

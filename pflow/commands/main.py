@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     collect_rarely()
     words = sys.argv[1:]
-    if words[:1] == ["--version"]:
+    if words[:1] in (["--version"], ["-V"]):
         from pflow import __version__
 
         leave(print_line("pflow", f"pflow (pflow-shell {__version__})"))

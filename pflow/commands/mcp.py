@@ -1,4 +1,4 @@
-"""pflow mcp: pflow as a server of the Model Context Protocol."""
+"""pflow mcp: nodes and saved flows as tools for agents (MCP)."""
 
 from __future__ import annotations
 

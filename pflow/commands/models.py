@@ -1,4 +1,4 @@
-"""pflow models: the language models there are, and getting the small one that runs on this machine."""
+"""pflow models: the language models there are; get the small local one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow new-node: a file to start a node of one's own from, where it is a node at once."""
+"""pflow new-node: a file to start a node of your own from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow nodes: the nodes there are, a line each, or all that one node declares."""
+"""pflow nodes: the nodes there are, or all that one node declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow remove: remove saved flows, and keep their last versions."""
+"""pflow remove: remove a saved flow, and keep its last versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow setup: puts man pages and completions where man and the shells look, and takes them away again."""
+"""pflow setup: man pages and completions, put where man and the shells look."""
 
 from __future__ import annotations
 

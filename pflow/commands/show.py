@@ -1,4 +1,4 @@
-"""pflow show: one saved flow, as pipe syntax, with what it needs, gives and touches."""
+"""pflow show: one saved flow, with what it needs, gives and touches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow test-node: hold a node, in whatever language, to what every node has to do."""
+"""pflow test-node: hold a node to what every node has to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pflow trace: what the steps of a run, or of a piped store, read, wrote and took."""
+"""pflow trace: what each step of a run read, wrote and took."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pflow.catalog.kinds import Kind
+    from pflow.interface import Interface
 
 
 class Answer:
@@ -50,90 +53,126 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     """What may follow `pflow`: a command, a node, a tool, a saved flow, steps or a sentence."""
     table = names.read_table()
     command = table.get(f"pflow {words[0]}") if words else None
-    if start := _step_start(words):
-        return _of_step(words[start:], line.word, command or table["pflow run"])
+    if any(map(separates, words)):
+        from pflow.flow.pipe.steps import OF_STREAMS
+
+        return _of_steps(words, line.word, _named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):
         return _of_usage(table["pflow"], [], line.word)
-    if words in ([], ["help"]):
-        there = [*names.commands(table), *names.nodes(), *names.tools(table), *names.flows()]
-        return Answer(line.word, 0, there)
+    if not words:
+        return _values(table["pflow"].arguments[0], line.word, 0)
     if command is not None:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
-        return _of_step(words, line.word)
-    is_flow = any(map(separates, words[0].split()))
-    return _of_usage(table["pflow run" if is_flow else SENTENCE], words[1:], line.word)
+        return _of_usage(usage_of_type(words[0]), words[1:], line.word)
+    from pflow.flow.pipe.recognize import is_pipe
+
+    usage = usage_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
+    return _of_usage(usage, words[1:], line.word)
 
 
 def _of_command(command: Usage, words: list[str], line: Typed) -> Answer:
-    """A command, whose words may be a flow: a quoted text, or a step and its flags."""
+    """A command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
     wanted = [argument.values for argument in command.arguments]
-    if kinds.FLOW in wanted:
-        at = wanted.index(kinds.FLOW)
-        before = _Words(words, command.flags)
-        if len(before.others) > at:
-            return _of_step(words[before.others[at] :], line.word, command)
-        is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
-        if len(before.others) == at and not before.waiting and is_text:
-            return _in_flow(line.word)
+    if kinds.FLOW not in wanted:
+        return _of_usage(command, words, line.word)
+    at = wanted.index(kinds.FLOW)
+    before = _Words(words, command.flags)
+    if len(before.others) > at:
+        from pflow.flow.subflow import is_one_step
+
+        flow = words[before.others[at] :]
+        if is_one_step([*flow, line.word]):
+            return _of_steps(flow, line.word, command.flags)
+        return _of_usage(usage_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
+    is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
+    if len(before.others) == at and not before.waiting and is_text:
+        return _in_flow(line.word)
     return _of_usage(command, words, line.word)
 
 
 def _in_flow(text: str) -> Answer:
     """Pipe syntax in one word: the last word of its last step."""
     flow = split(text, is_flow=True)
-    found = _of_step(flow.words[_step_start(flow.words) :], flow.word)
+    found = _of_steps(flow.words, flow.word)
     found.flow = flow
     return found
 
 
-def _step_start(words: list[str]) -> int:
-    """Where the last step begins; 0 where no separator is among the words."""
-    return max([n + 1 for n, word in enumerate(words) if separates(word)], default=0)
+def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Answer:
+    """The last of several steps: the name of its type, or what it takes, and the flags that may stand `beside` it."""
+    start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
+    if start == len(words):
+        prefix = "flow:" if word and word[:5] in "flow:" else ""
+        return Answer(word, 0, [*_named_steps(words), *names.nodes(), *names.flows(prefix)])
+    usage = _usage_of_step(words[start])
+    usage.flags = [*usage.flags, *beside]
+    return _of_usage(usage, words[start + 1 :], word)
 
 
-def _of_step(words: list[str], word: str, command: Usage | None = None) -> Answer:
-    """A step: the name of its type, or what that takes and then the flags of the command that runs it."""
-    if not words:
-        return Answer(word, 0, [*names.nodes(), *names.flows("flow:")])
-    usage = usage_of_type(words[0].removeprefix("flow:").removeprefix("pflow-").partition(":")[0])
-    if command is not None:
-        usage.flags = [*usage.flags, *command.flags]
-    return _of_usage(usage, words[1:], word)
+def _named_steps(words: list[str]) -> list[Candidate]:
+    """The steps before that were given a name, by which they are referred back to."""
+    from pflow.flow.pipe.recognize import split_name
+
+    firsts = [split_name(word) for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
+    return [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(firsts) if id]
 
 
 def usage_of_type(name: str) -> Usage:
     """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
     from pflow.catalog.kinds import TOOL, find_node
-    from pflow.interface import Interface
 
     found = find_node(name)
     if found is None:
-        file = saved_flow(name)
-        return _usage_of_flow(file) if file else Usage(name, "")
+        return usage_of_flow(name) if saved_flow(name) else Usage(name, "")
     if found.origin == TOOL:
         return names.read_table()[f"pflow-{found.name}"]
-    try:
-        interface = found.interface
-    except Exception:  # a node that is being written is completed with the flags that every stage has
-        interface = Interface()
-    return usage_of_node(found.name, interface)
+    return usage_of_node(found.name, _interface_of(found))
 
 
-def _usage_of_flow(file: str) -> Usage:
-    from pflow.flow.load import load_file
-    from pflow.flow.subflow import FlowCatalog
+def usage_of_flow(word: str) -> Usage:
+    """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
+    from pflow.flow.subflow import load_named
     from pflow.flow.wiring import wire
     from pflow.run.help import usage_of_run
 
     try:
-        usage = usage_of_run(wire(load_file(file, FlowCatalog()).flow))
+        usage = usage_of_run(wire(load_named([word]).flow))
     except PflowError:
         usage = usage_of_run()
     usage.arguments = []
     return usage
+
+
+def _usage_of_step(name: str) -> Usage:
+    """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run."""
+    from pflow.flow.pipe.recognize import full_type, split_name
+    from pflow.flow.pipe.steps import OF_STEPS
+    from pflow.flow.subflow import FlowCatalog
+
+    type = full_type(split_name(name.removeprefix("pflow-"))[0])
+    usage = usage_of_node(type, _interface_of(FlowCatalog().find(type)))
+    own = [each for each in usage.flags if each.group != kinds.COMMON]
+    usage.flags = [*own, *_named(usage.flags, OF_STEPS)]
+    return usage
+
+
+def _interface_of(kind: Kind | None) -> Interface:
+    """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
+    from pflow.interface import Interface
+
+    try:
+        return kind.interface if kind else Interface()
+    except Exception:
+        return Interface()
+
+
+def _named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
+    """The common flags among them of these names."""
+    names = {f"--{name.replace('_', '-')}" for name in wanted}
+    return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]
 
 
 class _Words:
@@ -192,17 +231,20 @@ def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
             for name in flag.names:
                 yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
             if flag.is_bool:
-                yield Candidate(group, f"--no-{flag.names[0][2:]}", f"not: {flag.text}")
+                name = next(name for name in flag.names if name.startswith("--"))
+                yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
 
 
 # How the names of files end that a value may be.
-_FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json"}
+_FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json", kinds.NODE_OR_FILE: ""}
 _NAMES = {
     kinds.MODEL: (names.models,),
     kinds.NODE: (names.nodes, names.flows),
+    kinds.NODE_OR_FILE: (names.nodes,),
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),
+    kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
 }
 
 

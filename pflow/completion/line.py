@@ -48,17 +48,20 @@ class Typed:
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
-def split(text: str, *, breaks: str = "", is_flow: bool = False) -> Typed:
-    """Take a command line apart, or pipe syntax, whose separators become words. `breaks` are readline's."""
+def split(text: str, *, breaks: str = "", escapable: str = "", is_flow: bool = False) -> Typed:
+    """Take a command line apart, or pipe syntax, whose separators become words.
+
+    `breaks` are readline's; `escapable` is what a backslash escapes in single quotes, which is nothing but in fish.
+    """
     typed = Typed()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
     at = cut_outside = 0
     while at < len(text):
         char = text[at]
         at += 1
-        if char == "\\" and typed.quote != "'":
+        if char == "\\" and (typed.quote != "'" or (escapable and text[at : at + 1] in escapable)):
             escaped = text[at : at + 1]
-            is_kept = typed.quote and escaped not in _ESCAPED_IN_QUOTES
+            is_kept = typed.quote == '"' and escaped not in _ESCAPED_IN_QUOTES
             typed.add(char + escaped if is_kept else escaped, at - 1)
             at += 1
         elif char == typed.quote:

@@ -9,7 +9,7 @@ from pflow.help.usage import SENTENCE, Flag, Usage
 from pflow.jsontext import decode
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
-VALUES, FILES, RUNS, MODELS = "values", "files", "runs", "models"
+VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
@@ -50,14 +50,15 @@ def read_table() -> dict[str, Usage]:
     return table
 
 
-def commands(table: dict[str, Usage]) -> list[Candidate]:
-    names = [name for name in table if name.startswith("pflow ") and name != SENTENCE]
-    return [Candidate(COMMANDS, name[6:], table[name].summary) for name in names]
+def commands() -> list[Candidate]:
+    table = read_table().items()
+    return [
+        Candidate(COMMANDS, name[6:], each.summary) for name, each in table if name[:6] == "pflow " and name != SENTENCE
+    ]
 
 
-def tools(table: dict[str, Usage]) -> list[Candidate]:
-    names = [name for name in table if name.startswith("pflow-")]
-    return [Candidate(TOOLS, name[6:], table[name].summary) for name in names]
+def tools() -> list[Candidate]:
+    return [Candidate(TOOLS, name[6:], each.summary) for name, each in read_table().items() if name[:6] == "pflow-"]
 
 
 def nodes() -> list[Candidate]:
@@ -80,13 +81,14 @@ def _description(file: str) -> str:
 
 
 def runs() -> list[Candidate]:
-    """The newest runs, the newest first."""
+    """The newest runs, the newest first, which is `last` too."""
     import time
 
     from pflow.run.runs import list_runs
 
-    found = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS)]
-    return [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in found]
+    listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS - 1)]
+    found = [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in listed]
+    return [*(Candidate(RUNS, "last", newest.about) for newest in found[:1]), *found]
 
 
 def models() -> list[Candidate]:

@@ -45,9 +45,13 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     if found.flow is not None and len(words) == 1:
-        end = quoted(_end_in_flow(found.candidates[0], found.flow), line.quote)
-        words = [words[0] + end, words[0] + end + " "]  # readline takes what two share, and leaves the quote open
+        words = _left_open(words[0] + quoted(_end_in_flow(found.candidates[0], found.flow), line.quote))
     return ["+" if len(words) == 1 and not found.candidates[0].is_open else "-", *words]
+
+
+def _left_open(word: str) -> list[str]:
+    """Two candidates, of which readline and fish insert what both share: the quote around them stays open."""
+    return [word, word + " "]
 
 
 def _rest(found: Answer, candidate: Candidate) -> str:
@@ -72,7 +76,8 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     for text, each in zip(shown, found.candidates, strict=True):
         value, suffix = (each.value[:-1], each.value[-1]) if each.is_open else (each.value, "")
         if found.flow is not None:
-            value, suffix = quoted(value, found.flow.quote), suffix or _end_in_flow(each, found.flow)
+            end = quoted(_end_in_flow(each, found.flow), line.quote)
+            value, suffix = quoted(value, found.flow.quote), suffix or end
         rows.append(([each.group, f"-qS{suffix}" if suffix else ""], [value, text]))
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
@@ -83,10 +88,13 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 
 def _fish(text: str) -> list[str]:
     """The whole word, as it is without quotes, and what is said of it."""
-    line = split(text)
+    line = split(text, escapable="\\'")
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
-    return [f"{word}\t{about}" for word, about in zip(words, _labelled(found, "[{}] "), strict=True)]
+    abouts = _labelled(found, "[{}] ")
+    if found.flow is not None and len(words) == 1 and not found.candidates[0].is_open:
+        words, abouts = _left_open(words[0] + _end_in_flow(found.candidates[0], found.flow)), abouts * 2
+    return [f"{word}\t{about}" for word, about in zip(words, abouts, strict=True)]
 
 
 def _title(group: str) -> str:

@@ -10,7 +10,8 @@ from pflow.errors import PflowError
 from pflow.interface import Interface, Item, fresh
 from pflow.jsontext import text_of
 from pflow.stage.document import Document, read_document
-from pflow.stage.flags import parse_flags, take_words
+from pflow.stage.flags import parse_flags
+from pflow.stage.words import take_words
 from pflow.types import Type
 
 FILE, FOLDER, COMMAND = "sample.txt", "folder", "cat"

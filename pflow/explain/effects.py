@@ -7,12 +7,16 @@ from typing import Any
 from pflow.explain.origins import Origin, Origins
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface import Item
+from pflow.types import names_schema_file
 
 ANYTHING = "anything"
 """The effect of a node whose interface says nothing."""
 
 SCHEMA = "schema"
-"""A param whose value may be a file's path, though its type is another: where it is no JSON object."""
+"""A param whose value may be a file's path, though its type is another (pflow.types.names_schema_file)."""
+
+FILES_OF_LLM = ("attachment", SCHEMA)
+"""What names the files that the llm node sends: its effect is the network."""
 
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
@@ -45,7 +49,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", "model", SCHEMA),
+    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
@@ -103,6 +107,6 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
 
 
 def _is_inline(schema: Origin) -> bool:
-    """Whether a schema is written in the flow, or unset: only a text that does not begin with { names a file."""
+    """Whether a schema is written in the flow, or unset."""
     value = schema.get("value")
-    return schema["from"] == "constant" and not (isinstance(value, str) and not value.lstrip().startswith("{"))
+    return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))

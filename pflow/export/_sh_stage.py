@@ -219,5 +219,5 @@ def _program_of(wired: WiredStep) -> str:
         raise refused(f"'{wired.id}' is a program without an interface, of which pflow makes no stage")
     if kind.origin == BUNDLED:
         return f"pflow-{kind.name}"
-    is_taken = kind.name in ("help", *names_in("commands"))  # there `pflow NAME` is the command
+    is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command
     return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"

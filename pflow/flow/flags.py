@@ -8,7 +8,8 @@ from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
 from pflow.interface import Item
 from pflow.naming import listed
-from pflow.stage.flags import doubts, type_of
+from pflow.stage.flags import type_of
+from pflow.stage.words import doubts
 from pflow.templates import is_reference
 from pflow.types import Type
 
@@ -96,7 +97,8 @@ class FlowFlags:
         for name, targets in self.targets.items():
             item = next(iter(targets.values()))
             items[name] = copy = Item("read", name, item.type)
-            copy.default, copy.marks, copy.doc, copy.env = item.default, item.marks, item.doc, item.env
+            copy.default, copy.doc, copy.env = item.default, item.doc, item.env
+            copy.marks = item.marks - {"word"}  # a flow takes none
         return items
 
     @property

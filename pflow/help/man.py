@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in, tool_names
-from pflow.errors import EXIT_CODES
 from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
 
 DATE = "November 22, 2026"
@@ -99,8 +98,7 @@ def _sections(usage: Usage, usages: list[Usage]) -> Iterator[tuple[str, list[str
     variables = own if rest else ENVIRONMENT
     yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables]) + rest
     yield "FILES", [] if rest else listing([(f"Pa {word(path)}", text) for path, text in FILES])
-    codes = [*((str(code), words) for code, words in EXIT_CODES.items()), ("128+n", "ended by signal n")]
-    yield "EXIT STATUS", listing(codes, "128+n", compact=True)
+    yield "EXIT STATUS", lines("0 when all is done; pflow-exit(7) tells what each other code means.")
     yield "EXAMPLES", literal([line for example in usage.examples for line in folded(example)])
     yield "SEE ALSO", _see_also(usage)
 
@@ -161,6 +159,26 @@ _WIDTH = 78
 def escaped(text: str) -> str:
     """A text inside a line."""
     return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
+
+
+_READ = {**{made: char for char, made in _ESCAPES.items()}, "\\&": "", "\\%": "", "\\fB": "", "\\fP": "", "\\ ": " "}
+
+
+def as_text(page: str) -> str:
+    """One of our pages as plain text, where no man is there to show it."""
+    rows = []
+    for line in page.split("\n"):
+        macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
+        shown = re.sub(r"\\\[u([0-9A-F]+)\]|\\fB|\\fP|\\\(..|\\.", _shown, rest)
+        if macro in (".Sh", ".Ss", ".Pp", ".Bd", ".Bl"):
+            rows.append("")
+        if shown and macro in ("", ".Sh", ".Ss", ".Nm", ".Nd", ".It", ".Pa"):
+            rows.append({".It": shown.removeprefix("Sy ").removeprefix("Pa "), ".Sh": shown}.get(macro, f"  {shown}"))
+    return "\n".join(rows).lstrip("\n") + "\n"
+
+
+def _shown(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _READ[escape[0]]
 
 
 def word(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
-from pflow.errors import EXIT_CODES, USAGE, PflowError
-from pflow.interface import UNDECLARED
+from pflow.errors import USAGE, PflowError
+from pflow.interface import UNDECLARED, words_of
 from pflow.printable import clean_json
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ TITLES = {
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, RUN, WORD = "model", "node", "flow", "saved", "run", "word"
+NODE_OR_FILE = "node or file"
 """What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
 a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run;
-or whatever may follow `pflow`."""
+whatever may follow `pflow`; or a node by its name or its file."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which no command has."""
@@ -78,7 +79,8 @@ HELP = Flag(("-h", "--help"), "print this help")
 
 def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
     """A word beside the flags, named as the synopsis has it."""
-    return Flag((), "", values=CHOICE if choices else values, choices=choices, repeats=repeats, metavar=metavar)
+    kind = CHOICE if choices and values == TEXT else values
+    return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class Usage:
@@ -121,9 +123,12 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     """How a node is used: its interface, and the flags that every stage has."""
     usage = Usage(f"pflow-{name}", interface.summary)
     usage.is_node = True
+    usage.arguments = [_word_of(item) for item in words_of(interface.reads)]
+    words = (f" [{each.metavar}]{'…' * each.repeats}" for each in usage.arguments)
+    usage.synopsis = ("".join([f"{usage.name} [FLAG]…", *words]),)
     usage.description = interface.description
-    usage.flags = [flag_of(item, DATA) for item in interface.reads.values()]
-    usage.flags += [flag_of(item, PARAMS) for item in interface.params.values()]
+    usage.flags = [flag_of(item, DATA, of_stage=True) for item in interface.reads.values()]
+    usage.flags += [flag_of(item, PARAMS, of_stage=True) for item in interface.params.values()]
     usage.flags += [common_flag(each) for each in COMMON_FLAGS]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
@@ -143,15 +148,21 @@ def common_flag(name: str) -> Flag:
     return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar)
 
 
-def flag_of(item: Item, group: str) -> Flag:
-    """A read or a param as a flag."""
-    names = (f"-{item.letter}",) * bool(item.letter)
+def _word_of(item: Item) -> Flag:
+    """A bare word, or as many as there are, for a read."""
+    name = item.name.replace("_", "-").upper()
+    return argument(name, _values(item), item.type.choices, repeats=item.type.name == "list")
+
+
+def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
+    """A read or a param as a flag; of a stage, with its letter."""
+    names = (f"-{item.letter}",) * (of_stage and bool(item.letter))
     names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(
         names,
-        noted(item.doc, _notes(item)),
+        noted(item.doc, [*_notes(item), *(_short_forms(item) if of_stage else [])]),
         group,
         SWITCH if item.type.name == "bool" else _values(item),
         item.type.choices,
@@ -187,6 +198,12 @@ def _notes(item: Item) -> list[str]:
     if item.type.name == "list" and item.kind != "write":
         notes.append("may be repeated, or a JSON list")
     return notes
+
+
+def _short_forms(item: Item) -> list[str]:
+    """How else its value is given than after its flag."""
+    words = "or bare words" if item.type.name == "list" else "or a bare word"
+    return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * ("pair" in item.marks)
 
 
 def default_note(value: Any) -> list[str]:
@@ -234,10 +251,7 @@ _COLUMN = 28
 
 
 def help_text(usage: Usage) -> str:
-    """The help of a node or tool: its flags in their groups, what it writes, its actions, effects and exit codes."""
-    import textwrap
-
-    codes = " · ".join([*(f"{code} {words}" for code, words in EXIT_CODES.items()), "128+n ended by signal n"])
+    """The help of a node or tool: its flags in their groups, what it writes, its actions and effects."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
         usage.summary,
@@ -248,7 +262,7 @@ def help_text(usage: Usage) -> str:
         f"Actions: {usage.actions}" if usage.actions else "",
         "" if usage.effects is None else f"Effects: {', '.join(usage.effects) or 'none'}",
         "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
-        "Exit codes: " + textwrap.fill(codes, 96, subsequent_indent="  "),
+        "Exit codes: pflow help exit, or pflow-exit(7)",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

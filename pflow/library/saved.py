@@ -84,7 +84,7 @@ def check_name(name: str) -> None:
     if plain(name).startswith("pflow") and name[5:6] in ("", "-", "_"):
         hint = f"its name is what follows pflow-: {name[6:]}" if name[6:] else "choose another name"
         raise PflowError(act, hint=hint, exit=BAD_DATA)
-    own = {"command": [*names_in("commands"), "help", "flow"], "node": bundled_names(), "tool": tool_names()}
+    own = {"command": [*names_in("commands"), "flow"], "node": bundled_names(), "tool": tool_names()}
     for kind, names in own.items():
         if plain(name) in map(plain, names):
             raise PflowError(f"{act}: a {kind} of pflow's has this name", hint="choose another name", exit=BAD_DATA)

@@ -7,16 +7,16 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm import Attachment, Model, Response
-from llm.utils import mimetype_from_string
+from llm import Model, Response
 from pydantic import ValidationError
 
-from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, USAGE, PflowError
+from pflow.errors import FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
+from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
-from pflow.models.media import SVG, media_type
 from pflow.models.schema import ask_for, load_schema, read_answer
+from pflow.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """What models call their limit; the first that a model has is meant."""
@@ -66,13 +66,14 @@ def _fit(model: Model, name: str, value: Any) -> Any:
 
 @dataclass
 class Request:
-    """What to ask: a prompt with what may go with it. What is None or empty is not sent.
+    """What to ask: a prompt with what may go with it: what was `piped`, and what lies at `places`, paths or addresses.
 
-    An attachment that is a str is a text with a type of its own (pflow.models.media).
+    What is None or empty is not sent.
     """
 
     prompt: str
-    attachment: str | bytes | None = None
+    piped: bytes | None = None
+    places: list[str] = field(default_factory=list)
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
@@ -94,18 +95,22 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
     schema = load_schema(request.schema) if request.schema is not None else None
     model, ending = watch(model)
     response = _prepare(model, request, schema)
-    parts = []
-    for part in parts_of(response, model):
-        parts.append(part)
-        if schema is None and part:
-            emit(part)
-    text = "".join(parts)
-    check_ending(ending, response, model, text)
     is_limit_known = any(name in request.options for name in MAX_TOKENS)
+    parts = []
     try:
+        for part in parts_of(response, model):
+            parts.append(part)
+            if schema is None and part:
+                emit(part)
+        text = "".join(parts)
+        check_ending(ending, response, model, text)
         answer = text if schema is None else read_answer(text, schema, model.model_id)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
+        if parts:
+            used = Usage()
+            used.add_answer(_usage(response, ending, model))
+            error.usage = used.members()
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
@@ -117,7 +122,7 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
     options = fit_options(model, request.options)
     check_key(model)
     more: dict[str, Any] = {}
-    prompt, more["attachments"] = _question(model, request.prompt, request.attachment)
+    prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
     if schema and model.supports_schema:
         more["schema"] = schema
     elif schema is not None:
@@ -126,23 +131,6 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
         return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
     except Exception as error:
         raise explain(error, model) from error
-
-
-def _question(model: Model, prompt: str, content: str | bytes | None) -> tuple[str, list[Attachment]]:
-    """The words, and what goes with them. A drawing is words where the model takes no drawings."""
-    if not content:
-        return prompt, []
-    kind = media_type(content) if isinstance(content, str) else mimetype_from_string(content)
-    if kind in model.attachment_types:
-        return prompt, [Attachment(content=content.encode() if isinstance(content, str) else content, type=kind)]
-    if kind == SVG and isinstance(content, str):
-        return "\n\n".join(filter(None, (prompt, content))), []
-    takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
-    raise PflowError(
-        f"cannot attach the text: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
-        hint="`llm models --options` shows what each model takes",
-        exit=BAD_DATA,
-    )
 
 
 def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
@@ -169,13 +157,15 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
-    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said."""
-    usage, said = response.usage(), ending.usage
+    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said, and
+    nothing where the model is on this machine.
+    """
+    details, said = response.token_details or {}, ending.usage
     known = {
         "model": model.model_id,
-        "input": _first(usage.input, said.get("prompt_tokens"), said.get("input_tokens")),
-        "output": _first(usage.output, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first((usage.details or {}).get("cost"), said.get("cost")),
+        "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
+        "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
+        "cost": _first(details.get("cost"), said.get("cost"), getattr(model, "cost", None)),
     }
     return {name: value for name, value in known.items() if value is not None}
 

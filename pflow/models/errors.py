@@ -156,18 +156,19 @@ _HINTS = {
 }
 
 
-def explain(error: Exception, model: Model) -> PflowError:
-    """The PflowError for what asking `model` raised."""
+def explain(error: Exception, model: Model, act: str = "") -> PflowError:
+    """The PflowError for what asking `model` raised; `act` is what failed, where that was something else."""
     if isinstance(error, PflowError):
         return error
     if isinstance(error, NeedsKeyException):
         return no_key(model)
+    act = act or f"cannot get an answer from '{model.model_id}'"
     causes = list(_causes(error))
     status = next((status for cause in causes if (status := _status(cause))), None)
     exit, words = _exit_and_words(error, causes, status)
     after = next((after for cause in causes if (after := _retry_after(cause)) is not None), None)
     return PflowError(
-        f"cannot get an answer from '{model.model_id}': {hide_keys(words, model)}",
+        f"{act}: {hide_keys(words, model)}",
         hint=f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, ""),
         exit=exit,
         retry_after=after if exit == TRY_AGAIN else None,

@@ -14,6 +14,7 @@ from jsonschema import (
 )
 from jsonschema.exceptions import best_match
 from jsonschema.validators import validator_for
+from llm import schema_dsl
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
@@ -21,28 +22,50 @@ from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import WHITESPACE, encode, scan
 from pflow.models.errors import one_line
 from pflow.root import hold_below_root
+from pflow.types import names_schema_file
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
-    """The schema that is given inline or as a file's path. Raises PflowError where there is none, or a bad one (65)."""
-    is_inline = isinstance(given, dict) or given.lstrip().startswith("{")
-    name = "the schema" if is_inline else f"the schema '{given}'"
+    """The schema that is given as JSON, in llm's short form or as a file's path. Raises PflowError.
+
+    That is the code of what cannot be read, and 65 for a bad one.
+    """
+    name = (
+        "the schema" if isinstance(given, dict) or given.lstrip().startswith("{") else f"the schema '{one_line(given)}'"
+    )
     try:
-        if isinstance(given, dict):
-            return _checked(given, name)
-        if not is_inline:
+        return _checked(given if isinstance(given, dict) else _read(given, name), name)
+    except RecursionError as error:
+        raise _endless(name) from error
+
+
+def _read(given: str, name: str) -> Any:
+    is_file = names_schema_file(given)
+    try:
+        if is_file:
             hold_below_root(given)
-        return _checked(json.loads(given if is_inline else Path(given).read_text(encoding="utf-8-sig")), name)
+            return json.loads(Path(given).read_text(encoding="utf-8-sig"))
+        return json.loads(given) if given.lstrip().startswith("{") else _from_short_form(given)
     except OSError as error:
-        hint = "an inline schema begins with {" if exit_code(error) == MISSING else ""
+        hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {error.strerror}", hint=hint, exit=exit_code(error)) from error
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
     except json.JSONDecodeError as error:
         what = f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}"
         raise PflowError(what, exit=BAD_DATA) from error
-    except RecursionError as error:
-        raise _endless(name) from error
+    except ValueError as error:
+        what = str(error).removeprefix("Invalid schema DSL: ")
+        hint = "fields are NAME [TYPE][: WHAT IT IS], apart by commas; --schema@FILE takes any file"
+        raise PflowError(f"cannot read {name}: {what}", hint=hint, exit=BAD_DATA) from error
+
+
+def _from_short_form(text: str) -> dict[str, Any]:
+    """llm's own reading of `name, amount int: in euros`. Raises ValueError."""
+    schema = schema_dsl(text)
+    if not schema["properties"]:
+        raise ValueError("it names no field")
+    return schema
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:

@@ -226,11 +226,12 @@ def _open_terminal() -> Terminal | None:
 def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     """Ask until an answer fits the type, as a flag's text does."""
     type = wanted.type
+    is_path = type.name == "path" or wired.is_path(wanted.name)
     about = f" ({wanted.doc})" if wanted.doc else ""
     expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
     question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")
     while True:
-        line = terminal.read_line(question)
+        line = terminal.read_path(question) if is_path else terminal.read_line(question)
         if line is None:
             raise nothing_gives(wired, [wanted])
         try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, Json, flag_value
-from pflow.common import COMMON, LETTERS
+from pflow.common import COMMON
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet
+from pflow.stage.words import doubts, take_words
 from pflow.templates import broken_references, parse_place
 from pflow.types import Type
 
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
 
     from pflow.interface import Interface, Item
     from pflow.paths import Path
-
-    Items = dict[str, Item]
-    """Every read and param by each name that its flag goes by."""
-
-    Texts = dict[str, list[str | bool]]
-    """What stood after each flag; a switch is True, and False with --no-."""
+    from pflow.stage.words import Items, Texts
 
 
 class Flags:
@@ -165,92 +161,3 @@ def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, i
         if key not in items and not is_open:
             there = ", ".join(items) or "none"
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"there is {there}", exit=USAGE)
-
-
-def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--help lists the flags") -> Texts:
-    """The texts of each flag. Raises PflowError (2) at the first word that is none of `items` or the common flags.
-
-    With `is_open` any flag may pass. `hint` goes with a flag that is near to none.
-    """
-    texts: Texts = {}
-    rest = words[::-1]
-    before = ""
-    while rest:
-        word = rest.pop()
-        if word.startswith("--") and len(word) > 2:
-            _take_long(texts, items, word, rest, hint="" if is_open else hint)
-        elif word.startswith("-") and word != "--" and len(word) > 1:
-            _take_letters(texts, word)
-        elif rest or word != "--":
-            raise _bare_word(rest.pop() if word == "--" else word, before, items)
-        before = word
-    return texts
-
-
-def _take_long(texts: Texts, items: Items, word: str, rest: list[str], *, hint: str) -> None:
-    """Take a flag, and its value. `hint` is for one that is not known; without it that may pass."""
-    flag, equals, text = word.partition("=")
-    is_json = bool(equals) and flag.endswith(":")
-    flag = flag.removesuffix(":") if is_json else flag
-    name = flag[2:].replace("-", "_")
-    if name in COMMON and is_json:
-        raise PflowError(f"cannot take {flag}:=: it takes no JSON", hint=f"{flag}={shorten(text)}", exit=USAGE)
-    item = COMMON.get(name) or items.get(name)
-    type = item.type.name if item else ""
-    off = items.get(name.removeprefix("no_")) if item is None and not equals else None
-    if off is not None and off.type.name == "bool":
-        _add(texts, off.name, flag, False)
-        return
-    if item is None and hint:
-        raise _unknown(flag, items, hint)
-    if item is not None and "secret" in item.marks:
-        hint = f"set {item.env}" if item.env else "it comes from the store"
-        raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
-    if not equals and type != "bool" and not rest:
-        raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
-    value = Json(text) if is_json else text if equals else True if type == "bool" else rest.pop()
-    _add(texts, item.name if item else name, flag, value, repeats=type == "list")
-
-
-def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool = False) -> None:
-    if name in texts and not repeats:
-        raise PflowError(f"cannot take {flag} twice", exit=USAGE)
-    texts.setdefault(name, []).append(value)
-
-
-def _take_letters(texts: Texts, word: str) -> None:
-    for letter in word[1:]:
-        if letter not in LETTERS:
-            raise PflowError(f"cannot take -{letter}: no such flag", hint="--help lists them", exit=USAGE)
-        texts[LETTERS[letter]] = [True]
-
-
-def _bare_word(word: str, before: str, items: Items) -> PflowError:
-    reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
-    needed = [item for item in reads if item.required and "pipe" not in item.marks]
-    wanted = next(iter(needed + reads), None)
-    hint = f"{wanted.flag}='{shorten(word)}'" if wanted else "--help lists the flags"
-    if word in ("true", "false") and before.startswith("--") and "=" not in before:
-        hint = f"{before}={word}"
-    return PflowError(f"cannot take the bare word '{shorten(word)}': a stage has only flags", hint=hint, exit=USAGE)
-
-
-def _unknown(flag: str, items: Items, hint: str) -> PflowError:
-    from pflow.naming import meant
-
-    near = meant(flag[2:], _flag_names(items))
-    hint = f"did you mean --{near}?" if near else hint
-    return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
-
-
-def _flag_names(items: Items) -> list[str]:
-    known = [name for name, item in items.items() if item.kind != "refused"]
-    return [name.replace("_", "-") for name in [*known, *COMMON]]
-
-
-def doubts(flag: str, items: Items) -> list[str]:
-    """What is odd about a flag that an open node takes: it is near to one that is known."""
-    from pflow.naming import nearest
-
-    near = nearest(flag[2:], _flag_names(items))
-    return [f"{shorten(flag)} is a key of its own (did you mean --{near}?)"] if near else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
@@ -43,7 +44,8 @@ class Output:
         self.has_begun = False
         self.is_mid_line = False
         # For the case that the flags are wrong: what they ask for, as far as it can be told from the words.
-        letters = "".join(word[1:] for word in words if word[:1] == "-" and set(word[1:]) <= set(LETTERS))
+        bundles = (takewhile(LETTERS.__contains__, word[1:]) for word in words if word[:1] == "-")
+        letters = [letter for bundle in bundles for letter in bundle]
         names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import termios
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
+
+_READLINE = (
+    *("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on"),
+    *("tab: complete", "bind ^I rl_complete"),
+)
+"""Its settings: `~` is expanded as a shell does, letters stay what they are in any locale. libedit knows the last."""
 
 
 class Terminal:
@@ -46,6 +53,30 @@ class Terminal:
             self.say("\n")
         return os.fsdecode(line.rstrip(b"\r\n")) if line else None
 
+    def read_path(self, prompt: str) -> str | None:
+        """A path, alike: TAB completes it, where readline can ask. That reads stdin and writes to stdout."""
+        try:
+            import readline
+
+            before = os.dup(1)
+        except (ImportError, OSError):
+            return self.read_line(prompt)
+        os.dup2(self.fd, 1)
+        readline.set_completer_delims("")  # or a blank would begin another name
+        for setting in _READLINE:
+            readline.parse_and_bind(setting)
+        try:
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+            return input(prompt)
+        except BaseException as error:
+            self.say("\n")
+            if isinstance(error, EOFError):
+                return None
+            raise  # a signal
+        finally:
+            os.dup2(before, 1)
+            os.close(before)
+
     def forget_typed(self) -> None:
         """Take nothing for an answer that was typed before the question could be seen."""
         try:
@@ -73,15 +104,21 @@ def open_terminal() -> Terminal | None:
         return None
 
 
-def confirm(question: str) -> bool | None:
-    """Ask one question with yes and no. None where nobody can be asked."""
+def ask(question: str) -> str | None:
+    """The line that answers one question, stripped. None where nobody can be asked."""
     terminal = open_terminal()
     if terminal is None:
         return None
     try:
-        return (terminal.ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")
+        return terminal.ask(question) or ""
     finally:
         terminal.close()
+
+
+def confirm(question: str) -> bool | None:
+    """Ask one question with yes and no. None where nobody can be asked."""
+    answer = ask(f"{question} [y/N] ")
+    return None if answer is None else answer.lower() in ("y", "yes")
 
 
 def edit(text: str, name: str, terminal: Terminal) -> str:

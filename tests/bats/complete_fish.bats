@@ -63,6 +63,12 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
     teardown
     tab "pflow run 'read-file --path=a => llm --sys"
     shows "> pflow run 'read-file --path=a => llm --system="
+    teardown
+    touch 'a file.md'
+    tab "pflow 'write-file --path=a"
+    shows "> pflow 'write-file --path=a\\\\ file.md"
+    "${tmux[@]}" send-keys -l '=> ll' \; send-keys Tab
+    shows "\\ file.md => llm"
 }
 
 @test "your own node is completed as soon as it exists, and never run" {

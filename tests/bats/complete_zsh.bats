@@ -139,6 +139,8 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
     becomes "> pflow 'odd --two=\"docs/my file.txt\" x"
     tab "pflow 'odd --two docs/i" x
     becomes "> pflow 'odd --two docs/it\\'\\''s.txt x"
+    tab 'pflow "odd --two=\"docs/m' x
+    becomes '> pflow "odd --two=\"docs/my file.txt\" x'
 }
 
 @test "it completes alike whatever options and variables a user may have set" {

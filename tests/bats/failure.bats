@@ -59,8 +59,8 @@ setup() { quick_llm; }
 @test "wrong flags are 2 with the nearest name, and stop the pipe too" {
     in_shells 'echo hi | pflow-write-file --pth=o | pflow-write-file --path=o -q; echo $?; ls'
     expect 0 2 'did you mean --path?'
-    in_shells 'pflow-write-file o -q'
-    expect 2 '' "cannot take the bare word 'o': a stage has only flags; --path='o'"
+    in_shells 'pflow-catch -n | pflow-write-file o p -q'
+    expect 2 '' "cannot take the bare word 'p': --path has 'o'"
 }
 
 @test "wrong words of a tool, of pflow trace or of pflow stop the pipe too, with their own code and line" {

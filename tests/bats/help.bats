@@ -13,14 +13,14 @@ nodes='read-file write-file list-files shell llm'
     done
 }
 
-@test "help names every read, param and common flag, and the exit codes" {
+@test "help names every read, param and common flag, and where the exit codes are told" {
     for node in $nodes; do
         in_shells "pflow-$node --help; pflow-$node -h | cmp - /dev/null"
         for flag in from no-stdin id map-in map-out verbatim raw json quiet dry-run retries wait timeout allow-empty debug \
             verbose describe help version; do
             [[ $output == *"--$flag"* ]] || expect 0 "--$flag"
         done
-        [[ $output == *'66 '* && $output == *'141 '* ]]
+        [[ $output == *$'\nExit codes: pflow help exit, or pflow-exit(7)' ]]
     done
     in_shells 'pflow-llm --help'
     for flag in prompt text model system temperature max-tokens schema option; do
@@ -49,6 +49,13 @@ nodes='read-file write-file list-files shell llm'
     done
     in_shells 'pflow --version'
     [[ $output =~ ^"pflow (pflow-shell "[0-9.a-z]+\)$ ]]
+    version=$output
+    for way in -V version; do
+        in_shells "pflow $way"
+        expect 0 "$version"
+    done
+    in_shells 'pflow version --jsn'
+    expect 2 '' "no such flag"
 }
 
 @test "help reads no stdin and needs no value" {
@@ -56,13 +63,42 @@ nodes='read-file write-file list-files shell llm'
     expect 0 fine
 }
 
-@test "pflow's help lists the commands, nodes and tools" {
-    in_shells 'pflow --help; pflow help | head -n 1'
-    for word in trace $nodes catch get set; do
-        [[ $output == *"$word"* ]] || expect 0 "$word"
+@test "pflow's help has each command in its group with half a line, the nodes and the tools" {
+    in_shells 'pflow --help >a; pflow -h | cmp - a; pflow help | cmp - a; grep -x "Run:\|Look:\|Keep:\|Make:" a'
+    expect 0 $'Run:\nLook:\nKeep:\nMake:'
+    in_shells 'pflow --help'
+    for line in 'runs  *the runs that there are' 'save  *keep a flow under a name' 'llm  *ask a language model$' 'get  *the raw value'; do
+        grep -q "^  $line" <<<"$output" || expect 0 "$line"
     done
-    in_shells 'pflow >o; echo $?; cat o'
-    expect 0 2 'Usage: pflow WORD'
     in_shells 'pflow read-file --help >a; pflow-read-file --help | cmp - a; pflow trace --help | head -n 1'
     expect 0 'Usage: pflow trace [FLAG]… [RUN]'
+}
+
+@test "pflow alone is an error: with the help on a terminal, in one line elsewhere, and the pipe knows" {
+    in_shells 'pflow 2>&1 >o | cat; pflow >o 2>/dev/null; echo $?; cat o'
+    expect 0 $'pflow: cannot run nothing: no word was given; pflow --help lists what there is\n2'
+    in_shells 'echo text | pflow 2>/dev/null | pflow-write-file --path=o >/dev/null 2>&1; echo $?; ls'
+    expect 0 2
+    in_terminal sh
+    type_line 'pflow; echo "code $?"'
+    shows 'code 2'
+    shows '  pflow llm --help'
+}
+
+@test "pflow help WORD shows the help of a command, node or flow, or a page, without man too" {
+    in_shells 'pflow help save | head -n 1; pflow help llm | head -n 1; pflow save s "shell --command=ls" >/dev/null
+        pflow help s | head -n 1; pflow help help | head -n 1'
+    expect 0 $'Usage: pflow save [FLAG]… NAME [FLOW…]\nUsage: pflow-llm [FLAG]… [PROMPT]\nUsage: pflow s [FLAG]…\nUsage: pflow help [WORD]'
+    in_shells 'mkdir bin; ln -s "$(command -v pflow)" "$(command -v python3)" bin; PATH=$PWD/bin; export PATH
+        for page in exit store flow node intro agents pflow-exit; do pflow help $page || exit; done'
+    expect 0
+    [[ $output == *'75  *try again later'* || $output == *$'75\n'*'try again later'* ]]
+    [[ $output != *'\\'[-\&%f]* ]]
+    in_shells 'pflow help exitt 2>&1; echo $?'
+    [[ $output == *"cannot find 'exitt'"*127 ]]
+    in_shells 'pflow help a b'
+    expect 2 ''
+    need man
+    in_shells 'pflow help exit | col -b'
+    [[ $output == *'PFLOW-EXIT(7)'* ]]
 }

@@ -60,6 +60,26 @@ END
     [ "$(cat 'out file')" = 6 ]
 }
 
+@test "TAB completes the path that a question asks for, and the terminal is as before" {
+    mkdir 'my dir'
+    echo hello >'my dir/a file'
+    in_terminal INPUTRC=/dev/null bash --norc -i
+    for answer in my:a '~/m:a'; do
+        type_line 'clear; pflow "read-file => shell --command=cat" -rn | tr a-z A-Z'
+        shows 'read-file needs --path (the file to read): path?'
+        "${tmux[@]}" send-keys -l "${answer%:*}" \; send-keys Tab
+        shows 'my dir/'
+        "${tmux[@]}" send-keys -l "${answer#*:}" \; send-keys Tab Enter
+        shows HELLO
+    done
+    type_line 'clear; pflow read-file :: shell --command=cat -r'
+    shows 'path?'
+    "${tmux[@]}" send-keys C-c
+    shows 'ended by SIGINT'
+    type_line 'stty -a | tr " ;" "\n\n" | grep -cx -e icanon -e echo'
+    until_true eval 'screen | grep -qx 2'
+}
+
 @test "^C at a question is 130, ^D is 66, and nothing ran" {
     in_terminal bash --norc -i
     for key in C-c:130 C-d:66; do

@@ -135,7 +135,7 @@ END
         expect 127 '' "$said"
     done <<'END'
 lllm --prompt=slip-of-mine:did you mean llm?
-read-file --path=slip-of-mine:one step needs no quotes
+lllm "slip of mine":did you mean llm?
 frob => slip-of-mine:frob
 summarise:summarise
 END

@@ -240,8 +240,9 @@ pflow run: say writes said to said'
         pflow say --text=a :: shell --command="cat; echo 1" -r; pflow "say --text=a => shell --command=\"cat; echo 2\"" -r
         pflow say --text=a "=>" shell --command="cat; echo 3" -r; pflow say --text=b -nr; echo
         pflow speak --text=c -r; echo; pflow speak --text=d :: shell --command=cat -r; echo
-        pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r'
-    expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf'
+        pflow run flow:speak --text=e -r; echo; echo f | pflow "say | shell --command=cat" -r; pflow "say --text=g" -nr
+        echo; pflow "pflow-shell --command=\"echo h\" --id=x" -r'
+    expect 0 $'a1\na2\na3\nb\nc\nd\ne\nf\ng\nh'
     for words in 'spaek --text=x:speak' 'chek f:check' 'raed-file --path=f:read-file'; do
         in_shells "pflow ${words%:*} -q; echo \$?"
         expect 0 127 "did you mean ${words#*:}"
@@ -285,6 +286,24 @@ pflow run: say writes said to said'
     type_line 'clear; pflow run -n "say --text=b" -q; pflow run -n "say --text=c" 2>err -r; TERM=dumb pflow run -n "say --text=d"; echo "<$?>"'
     shows '<0>'
     run -1 eval 'screen | grep "\[1\]"'
+    [ ! -s err ]
+}
+
+@test "a terminal sees how far a batch is in one line, a file does not" {
+    node take 'Reads: shared["x"]: str [pipe]  # a file, or nothing' <<'E'
+    def post(self, shared, prepared, result):
+        import os, time
+        while not os.path.exists(shared["x"]):
+            time.sleep(0.02)
+E
+    echo '{"nodes": [{"type": "take", "id": "t", "batch": {"over": "xs", "as": "x", "jobs": 2}}]}' >f.pflow.json
+    in_terminal PFLOW_NODES="$PWD" bash --norc -i
+    type_line 'pflow run f.pflow.json -n --xs='"'[\".\", \".\", \"go\"]'"'; echo "<$?>"'
+    shows '[1] t (take)  2/3  '
+    touch go
+    shows '<0>'
+    [[ $(screen | sed -n 2p) == '[1] t (take)  '*'s  3/3' ]] || { screen && return 1; }
+    PFLOW_NODES=$PWD pflow run f.pflow.json -n --xs='[".", "go"]' 2>err >out
     [ ! -s err ]
 }
 

@@ -20,7 +20,7 @@ ODD = f"""#!/bin/sh
 # Interface:
 # - Reads: shared["one"]: str  # {ODD_TEXT}
 # - Reads: shared["issue_number"]: int = 1 [flag issue]  # which
-# - Params: four: bool = false  # a switch
+# - Params: four: bool = false [short F]  # a switch
 # - Params: kind: files|some|all = "all"  # which kind
 # - Params: list: list[str] = []  # any of them
 # - Params: path: path = ""  # where
@@ -106,6 +106,7 @@ LINES = {
     "./bin/pflow-odd --mo": ["--model="],
     "pflow ru": ["run", "runs"],
     "pflow help ru": ["run", "runs"],
+    "pflow help ex": ["exit", "explain", "export"],
     "pflow --vers": ["--version"],
     "pflow od": ["odd"],
     "pflow ge": ["get"],
@@ -140,6 +141,23 @@ LINES = {
     'pflow \'odd --one="a => b" --mo': ["--model="],
     "pflow 'odd --one=\"a => od": [],
     "pflow plan 'odd --mo": ["--model="],
+    "pflow 'fix": ["fix-issue"],
+    "pflow 'fix-issue --iss": ["--issue-number="],
+    "pflow 'odd --re": ["--retries="],
+    "pflow 'odd --js": [],
+    "pflow odd :: odd --js": ["--json"],
+    "pflow odd :: odd --des": [],
+    "pflow 'odd:check => che": ["check"],
+    "pflow odd:check :: odd:other :: o": ["other", "odd"],
+    "pflow 'odd --one=a => odd' --odd-2.ki": ["--odd-2.kind="],
+    "pflow run 'odd --one=a => odd' --odd-2.kind=s": ["some"],
+    "pflow run - --js": ["--json"],
+    "pflow run fix-issue --iss": ["--issue-number="],
+    "pflow run data/pflow/flows/fix-issue.pflow.json --iss": ["--issue-number="],
+    "pflow check fix-issue --s": ["--strict", "--schema"],
+    "pflow check odd --o": ["--one="],
+    "pflow test-node od": ["odd"],
+    "pflow test-node ./do": ["docs/"],
     "pflow 'say it' --al": ["--allow=", "--allow-empty"],
     "pflow 'say it' --allow=co": ["commands"],
     "pflow 'say it' --show": ["--show-store"],
@@ -153,6 +171,16 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_what_is_typed_decides_what_may_follow(line):
     assert offered(line) == LINES[line]
+
+
+def test_the_newest_run_is_the_last_too():
+    assert "last" not in offered("pflow trace ")
+    for letter in "AB":
+        run = Path(f"state/pflow/runs/01JD000000000000000000000{letter}")
+        run.mkdir(parents=True)
+        (run / "trace.jsonl").touch()
+    assert offered("pflow trace ") == ["last", "01JD000000000000000000000B", "01JD000000000000000000000A"]
+    assert offered("pflow trace l") == ["last"]
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\n# Interface:\n# - Reads: nonsense\n"])
@@ -223,7 +251,8 @@ def test_bash_lists_what_is_said_of_each_cut_to_the_terminal():
 
 def test_fish_gets_whole_words_with_their_groups():
     assert shells._fish("pflow-odd --mo") == ["--model=\t[params] which model"]
-    assert shells._fish("pflow 'a => odd --path=docs/a") == ["a => odd --path=docs/a\\ file.txt\t"]
+    assert shells._fish("pflow 'a => odd --kind=\"f") == [f'a => odd --kind="files"{end}\t' for end in (" ", "  ")]
+    assert shells._fish("pflow 'a => odd --path=docs/a\\\\ f")[0] == "a => odd --path=docs/a\\ file.txt \t"
     assert shells._fish("pflow fix") == ["fix-issue\t[flow] Fix an issue"]
 
 

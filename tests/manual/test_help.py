@@ -3,8 +3,7 @@
 import pytest
 
 from pflow.catalog.registry import names_in, tool_names
-from pflow.commands._usages import usages
-from pflow.errors import EXIT_CODES
+from pflow.commands._usages import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.usage import TITLES, help_text
 from tests.manual.rendering import rendered, sections, tagged
@@ -22,9 +21,8 @@ def squeezed(text: str) -> str:
 def test_all_of_a_usage_stands_in_the_help_and_on_the_page(usage):
     page = PAGES[f"{usage.name.replace(' ', '-')}.1"]
     flags = [", ".join(flag.names) + f" {flag.metavar}" + flag.text for flag in usage.flags]
-    codes = [f"{code} {words}" for code, words in EXIT_CODES.items()]
     notes = [line for note in usage.notes if usage.name != "pflow" for line in note.split("\n")[1:]]
-    said = [usage.summary, *usage.description.split("\n\n"), *usage.synopsis, *usage.examples, *flags, *codes, *notes]
+    said = [usage.summary, *usage.description.split("\n\n"), *usage.synopsis, *usage.examples, *flags, *notes]
     said += [key + text for key, text in usage.writes] + [usage.actions, ", ".join(usage.effects or ())]
     for text in (help_text(usage), rendered(page, width=1000)):
         assert [each for each in said if squeezed(each) not in squeezed(text)] == []
@@ -45,3 +43,11 @@ def test_the_driver_s_page_has_every_command_and_tool_and_no_node():
     assert sorted(tagged(page["COMMANDS"])) == names_in("commands")
     assert [name.removeprefix("pflow-") for name in tagged(page["TOOLS"])] == tool_names()
     assert "write-file" not in PAGES["pflow.1"].partition(".Sh EXAMPLES")[0].replace("\\", "")
+
+
+def test_the_driver_s_help_has_every_command_in_one_group_with_half_a_line():
+    assert sorted(name for names in GROUPS.values() for name in names) == names_in("commands")
+    blocks = driver_help().partition("\nRun:\n")[2].partition("\nExamples:\n")[0].split("\n")
+    rows = [line.split(maxsplit=1) for line in blocks if line.startswith("  ")]
+    assert {name for name, _ in rows} >= {*names_in("commands"), *tool_names()}
+    assert [row for row in rows if len(row) != 2 or not 10 < len(row[1]) <= 64] == []

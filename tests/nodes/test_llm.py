@@ -120,6 +120,11 @@ class TestAsking:
     def test_a_cost_that_the_provider_tells_is_passed_on(self, server):
         assert run("priced")["usage"]["cost"] == 0.25
 
+    def test_an_answer_that_cannot_be_used_tells_what_it_took(self, server):
+        assert failure("json-misfit", schema=TREE).usage["tokens"]["out"] > 0
+        assert failure("torn").usage == {"model": "torn"}
+        assert failure("refused").usage is None
+
     @pytest.mark.parametrize("model", ["completion", "responses"])
     def test_openai_s_other_protocols_stream_and_count_too(self, server, model):
         shared = run(model)
@@ -165,6 +170,48 @@ class TestAttachments:
         monkeypatch.setattr(choose, "choose", takes_drawings)
         for drawing in (SVG, "\ufeff\n<svg>x</svg>", "<svg\n><g>"):
             assert run("see", "what is it?", text=drawing)["response"] == "what is it?[image_url]"
+
+    def test_files_and_addresses_go_along_beside_what_comes_through_the_pipe(self, server, tmp_path):
+        (tmp_path / "a.png").write_bytes(PNG)
+        (tmp_path / "b.txt").write_text(PDF)
+        (tmp_path / "c").write_text(SVG)
+        url = f"http://127.0.0.1:{server.port}/d.jpg"
+        paths = [str(tmp_path / "b.txt"), "-", str(tmp_path / "c"), url]
+
+        assert (
+            run("see", "what?", text=PNG, attachment=paths)["response"] == f"what?\n\n{SVG}[image_url][file][image_url]"
+        )
+        assert run("see", None, attachment=[str(tmp_path / "a.png")])["response"] == "[image_url]"
+        _, piped, file, address = server.requests()[0]["body"]["messages"][0]["content"]
+        assert b64decode(piped["image_url"]["url"].partition(",")[2]) == PNG
+        assert b64decode(file["file"]["file_data"].partition(",")[2]).decode() == PDF
+        assert address["image_url"]["url"] == url
+
+    @pytest.mark.parametrize(
+        ("model", "place", "exit", "words"),
+        [
+            ("see", "gone.png", 66, "cannot attach '{}/gone.png': No such file or directory"),
+            ("see", "", 66, "Is a directory"),
+            ("see", "empty.png", 66, "it is empty"),
+            ("see", "notes.md", 65, "it is text/markdown, and the model 'see' takes application/pdf, "),
+            ("see", "odd", 65, "it is text/plain, and"),
+            ("see", "bytes", 65, "it is of an unknown type"),
+            ("echo", "a.png", 65, "it is image/png, and the model 'echo' takes no attachments"),
+            ("see", "http://127.0.0.1:1/a.png", 69, "cannot attach 'http://127.0.0.1:1/a.png': cannot connect"),
+            ("see", "http://127.0.0.1:{}/gone", 66, "/gone': 404: "),
+            ("see", "http://127.0.0.1:{}/a.wav", 65, "it is audio/x-wav, and"),
+            ("see", "file:///etc/passwd", 66, "cannot attach 'file:///etc/passwd': No such file"),
+        ],
+    )
+    def test_what_cannot_go_along_is_named_before_anything_is_asked(self, server, tmp_path, model, place, exit, words):
+        directory = tmp_path / "files"
+        directory.mkdir()
+        for name, data in {"empty.png": b"", "notes.md": b"# a", "odd": b"a", "bytes": b"\0\1", "a.png": PNG}.items():
+            (directory / name).write_bytes(data)
+        error = failure(model, attachment=[place.format(server.port) if "://" in place else f"{directory}/{place}"])
+
+        assert (error.exit, words.format(directory) in error.message) == (exit, True), error
+        assert server.requests() == []
 
     @pytest.mark.parametrize("text", ORDINARY)
     def test_ordinary_text_stays_text(self, server, text):
@@ -264,6 +311,14 @@ class TestSchema:
             ("gone.json", 66, "cannot read the schema 'gone.json': No such file or directory"),
             ('{"type":\n 7,}', 65, "at line 2, column"),
             ('{"type": "strin"}', 65, "cannot use the schema: $.type: 'strin' is not valid"),
+            (
+                "my schema.json",
+                65,
+                "cannot read the schema 'my schema.json': unknown type 'schema.json' for field 'my'",
+            ),
+            ("a: \nb nt", 65, "cannot read the schema 'a: b nt': unknown type 'nt'"),
+            ("name, name", 65, "duplicate field name 'name'"),
+            (", ,", 65, "it names no field"),
             ('{"$ref": "#/$defs/gone"}', 65, "nothing is at its $ref '/$defs/gone'"),
             ('{"$ref": "http://127.0.0.1:1/a"}', 65, "nothing is at its $ref 'http://127.0.0.1:1/a'"),
         ],
@@ -286,6 +341,17 @@ class TestSchema:
         (tmp_path / "tree.json").write_text(json.dumps(TREE))
 
         assert run("json", schema=str(tmp_path / "tree.json"))["response"]["name"] == "oak"
+
+    def test_a_schema_may_be_in_llm_s_short_form(self, server):
+        run("json-native", schema="name: which tree, height int")
+        run("json-native", schema="name\nheight int: in metres, about\n")
+
+        short, lines = (
+            request["body"]["response_format"]["json_schema"]["schema"]["properties"] for request in server.requests()
+        )
+        assert short == {"name": {"type": "string", "description": "which tree"}, "height": {"type": "integer"}}
+        assert lines["height"] == {"type": "integer", "description": "in metres, about"}
+        assert failure("json-misfit", schema="name, height").exit == 65
 
     def test_the_empty_schema_takes_any_json(self, server):
         assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}
@@ -508,7 +574,8 @@ class TestLocalModels:
 
         assert "".join(shared["parts"]) == shared["response"]
         assert len(shared["parts"]) > 1
-        assert shared["usage"].keys() == {"model", "input", "output"}
+        assert shared["usage"].keys() == {"model", "input", "output", "cost"}
+        assert shared["usage"]["cost"] == 0
         assert 0 < shared["usage"]["output"] <= 5
 
     def test_its_answers_fit_a_schema(self):

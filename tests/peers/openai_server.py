@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ class Call(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         return
+
+    def do_HEAD(self) -> None:
+        """Of what type a file is that nobody reads; 404 where its name does not say."""
+        kind = guess_type(self.path)[0]
+        self._send(200 if kind else 404, f"{kind}; charset=x", {})
 
     def do_POST(self) -> None:
         self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

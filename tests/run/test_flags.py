@@ -5,7 +5,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.run.inputs import RunInputs
-from pflow.stage.flags import take_words
+from pflow.stage.words import take_words
 from tests.run.flows import plan_of
 
 

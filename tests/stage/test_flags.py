@@ -100,7 +100,7 @@ def test_a_flag_gives_a_value_of_its_declared_type(words, values):
         (["word"], "bare word 'word'"),
         (["--loud", "true"], "bare word 'true'"),
         (["--", "--text=a"], "bare word '--text=a'"),
-        (["-"], "bare word '-'"),
+        (["-"], "cannot take '-'"),
         (["--text=a", "--text=b"], "--text twice"),
         (["--issue=1", "--issue-number=1"], "twice"),
         (["--loud", "--no-loud"], "twice"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Step
     from pflow.flow.wired import WiredFlow
     from pflow.interface import Interface, Item
-    from pflow.stage.flags import Texts
+    from pflow.stage.words import Texts
 
 
 def take_batch(texts: Texts) -> Batch | None:

@@ -12,7 +12,18 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, Flow
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
-from pflow.flow.pipe.scan import END, LINK, cannot_read, fault, is_cut_separator, quote, scan, scan_words, secret_flags
+from pflow.flow.pipe.scan import (
+    END,
+    LINK,
+    cannot_read,
+    fault,
+    is_cut_separator,
+    is_separator,
+    quote,
+    scan,
+    scan_words,
+    secret_flags,
+)
 from pflow.flow.pipe.steps import draft_step
 from pflow.masks import mask_flags
 from pflow.paths import is_step_name
@@ -93,7 +104,7 @@ def _check_words(words: Sequence[str]) -> None:
     """Refuse what a shell has left of a `=>` without quotes, and a flow in quotes with more words behind it."""
     if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
         raise error
-    if is_pipe_text(words[0]):
+    if not any(map(is_separator, words)) and is_pipe_text(words[0]):
         what = f"cannot take '{shorten(words[1])}' behind a flow in quotes"
         raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
 

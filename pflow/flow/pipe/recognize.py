@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
-from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.flow.pipe.scan import END, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.paths import is_step_name
 
 if TYPE_CHECKING:
@@ -17,37 +18,55 @@ if TYPE_CHECKING:
 
 
 def is_pipe(words: Sequence[str]) -> bool:
-    """Whether a command's words are pipe syntax: a separator among them, or one text that holds one after a node."""
+    """Whether a command's words are pipe syntax: a separator among them, or a first one that is a flow by itself."""
     if any(is_separator(word) for word in words):
         return True
     return bool(words) and is_pipe_text(words[0])
 
 
 def is_pipe_text(text: str) -> bool:
-    """Whether one argument begins with a node's or a flow's name, or one a slip away, and holds a separator.
+    """Whether one argument is a flow: a separator outside quotes beside the name of a node or a flow, or one step.
 
-    Sentences hold `|` too: it separates where there are names of nodes around it, `pflow` or `pflow-…`.
+    That is such a name, and flags or words in quotes behind it. Sentences hold `|` too: it separates where there are
+    names of nodes around it, `pflow` or `pflow-…`.
     """
-    words = _without_comments(text).split()
+    words = _tokens(text)
     if len(words) < 2:
         return False
-    begins = names_node(words[1] if words[0] == "pflow" else words[0])
-    separators = [at for at, word in enumerate(words) if is_separator(word) and word != "|"]
-    return (bool(separators) and (begins or _is_slip(words, separators[0]))) or _holds_pipe(words, begins=begins)
+    step = words[words[0].text == "pflow" :]
+    links = [at for at, word in enumerate(step) if word.kind == LINK and word.text != "|"]
+    if links:
+        beside = [word.text for at in (-1, *links) for word in step[at + 1 : at + 2]]
+        return any(map(names_node, beside)) or any(map(is_slip, beside))
+    begins = names_node(step[0].text)
+    return (begins and _is_one_step(step[1:])) or _holds_pipe(words, begins=begins)
 
 
-def _holds_pipe(words: list[str], *, begins: bool) -> bool:
-    bars = [at for at, word in enumerate(words[:-1]) if word == "|"]
-    beside = [words[0], *(words[at + 1] for at in bars)] if bars else []
-    is_pasted = any(word == "pflow" or _is_program(word) for word in beside)
-    return is_pasted or (bool(bars) and begins and all(names_node(word) for word in beside[1:]))
+def is_misspelt_step(text: str) -> bool:
+    """Whether a text would be one step, were its name not a slip away from a node's."""
+    words = _tokens(text)
+    return len(words) > 1 and _is_one_step(words[1:]) and is_slip(words[0].text)
 
 
-def _without_comments(text: str) -> str:
-    lines = text.lstrip().split("\n")
-    while lines and lines[0].lstrip().startswith("#"):
-        del lines[0]
-    return "\n".join(lines)
+def _tokens(text: str) -> list[Token]:
+    """The words and separators of a text; those between blanks where a quote is never closed."""
+    try:
+        tokens = scan(text)
+    except PflowError:
+        tokens = [Token(LINK if is_separator(word) else WORD, 0, [(word, UNQUOTED)]) for word in text.split()]
+    return [token for token in tokens if token.kind != END]
+
+
+def _is_one_step(words: list[Token]) -> bool:
+    """Whether words behind a name are of a step, and of no sentence: all before the first flag are in quotes."""
+    plain = next((word.text for word in words if not word.is_quoted and word.text != "--"), None)
+    return plain is None or (plain.startswith("-") and plain.lstrip("-")[:1].isalpha())
+
+
+def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
+    behind = [word.text for before, word in pairwise(words) if before.kind == LINK]
+    is_pasted = any(word == "pflow" or _is_program(word) for word in (words[0].text, *behind))
+    return bool(behind) and (is_pasted or (begins and all(map(names_node, behind))))
 
 
 def _is_program(word: str) -> bool:
@@ -64,14 +83,12 @@ def names_node(word: str) -> bool:
     return bool(type) and (find_kind(type) is not None or saved_flow(type) is not None)
 
 
-def _is_slip(words: list[str], separator: int) -> bool:
-    """Whether only flags are between the first word and a separator, and that word is near to a node's name."""
-    if separator == 0 or not all(word.startswith("-") for word in words[1:separator]):
-        return False
+def is_slip(word: str) -> bool:
+    """Whether a word is near to a node's name."""
     from pflow.catalog.kinds import list_kinds
     from pflow.naming import nearest
 
-    return nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]) is not None
+    return nearest(split_name(word)[0], [kind.name for kind in list_kinds()]) is not None
 
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:

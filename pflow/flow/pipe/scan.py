@@ -19,7 +19,7 @@ _SPECIAL = _BEHIND + "'\"\\"
 """What ends a part of a word without quotes."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")
 _MASK = "\0"
-_UNQUOTED, _DOUBLE, _QUOTED = range(3)
+UNQUOTED, _DOUBLE, _QUOTED = range(3)
 _MOST_STEPS = 100
 """Names that are looked up for an error; what is no flow may hold any number."""
 
@@ -37,8 +37,13 @@ class Token:
         self.kind = kind
         self.at = at
         self.text = "".join([text for text, _ in parts])
-        self.bare = "".join([text if how == _UNQUOTED else _MASK * len(text) for text, how in parts])
+        self.bare = "".join([text if how == UNQUOTED else _MASK * len(text) for text, how in parts])
         self.loose = "".join([text if how != _QUOTED else _MASK * len(text) for text, how in parts])
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether all of it is in quotes."""
+        return not self.bare.strip(_MASK)
 
 
 def is_separator(text: str) -> bool:
@@ -71,7 +76,7 @@ def scan(text: str) -> list[Token]:
         tokens += _word(start, parts)
         parts = []
         if letter in "\n;|":
-            tokens.append(Token(LINK if letter == "|" else END, at, [(letter, _UNQUOTED)]))
+            tokens.append(Token(LINK if letter == "|" else END, at, [(letter, UNQUOTED)]))
         comment = text.find("\n", at) if letter == "#" else at + 1
         at = comment if comment >= 0 else len(text)
     return tokens + _word(start, parts)
@@ -90,7 +95,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
     shown = ""
     for word in words:
         kind = LINK if is_separator(word) else END if word == ";" else WORD
-        tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else _UNQUOTED)]))
+        tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else UNQUOTED)]))
         shown += (_shown(word) if kind == WORD else word) + " "
     return shown.rstrip(), tokens
 
@@ -171,7 +176,7 @@ def _part(text: str, at: int) -> tuple[list[Part], int]:
         end += 1
     if text[end - 1] == "$" and text.startswith(("'", '"'), end):
         raise fault(text, end - 1, "$ before a quote is a shell's own", "write the text in '…'")
-    return [(text[at:end], _UNQUOTED)], end
+    return [(text[at:end], UNQUOTED)], end
 
 
 def _double_quoted(text: str, start: int) -> tuple[list[Part], int]:

@@ -16,7 +16,8 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
 from pflow.jsontext import compact, text_of
-from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, take_words, type_of
+from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.stage.words import take_words
 from pflow.templates import is_reference, references
 
 if TYPE_CHECKING:
@@ -25,14 +26,16 @@ if TYPE_CHECKING:
 
     from pflow.binding.flag_value import FlagValue
     from pflow.paths import Path
-    from pflow.stage.flags import Flags, Items, Texts
+    from pflow.stage.flags import Flags
+    from pflow.stage.words import Items, Texts
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
-_OF_A_STREAM = {
+OF_STREAMS = {
     "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "stream": "--stream",
     "json": "-j", "quiet": "-q",
 }  # fmt: skip
 """Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
+OF_STEPS = tuple(name for name in COMMON if name not in (*_OF_A_RUN, *OF_STREAMS))
 
 
 class Draft:
@@ -52,7 +55,7 @@ class Draft:
         """Those of its flags, and one for each that says how the whole flow reads and prints."""
         read, step = self.interface.pipe_read, self.step
         takes_pipe = self.interface.may_take_stdin or (read and read.name not in {**step.inputs, **step.input_mappings})
-        flags = [_OF_A_STREAM[name] for name in self.stream if takes_pipe or name != "no_stdin"]
+        flags = [OF_STREAMS[name] for name in self.stream if takes_pipe or name != "no_stdin"]
         return [
             *self.warnings,
             *(f"{each} of '{step.id}' is not a part of the flow; pflow run {each} takes it" for each in flags),
@@ -89,7 +92,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     check_item(step, interface)
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
-    draft.stream = [name for name in _OF_A_STREAM if name in texts]
+    draft.stream = [name for name in OF_STREAMS if name in texts]
     draft.warnings = flags.warnings
     return draft
 

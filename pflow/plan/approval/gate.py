@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import SCHEMA, Effect, effects_of_flow
+from pflow.explain.effects import FILES_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
@@ -123,9 +123,10 @@ class Gate:
             if not reached and not self.allowed.allows(PATHS):
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
-        elif effect.step.kind is not None and effect.step.kind.name == "llm" and SCHEMA in effect.values:
-            for key, path, why in self._paths_of(effect, SCHEMA):
-                yield from self._of_path(effect, key, path, why)
+        elif effect.step.kind is not None and effect.step.kind.name == "llm":
+            for file in FILES_OF_LLM:
+                for key, path, why in self._paths_of(effect, file):
+                    yield from self._of_path(effect, key, path, why)
 
     def _reached(self, effect: Effect) -> list[Reached]:
         """Every path that an effect may reach, those of hidden reads and params too."""

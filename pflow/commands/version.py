@@ -1,0 +1,22 @@
+"""pflow version: the version of pflow, as -V and --version print it too."""
+
+from __future__ import annotations
+
+from pflow import __version__
+from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.errors import PflowError
+from pflow.help.usage import HELP, Usage, help_text, split_flags
+from pflow.process.streams import write_pieces
+
+USAGE = Usage("pflow version", "Print the version of pflow, as pflow -V and pflow --version do.", ("pflow version",))
+USAGE.flags = [HELP]
+USAGE.examples = ("pflow version",)
+
+
+def main(words: list[str]) -> int:
+    """Raises PflowError (2)."""
+    flags, others = split_flags(words, USAGE.flags)
+    if others:
+        raise PflowError(f"cannot take '{others[0]}': pflow version takes no words", exit=WRONG_FLAGS)
+    write_pieces(1, [(help_text(USAGE) if flags else f"pflow (pflow-shell {__version__})\n").encode()])
+    return 0

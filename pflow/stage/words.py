@@ -1,0 +1,234 @@
+"""Words: from what follows a command's name to the texts of each flag, bare words and letters among them."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import Json, Word, read_text
+from pflow.common import COMMON, LETTERS
+from pflow.errors import USAGE, PflowError, shorten
+from pflow.interface import words_of
+
+if TYPE_CHECKING:
+    from pflow.interface import Item
+
+    Items = dict[str, Item]
+    """Every read and param by each name that its flag goes by."""
+
+    Texts = dict[str, list[str | bool]]
+    """What stood after each flag; a switch is True, and False with --no-."""
+
+
+_NO_BLANKS = "no blanks around it: --KEY=VALUE"
+
+
+def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--help lists the flags") -> Texts:
+    """The texts of each flag. Raises PflowError (2) at the first word that is none of `items` or the common flags.
+
+    With `is_open` any flag may pass. `hint` goes with a flag that is near to none. What is wrong with a file that a
+    flag names has its own exit code.
+    """
+    texts: Texts = {}
+    bare: list[str] = []
+    rest = words[::-1]
+    switch = ""
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            bare += rest[::-1]
+            break
+        if not _is_flag(word):
+            _check_bare(word, switch)
+            bare.append(word)
+            switch = ""
+            continue
+        values = [rest.pop() for _ in range(min(len(rest), values_after(word, items, is_open=is_open)))]
+        if word.startswith("--"):
+            switch = _take_long(texts, items, word, values, hint="" if is_open else hint)
+        else:
+            switch = _take_letters(texts, items, word, values)
+    _fill(texts, items, bare)
+    return texts
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-" and word != "--"
+
+
+def values_after(word: str, items: Items, *, is_open: bool) -> int:
+    """How many of the words that follow a flag, or letters behind one dash, are its values; 0 for a bare word."""
+    if not _is_flag(word):
+        return 0
+    if word.startswith("--"):
+        flag, sign, _ = split_flag(word)
+        name = flag[2:].replace("-", "_")
+        item = COMMON.get(name) or items.get(name)
+        is_switch = item.type.name == "bool" if item else _switched_off(name, items) is not None or not is_open
+        return 0 if sign or is_switch else 1
+    letters = _letters(items)
+    for at, letter in enumerate(word[1:], 2):
+        item = letters.get(letter)
+        if item is None or item.type.name != "bool":
+            return _count(item) - bool(word[at:]) if item else 0
+    return 0
+
+
+def split_flag(word: str) -> tuple[str, str, str]:
+    """A flag, the first of `@`, `:=` and `=` in it, and what stands behind that; two empty texts where none is."""
+    flag, sign, text = word.partition("=")
+    if "@" in flag:
+        return word.partition("@")
+    if sign and flag.endswith(":"):
+        return flag[:-1], ":=", text
+    return flag, sign, text
+
+
+def _letters(items: Items) -> Items:
+    known = {item.letter: item for item in items.values() if item.letter}
+    return {**known, **{letter: COMMON[name] for letter, name in LETTERS.items()}}
+
+
+def _count(item: Item) -> int:
+    """How many values stand behind an item's letter."""
+    return 2 if "pair" in item.marks else 1
+
+
+def _switched_off(name: str, items: Items) -> Item | None:
+    item = items.get(name.removeprefix("no_"))
+    return item if item is not None and item.type.name == "bool" else None
+
+
+def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:
+    """Take a flag and its value; the flag if it is a switch. `hint` is for one that is not known; without it that may
+    pass.
+    """
+    flag, sign, text = split_flag(word)
+    name = flag[2:].replace("-", "_")
+    if name in COMMON and sign in ("@", ":="):
+        what = "no file" if sign == "@" else "no JSON"
+        raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=f"{flag}={shorten(text)}", exit=USAGE)
+    item = COMMON.get(name) or items.get(name)
+    off = _switched_off(name, items) if item is None and not sign else None
+    if off is not None:
+        _add(texts, off.name, flag, False)
+        return flag
+    if item is None and hint:
+        raise _unknown(flag, items, hint)
+    if item is not None and "secret" in item.marks:
+        hint = f"set {item.env}" if item.env else "it comes from the store"
+        raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
+    type = item.type.name if item else ""
+    if not sign and type != "bool" and not values:
+        raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
+    value = Json(text) if sign == ":=" else text if sign == "=" else values[0] if values else True
+    value = read_text(flag, text) if sign == "@" else value
+    _add(texts, item.name if item else name, flag, value, repeats=type == "list")
+    return flag if value is True else ""
+
+
+def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool = False) -> None:
+    if name in texts and not repeats:
+        raise PflowError(f"cannot take {flag} twice", exit=USAGE)
+    texts.setdefault(name, []).append(value)
+
+
+def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> str:
+    """Take letters behind one dash; the flag of the last one if that is a switch. One with a value ends them."""
+    letters = _letters(items)
+    name = word[1:].partition("=")[0].replace("-", "_")
+    if len(name) > 1 and (name in items or name in COMMON) and not set(name) <= set(LETTERS):
+        flag = shorten(word.partition("=")[0])
+        raise PflowError(f"cannot take {flag}: no such flag", hint=f"did you mean -{flag}?", exit=USAGE)
+    item: Item | None = None
+    for at, letter in enumerate(word[1:], 2):
+        item = letters.get(letter)
+        if item is None:
+            raise PflowError(f"cannot take -{letter}: no such flag", hint=_behind_dashes(word), exit=USAGE)
+        if item.type.name != "bool":
+            _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
+            return ""
+        _add(texts, item.name, f"-{letter}", True, repeats=letter in LETTERS)
+    return "--" + item.name.replace("_", "-") if item else ""
+
+
+def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
+    """Take what stands behind a letter: a value, or a name and a value, which become one text."""
+    flag = f"-{item.letter}"
+    if len(values) < _count(item):
+        what, form = ("a name and a value", "NAME VALUE") if "pair" in item.marks else ("a value", "VALUE")
+        raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
+    if "pair" in item.marks and "=" in values[0]:
+        hint = f"{flag} {shorten(values[0].replace('=', ' ', 1))}"
+        raise PflowError(f"cannot take {flag} '{shorten(values[0])}': a name has no =", hint=hint, exit=USAGE)
+    value = Word("=".join(values)) if "pair" in item.marks else values[0]
+    _add(texts, item.name, flag, value, repeats=item.type.name == "list")
+
+
+def _check_bare(word: str, switch: str) -> None:
+    """Refuse a word that was meant for something else. `switch` is a flag before it that took no value."""
+    if switch and word in ("true", "false"):
+        raise PflowError(f"cannot take the bare word '{word}'", hint=f"{switch}={word}", exit=USAGE)
+    if word in ("-", "="):
+        hint = {"-": "what the pipe brings needs no word", "=": _NO_BLANKS}[word]
+        raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
+
+
+def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
+    """Give bare words to the reads that take them, as far as no flag does."""
+    mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
+    free = [item for item in words_of(items) if item.name not in texts and item.name not in mapped]
+    for at, word in enumerate(bare):
+        if not free:
+            raise _one_too_many(bare, at, texts, items)
+        texts.setdefault(free[0].name, []).append(Word(word))
+        free = free if free[0].type.name == "list" else free[1:]
+
+
+def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
+    """The error for a bare word that nothing takes, with the flag that has one already, or that would take it."""
+    what = f"cannot take the bare word '{shorten(bare[at])}'"
+    filled = [item for item in words_of(items) if isinstance(texts.get(item.name, [""])[0], Word)]
+    if at and filled:
+        there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
+        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1]), exit=USAGE)
+    if words_of(items):
+        hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
+        return PflowError(f"{what}: {words_of(items)[-1].flag} is given", hint=hint, exit=USAGE)
+    reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
+    needed = [item for item in reads if item.required and "pipe" not in item.marks]
+    wanted = next(iter(needed + reads), None)
+    hint = f"{wanted.flag}='{shorten(bare[at])}'" if wanted else "--help lists the flags"
+    return PflowError(f"{what}: it takes flags only", hint=hint, exit=USAGE)
+
+
+def _quoted(bare: list[str], item: Item) -> str:
+    """What to quote: a pattern where all words are files, for the shell made them of it; else all of them."""
+    from os.path import lexists, splitext
+
+    if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
+        return f"quotes keep a pattern from the shell: '*{splitext(bare[0])[1]}'"
+    return f"quotes keep words together: '{shorten(' '.join(bare))}'"
+
+
+def _behind_dashes(word: str) -> str:
+    return f"-- '{shorten(word)}' if it is no flag" if " " in word else "--help lists them"
+
+
+def _unknown(flag: str, items: Items, hint: str) -> PflowError:
+    from pflow.naming import meant
+
+    near = meant(flag[2:], _flag_names(items))
+    hint = f"did you mean --{near}?" if near else _behind_dashes(flag) if " " in flag else hint
+    return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
+
+
+def _flag_names(items: Items) -> list[str]:
+    known = [name for name, item in items.items() if item.kind != "refused"]
+    return [name.replace("_", "-") for name in [*known, *COMMON]]
+
+
+def doubts(flag: str, items: Items) -> list[str]:
+    """What is odd about a flag that an open node takes: it is near to one that is known."""
+    from pflow.naming import nearest
+
+    near = nearest(flag[2:], _flag_names(items))
+    return [f"{shorten(flag)} is a key of its own (did you mean --{near}?)"] if near else []

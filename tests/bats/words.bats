@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# Bare words, letters and values from files: what a hand types first (DESIGN.md, section 4).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+@test "words fill what flags fill, in a stage, through pflow, and in pipe syntax" {
+    cp "$NOTES" notes.txt
+    in_shells '
+        cat ../notes.txt | pflow-llm "Summarize" | pflow-write-file out.md -q; head -n1 out.md
+        pflow read-file ../notes.txt | pflow llm "In a line" | pflow write-file b.md -q; head -n1 b.md
+        pflow run -q "read-file ../notes.txt => llm Summarize -s \"be brief\" => write-file c.md"; cmp out.md c.md
+        pflow-list-files "*.md" -n -r
+        pflow-shell -n "grep -c \"\$1\" \"\$2\"" Summarize out.md -r'
+    expect 0 $'Summarize\nIn a line\n["b.md","c.md","out.md"]\n1'
+}
+
+@test "letters are llm's, alone and in bundles" {
+    in_shells 'pflow-llm -nm echo -s brief -o seed 1 -o top_p 0.5 "Name a tree" -q && pflow-llm -nqmecho again'
+    expect 0 ''
+    grep -F 'Name a tree' "$PEER/requests.jsonl" | grep -F '"seed": 1' | grep -F '"top_p": 0.5' | grep -qF brief
+    [ "$(requests_with again)" -eq 1 ]
+}
+
+@test "--KEY@FILE is the text of a file, with its templates; a value that begins with @ stays one" {
+    echo 'Say $what' >ask.txt
+    printf 'for x; do\n    echo "<$x>"\ndone\n' >each.sh
+    in_shells '
+        pflow-set -n what="Oak @ask.txt" | pflow-llm --prompt@../ask.txt -r; echo
+        pflow-set -n what=Oak | pflow-llm --prompt@../ask.txt --verbatim -r; echo
+        pflow-llm -n --prompt=@../ask.txt -r; echo
+        pflow-shell -n --command@../each.sh @a "b c" -r
+        pflow-llm -n --prompt@none -q; echo $?'
+    expect 0 $'Say Oak @ask.txt\nSay $what\n@../ask.txt\n<@a>\n<b c>\n66' "cannot read 'none' for --prompt: no such file or directory"
+}
+
+@test "a slip is said with the right form: words without quotes, a pattern the shell expanded, arguments that nothing takes" {
+    in_shells 'pflow-llm -n Summarize this -q'
+    expect 2 '' "cannot take the bare word 'this': --prompt has 'Summarize'; quotes keep words together: 'Summarize this'"
+    in_shells 'touch a.md b.md; pflow-list-files -n *.md -q'
+    expect 2 '' "quotes keep a pattern from the shell: '*.md'"
+    in_shells 'pflow-llm --prompt = x -q'
+    expect 2 '' 'no blanks around it: --KEY=VALUE'
+    in_shells 'pflow-shell -n echo hello -q'
+    expect 0 '' "nothing in 'echo' takes its arguments; quotes keep a command whole"
+    in_shells 'echo raw | pflow-read-file "$NOTES" -q'
+    expect 64 '' 'nothing here takes its 4 bytes'
+}

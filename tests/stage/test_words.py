@@ -1,0 +1,195 @@
+"""Bare words, letters and files: the short ways to what flags give (DESIGN.md, section 4)."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.grammar import parse_interface
+from pflow.interface import Interface
+from pflow.stage.flags import parse_flags
+
+NODE = parse_interface("""Ask.
+
+Interface:
+- Reads: shared["text"]: str = null [pipe]
+- Reads: shared["question"]: str [own] [word]
+- Reads: shared["where"]: path = null [word] [flag at]
+- Reads: shared["args"]: list[str] = [] [word] [short a]
+- Reads: shared["token"]: str = null [secret]
+- Params: model: str = null [short m]
+- Params: option: list[str] = [] [short o pair]
+- Params: loud: bool = false [short l]
+- Params: config: dict = {}
+- Params: schema: any = null [verbatim]
+""")
+
+
+def values(*words: str, node: Interface = NODE):
+    flags = parse_flags(list(words), node)
+    return {name: each.value for name, each in {**flags.data, **flags.params}.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["Why?"], ["--question=Why?"]),
+        (["Why?", "here"], ["--question=Why?", "--where=here"]),
+        (["Why?", "here", "a", "b"], ["--question=Why?", "--where=here", "--args=a", "--args=b"]),
+        (["here", "a", "--question=Why?"], ["--question=Why?", "--where=here", "--args=a"]),
+        (["Why?", "a", "--at=here"], ["--question=Why?", "--where=here", "--args=a"]),
+        (["a", "--map-in=question=x", "--map_in", "where=y"], ["--map-in=question=x", "--map-in=where=y", "--args=a"]),
+        ([""], ["--question="]),
+        (["$text and $$"], ["--question=$text and $$"]),
+        (["-r", "a", "--", "b", "-x", "--", "-", "="],
+            ["-r", "--question=a", "--where=b", *(f"--args={each}" for each in ("-x", "--", "-", "="))]),
+        (["--loud", "Why?"], ["--loud", "--question=Why?"]),
+        (["a=b", "@x"], ["--question=a=b", "--where=@x"]),
+        (["-m", "x"], ["--model=x"]),
+        (["-mx"], ["--model=x"]),
+        (["-m=x"], ["--model==x"]),
+        (["-vqm", "-q"], ["--model=-q", "-vq"]),
+        (["-rlmq", "a"], ["--model=q", "-r", "--loud", "--question=a"]),
+        (["-aa", "-a", "b"], ["--args=a", "--args=b"]),
+        (["-o", "seed", "1", "-loseed", "2"], ["--option=seed=1", "--option=seed=2", "--loud"]),
+    ],
+)  # fmt: skip
+def test_words_and_letters_give_what_flags_give(words, same):
+    outcome, flags = parse_flags(words, NODE), parse_flags(same, NODE)
+    assert values(*words) == values(*same)
+    assert (outcome._common, outcome.map_in, outcome.paths()) == (flags._common, flags.map_in, flags.paths())
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=5) | st.sampled_from(["[1]", "$text", "$$"])))
+def test_each_word_of_a_list_is_one_item_and_never_json(items):
+    flags = parse_flags(["--verbatim", "--", "question", "where", *items], NODE)
+    assert (flags.data["args"].value if items else []) == items
+
+
+def test_a_reference_in_a_word_of_a_list_is_one_item():
+    assert parse_flags(["q", "w", "$text"], NODE).data["args"].value == ["$text"]
+    assert values("q", "w", "$$text") == {"question": "q", "where": "w", "args": ["$text"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["--args=d", "a", "--", "b", "c"], "the bare word 'c': --at has 'b'", "quotes keep words together: 'a b c'"),
+        (["a", "b", "--question=a", "--args=d"], "the bare word 'b': --at has 'a'", "quotes"),
+        (["a", "--question=a", "--at=b", "--args=d"], "the bare word 'a': --args is given", "leave one"),
+        (["--loud", "true"], "the bare word 'true'", "--loud=true"),
+        (["-rl", "false"], "the bare word 'false'", "--loud=false"),
+        (["-"], "'-'", "-- -"),
+        (["question", "=", "x"], "'='", "--KEY=VALUE"),
+        (["-x"], "-x: no such flag", "--help lists them"),
+        (["-lxm"], "-x: no such flag", "--help lists them"),
+        (["- a thing"], "no such flag", "-- '- a thing'"),
+        (["--- a thing"], "no such flag", "-- '--- a thing'"),
+        (["-model", "x"], "-model: no such flag", "did you mean --model?"),
+        (["-model=x"], "-model: no such flag", "did you mean --model?"),
+        (["-m"], "-m: it needs a value", "-m VALUE"),
+        (["-o", "seed"], "-o: it needs a name and a value", "-o NAME VALUE"),
+        (["-o", "seed=1", "why"], "-o 'seed=1'", "-o seed 1"),
+        (["-m", "x", "--model=x"], "--model twice", ""),
+        (["-mx", "-my"], "-m twice", ""),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_right_form(words, message, hint):
+    with pytest.raises(PflowError) as caught:
+        values(*words)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert caught.value.exit == 2
+
+
+def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).touch()
+    node = parse_interface('List.\n\nInterface:\n- Reads: shared["pattern"]: path [word]')
+    with pytest.raises(PflowError) as caught:
+        values("a.txt", "b.txt", node=node)
+    assert (caught.value.message, caught.value.hint) == (
+        "cannot take the bare word 'b.txt': --pattern has 'a.txt'",
+        "quotes keep a pattern from the shell: '*.txt'",
+    )
+
+
+def test_a_node_without_the_mark_and_an_open_one_take_no_words():
+    for node in (Interface(), parse_interface('Do.\n\nInterface:\n- Reads: shared["text"]: str')):
+        with pytest.raises(PflowError, match="cannot take the bare word 'x': it takes flags only"):
+            values("x", node=node)
+
+
+# A value from a file.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("data", "word", "found"),
+    [
+        (b"Why?\n", "--question@f", {"question": "Why?"}),
+        (b"a\r\nb\n\n", "--question@f", {"question": "a\r\nb"}),
+        (b"", "--question@f", {"question": ""}),
+        ("é\0".encode(), "--question@f", {"question": "é\0"}),
+        (b"$$", "--question@f", {"question": "$"}),
+        (b"$text", "--question@f", {"question": "$text"}),
+        (b'["a"]\n', "--args@f", {"args": ['["a"]']}),
+        (b'{"a": 1}\n', "--config@f", {"config": {"a": 1}}),
+        (b'{"$a": 1}\n', "--schema@f", {"schema": '{"$a": 1}'}),
+        (b"true\n", "--loud@f", {"loud": True}),
+        (b"x", "--question=@f", {"question": "@f"}),
+        (b"x", "--question=a@f", {"question": "a@f"}),
+        (b"x", "--schema:=1", {"schema": 1}),
+    ],
+)
+def test_after_an_at_a_flag_takes_a_files_text(folder, data, word, found):
+    (folder / "f").write_bytes(data)
+    assert values(word) == found
+
+
+def test_the_first_sign_splits_a_flag_and_each_file_is_one_item_of_a_list(folder):
+    (folder / "a=b:=@").write_text("x y\n")
+    assert values("--args@a=b:=@", "--args=c", "--args@a=b:=@") == {"args": ["x y", "c", "x y"]}
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "said"),
+    [
+        ("--question@none", 66, "'none' for --question: no such file or directory"),
+        ("--question@.", 66, "'.' for --question: is a directory"),
+        ("--question@latin", 65, "'latin' for --question: it is not UTF-8"),
+        ("--question@huge", 65, "'huge' for --question: it has more than 100,000,000 bytes"),
+        ("--question@a\0b", 65, "a path holds no NUL"),
+        ("--question@", 2, "--question@: there is no file behind it"),
+        ("--question@-", 2, "--question@-: stdin is not a file"),
+        ("--question@/dev/stdin", 2, "--question@/dev/stdin: stdin is not a file"),
+        ("--token@f", 2, "a secret is never a flag"),
+        ("--id@f", 2, "--id@: it takes no file"),
+        ("--tekst@f", 2, "no such flag"),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_refused_in_words(folder, word, code, said):
+    (folder / "latin").write_bytes(b"caf\xe9")
+    (folder / "huge").touch()
+    os.truncate(folder / "huge", 100_000_001)
+    with pytest.raises(PflowError) as caught:
+        values(word)
+    assert said in caught.value.message
+    assert caught.value.exit == code
+
+
+def test_no_file_is_read_above_the_root(folder, monkeypatch):
+    (folder / "f").write_text("x")
+    (folder / "root").mkdir()
+    monkeypatch.setenv("PFLOW_ROOT", str(folder / "root"))
+    with pytest.raises(PflowError, match="is not below") as caught:
+        values("--question@f")
+    assert caught.value.exit == 77
