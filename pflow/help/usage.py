@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import USAGE, PflowError
-from pflow.interface import UNDECLARED
+from pflow.interface import UNDECLARED, words_of
 from pflow.printable import clean_json
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ class Flag:
     """A flag: the names it is typed as, what is said of it, its group, its value's kind and name (metavar).
 
     Without names it is a word beside the flags. A secret, which has no flag, goes by its name without dashes. `env` is
-    the variable that may give it instead.
+    the variable that may give it instead; `is_pair` where two words follow its letter.
     """
 
-    __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values")
+    __slots__ = ("choices", "env", "group", "is_pair", "metavar", "names", "repeats", "text", "values")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class Flag:
         *,
         metavar: str = "",
         env: str = "",
+        is_pair: bool = False,
     ) -> None:
         self.names = names
         self.text = text
@@ -67,6 +68,7 @@ class Flag:
         self.repeats = repeats
         self.metavar = metavar
         self.env = env
+        self.is_pair = is_pair
 
     @property
     def is_bool(self) -> bool:
@@ -127,6 +129,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.flags = [flag_of(item, DATA) for item in interface.reads.values()]
     usage.flags += [flag_of(item, PARAMS) for item in interface.params.values()]
     usage.flags += [common_flag(each) for each in COMMON_FLAGS]
+    usage.arguments = [flag_of(item, DATA) for item in words_of(interface.reads)]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
@@ -160,6 +163,7 @@ def flag_of(item: Item, group: str) -> Flag:
         repeats=item.type.name == "list",
         metavar=metavar(item.type),
         env=item.env,
+        is_pair="pair" in item.marks,
     )
 
 
