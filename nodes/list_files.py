@@ -32,7 +32,7 @@ class ListFiles(Node):
 
     Examples:
         pflow-list-files --pattern='*.txt' --directory=examples
-        pflow-list-files --pattern='examples/**/*.txt'
+        pflow-list-files 'examples/**/*.txt'
         pflow-list-files --pattern='**' --hidden -j
     """
 

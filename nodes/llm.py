@@ -27,7 +27,6 @@ class Llm(Node):
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # what to ask
     - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
-    - Reads: shared["attachment"]: list[path] = [] [explicit] [own] [short a]  # a file or URL that goes along
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took, where known
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
@@ -35,12 +34,13 @@ class Llm(Node):
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: attachment: list[path] = [] [short a]  # a file or URL that goes along
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
 
     Examples:
         pflow-llm --prompt='Name three trees'
-        cat examples/notes.txt | pflow-llm --prompt='Summarize' --max-tokens=200
+        cat examples/notes.txt | pflow-llm 'Summarize' -s 'Be brief' --max-tokens=200
         cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
         pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
         pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5
@@ -61,7 +61,7 @@ class Llm(Node):
     def prep(self, shared: Mapping[str, Any]) -> Request:
         from pflow.models.ask import Request, parse_options
 
-        places = shared.get("attachment") or []
+        places = self.params["attachment"] or []
         prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)
         options: dict[str, Any] = parse_options(self.params["option"] or [])
         options |= {name: self.params[name] for name in ("temperature", "max_tokens") if self.params[name] is not None}

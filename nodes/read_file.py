@@ -29,7 +29,7 @@ class ReadFile(Node):
 
     Examples:
         pflow-read-file --path=examples/notes.txt
-        pflow-read-file --path=examples/notes.txt | pflow-write-file --path=copy.txt
+        pflow-read-file examples/notes.txt | pflow-write-file copy.txt
         printf 'gr\\374n' > old.txt; pflow-read-file --path=old.txt --encoding=latin-1 -r
         pflow-read-file --path=examples/notes.txt --encoding=bytes -r | wc -c
     """

@@ -45,7 +45,7 @@ class Shell(Node):
     Examples:
         pflow-shell --command='uname -s'
         pflow-read-file --path=examples/notes.txt | pflow-shell --command='wc -l'
-        pflow-shell --command='grep -c "$1" "$2"' --args='Zoë' --args=examples/notes.txt
+        pflow-shell 'grep -c "$1" "$2"' 'Zoë' examples/notes.txt
         pflow-shell --command='exit 3' --no-check | pflow-get exit_code
     """
 

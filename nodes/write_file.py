@@ -38,7 +38,7 @@ class WriteFile(Node):
     Examples:
         echo 'Hello' | pflow-write-file --path=hello.txt
         pflow-read-file --path=examples/notes.txt | pflow-write-file --path=out/copy.txt -q
-        date | pflow-write-file --path=times.log --append -q
+        date | pflow-write-file times.log --append -q
         echo 'first' | pflow-write-file --path=once.txt --no-overwrite -q
     """
 

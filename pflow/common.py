@@ -46,7 +46,7 @@ _FLAGS = [
     CommonFlag("wait", "seconds between tries", type=_SECONDS, default=1.0, metavar="SECONDS"),
     CommonFlag("timeout", "end the node after so many seconds, with 124", type=_SECONDS, metavar="SECONDS"),
     CommonFlag("debug", "show the traceback of a failure"),
-    CommonFlag("verbose", "say where each value comes from and goes to", letter="v"),
+    CommonFlag("verbose", "say where each value comes from and goes to, and what models took", letter="v"),
     CommonFlag("describe", "print the interface as JSON"),
     CommonFlag("help", "print this help", letter="h"),
     CommonFlag("version", "print the version"),

@@ -70,7 +70,7 @@ class PflowError(Exception):
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
     members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
-    be handed on.
+    be handed on; `usage` is what was asked of models for nothing (pflow.usage).
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class PflowError(Exception):
         self.is_permanent = exit in PERMANENT if is_permanent is None else is_permanent
         self.details = details or {}
         self.store: Any = None
+        self.usage: Any = None
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""

@@ -1,4 +1,4 @@
-"""pflow list: the saved flows, a line each."""
+"""pflow list: the saved flows and their inputs, a line each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 import click
 
 from pflow.commands._click import color_option, print_json, print_table
+from pflow.errors import PflowError
+from pflow.explain.account import Account, needs
+from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.printable import clean
@@ -18,16 +21,18 @@ _LONGEST = 24
 
 
 @click.command
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types, needs."
+)
 @color_option
 def command(as_json: bool, when: str) -> int:
-    """List the saved flows: the name of each, the inputs that it declares, what it is for.
+    """List the saved flows: the name of each, its inputs as pflow NAME takes them, what it is for.
 
-    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets is optional; its
-    default follows the =. pflow show NAME shows more of one.
+    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets is optional, or
+    comes through the pipe; its default follows the =. pflow show NAME shows more of one.
 
-    A flow is read from its file alone: nothing is checked or run. A file that holds no flow is named on stderr, with
-    the reason; in JSON it has a fault. The exit code is 0 then too, and where nothing is saved.
+    Nothing is checked or run. A file that holds no flow is named on stderr, with the reason; in JSON it has a fault.
+    The exit code is 0 then too, and where nothing is saved.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
@@ -46,15 +51,23 @@ def command(as_json: bool, when: str) -> int:
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:
-    inputs = " ".join(_input(name, declared) for name, declared in saved.inputs.items())
-    return clean(saved.name), clean(inputs), clean(saved.description)
+    return clean(saved.name), clean(" ".join(map(_input, _needs(saved)))), clean(saved.description)
 
 
-def _input(name: str, declared: dict[str, Any]) -> str:
-    """An input in short: `path`, `[tone=dry]`, `[note]`."""
-    if "default" not in declared:
-        return name if declared.get("required", True) is not False else f"[{name}]"
-    return f"[{name}={shorten(text_of(declared['default']), _LONGEST)}]"
+def _needs(saved: Saved) -> list[Account]:
+    """The inputs of a flow, as `pflow check --json` has them; none where it cannot be wired."""
+    try:
+        kind = FlowCatalog().find(f"flow:{saved.name}")
+        return needs(kind.flow) if isinstance(kind, FlowKind) else []
+    except (PflowError, ValueError, RecursionError):  # what is malformed has its line too
+        return []
+
+
+def _input(need: Account) -> str:
+    """An input in short: `--path`, `[--tone=dry]`, `[--note]`."""
+    default = need.get("default")
+    flag = need["flag"] + ("" if default in (None, "", [], {}) else f"={shorten(text_of(default), _LONGEST)}")
+    return flag if need["required"] and not need["pipe"] else f"[{flag}]"
 
 
 def _entry(saved: Saved) -> dict[str, Any]:
@@ -62,4 +75,4 @@ def _entry(saved: Saved) -> dict[str, Any]:
     if saved.fault:
         return {**where, "fault": saved.fault}
     about = {"description": saved.description, "inputs": saved.inputs, "outputs": saved.outputs, "types": saved.types}
-    return {**where, **about}
+    return {**where, **about, "needs": _needs(saved)}

@@ -13,6 +13,7 @@ from pflow.process.streams import write_pieces
 from pflow.run.runs import DONE, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
+from pflow.usage import Usage
 
 
 @click.command
@@ -24,7 +25,8 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
 
     A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
     is the time up to its last event (`ms` of --json): how long it went on after that is not known. `failed items: 3`
-    are those that a batch went on without.
+    are those that a batch went on without. A run that asked models is shown with what they cost, as far as the provider
+    said it, and with `usage` in --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -44,7 +46,7 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
 
 def _members(run: Run) -> dict[str, Any]:
     about = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit, "failed_items": run.failed_items}
-    return {**about, "began": run.begun, "ms": run.ms, "directory": run.directory}
+    return {**about, "usage": run.usage, "began": run.begun, "ms": run.ms, "directory": run.directory}
 
 
 def _line(run: Run, colour: Colour) -> str:
@@ -54,4 +56,8 @@ def _line(run: Run, colour: Colour) -> str:
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
     gap = " " * (10 - len(status))
     lost = f"  {colour.warning(f'failed items: {run.failed_items}')}" if run.failed_items else ""
-    return f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {clean(run.name)}{lost}".rstrip() + "\n"
+    usage = Usage()
+    usage.add(run.usage)
+    price = f"  {usage.price()}" if usage.calls else ""
+    line = f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {clean(run.name)}{price}{lost}"
+    return line.rstrip() + "\n"

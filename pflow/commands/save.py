@@ -12,11 +12,11 @@ from pflow.errors import FAILED, USAGE, PflowError
 from pflow.flow.flow import Flow
 from pflow.flow.subflow import load_named
 from pflow.library.command import check_command, is_on_path, make_command
-from pflow.library.save import AlreadySaved, Outcome, save_flow
+from pflow.library.save import AlreadySaved, Outcome, own_words, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.printable import clean
 from pflow.process.streams import write_pieces
-from pflow.terminal.ask import confirm
+from pflow.terminal.ask import ask, confirm
 from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
 
@@ -47,6 +47,8 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     file is printed. NAME has letters, digits, - and _, and is that of no command, node or tool of pflow's; names that
     differ only in case, - and _ are one. A subflow that FLOW names by a path is named by its whole path.
 
+    Without --description you are asked what the flow is for; without a terminal its own words say it.
+
     Where another flow has the name, you are asked; without a terminal, only --force replaces it. What was replaced or
     removed is kept, ten times for each name: pflow show --old NAME shows the last, and brings it back as below.
 
@@ -69,9 +71,9 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
     loaded = load_named(flow or ["-"])
-    checked(loaded, "save")
-    if description is not None:
-        loaded.flow.description = description
+    wired = checked(loaded, "save")
+    if description is not None or not loaded.flow.description:
+        loaded.flow.description = _described(own_words(wired)) if description is None else description
     if with_command:
         check_command(name_of(file_for(name)), file_for(name))
     saved = _save(name, loaded.flow, force=force)
@@ -82,6 +84,14 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
         if not is_on_path(folder := os.path.dirname(file)):
             say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")
     return 0
+
+
+def _described(proposal: str) -> str:
+    """What a person says that the flow is for; where nobody is asked or answers, what is proposed."""
+    answer = ask(f"What is it for? [{clean(proposal)}] ") if os.isatty(1) else None
+    if answer is None:
+        say("pflow save", f"described as: {proposal}; --description=TEXT says it in your words")
+    return answer or proposal
 
 
 def _save(name: str, flow: Flow, *, force: bool) -> Outcome:

@@ -138,16 +138,16 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        known = [(key, each) for key, each in touch["what"].items() if not is_unset(each)]
+        known = [(key, each) for key, each in touch["what"].items() if not _is_unset(each)]
         what = ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
 
 
-def is_unset(origins: list[Origin]) -> bool:
-    """Whether a value is a default that is nothing, or a list that nothing in the flow fills."""
-    return origins == [{"from": "default", "value": None}] or origins[-1] == {"from": "default", "value": []}
+def _is_unset(origins: list[Origin]) -> bool:
+    """Whether a value is a default that is nothing."""
+    return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
 def _needs(account: Account) -> Rows:

@@ -125,11 +125,13 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     """How a node is used: its interface, and the flags that every stage has."""
     usage = Usage(f"pflow-{name}", interface.summary)
     usage.is_node = True
+    usage.arguments = [_word_of(item) for item in words_of(interface.reads)]
+    words = (f" [{each.metavar}]{'…' * each.repeats}" for each in usage.arguments)
+    usage.synopsis = ("".join([f"{usage.name} [FLAG]…", *words]),)
     usage.description = interface.description
-    usage.flags = [flag_of(item, DATA) for item in interface.reads.values()]
-    usage.flags += [flag_of(item, PARAMS) for item in interface.params.values()]
+    usage.flags = [flag_of(item, DATA, of_stage=True) for item in interface.reads.values()]
+    usage.flags += [flag_of(item, PARAMS, of_stage=True) for item in interface.params.values()]
     usage.flags += [common_flag(each) for each in COMMON_FLAGS]
-    usage.arguments = [flag_of(item, DATA) for item in words_of(interface.reads)]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
@@ -148,15 +150,22 @@ def common_flag(name: str) -> Flag:
     return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar)
 
 
-def flag_of(item: Item, group: str) -> Flag:
-    """A read or a param as a flag."""
-    names = (f"-{item.letter}",) * bool(item.letter)
+def _word_of(item: Item) -> Flag:
+    """A bare word, or as many as there are, for a read; its names are those of the flag that gives it instead."""
+    word = flag_of(item, DATA)
+    word.metavar = item.name.replace("_", "-").upper()
+    return word
+
+
+def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
+    """A read or a param as a flag; of a stage, with its letter."""
+    names = (f"-{item.letter}",) * (of_stage and bool(item.letter))
     names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(
         names,
-        noted(item.doc, _notes(item)),
+        noted(item.doc, [*_notes(item), *(_short_forms(item) if of_stage else [])]),
         group,
         SWITCH if item.type.name == "bool" else _values(item),
         item.type.choices,
@@ -193,6 +202,12 @@ def _notes(item: Item) -> list[str]:
     if item.type.name == "list" and item.kind != "write":
         notes.append("may be repeated, or a JSON list")
     return notes
+
+
+def _short_forms(item: Item) -> list[str]:
+    """How else its value is given than after its flag."""
+    words = "or bare words" if item.type.name == "list" else "or a bare word"
+    return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * ("pair" in item.marks)
 
 
 def default_note(value: Any) -> list[str]:

@@ -16,6 +16,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
 from pflow.models.schema import ask_for, load_schema, read_answer
+from pflow.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """What models call their limit; the first that a model has is meant."""
@@ -94,18 +95,22 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
     schema = load_schema(request.schema) if request.schema is not None else None
     model, ending = watch(model)
     response = _prepare(model, request, schema)
-    parts = []
-    for part in parts_of(response, model):
-        parts.append(part)
-        if schema is None and part:
-            emit(part)
-    text = "".join(parts)
-    check_ending(ending, response, model, text)
     is_limit_known = any(name in request.options for name in MAX_TOKENS)
+    parts = []
     try:
+        for part in parts_of(response, model):
+            parts.append(part)
+            if schema is None and part:
+                emit(part)
+        text = "".join(parts)
+        check_ending(ending, response, model, text)
         answer = text if schema is None else read_answer(text, schema, model.model_id)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
+        if parts:
+            used = Usage()
+            used.add_answer(_usage(response, ending, model))
+            error.usage = used.members()
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
@@ -152,13 +157,15 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
-    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said."""
-    usage, said = response.usage(), ending.usage
+    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said, and
+    nothing where the model is on this machine.
+    """
+    details, said = response.token_details or {}, ending.usage
     known = {
         "model": model.model_id,
-        "input": _first(usage.input, said.get("prompt_tokens"), said.get("input_tokens")),
-        "output": _first(usage.output, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first((usage.details or {}).get("cost"), said.get("cost")),
+        "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
+        "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
+        "cost": _first(details.get("cost"), said.get("cost"), getattr(model, "cost", None)),
     }
     return {name: value for name, value in known.items() if value is not None}
 

@@ -50,6 +50,7 @@ class LocalModel(llm.Model):
 
     can_stream = True
     supports_schema = True
+    cost = 0
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)

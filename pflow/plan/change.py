@@ -16,7 +16,7 @@ from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exi
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import is_unset, origins_text
+from pflow.explain.text import origins_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.rules import check
@@ -220,7 +220,7 @@ def _in_words(wired: WiredFlow, effect: Effect) -> str:
 
 def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
     """Where a value comes from; of an input its default; empty for what is unset."""
-    if is_unset(origins):
+    if origins[0]["from"] == "default" and origins[0]["value"] in (None, []):
         return ""
     read = wired.inputs.get(origins[0].get("input", ""))
     if read is not None and read.has_default and not read.secret:

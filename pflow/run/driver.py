@@ -18,6 +18,7 @@ from pflow.stage.document import NOTHING, Document, Intake, take_in
 from pflow.stage.output import Output
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
+from pflow.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,7 +117,8 @@ class Driver:
         say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()
-            add_step(document, {"id": step_id(document, self.name, None), **self.entry, "exit": error.exit})
+            about = {**self.entry, **usage_of(error), "exit": error.exit}
+            add_step(document, {"id": step_id(document, self.name, None), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
 

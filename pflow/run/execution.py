@@ -16,7 +16,8 @@ from pflow.process.signals import Deadline
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
-from pflow.run.listeners import PROGRAM, Listeners
+from pflow.run.listeners import Listeners
+from pflow.run.progress import PROGRAM
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
@@ -85,10 +86,12 @@ class Execution:
             found = self._hand_on(left, shared, context.carried)
             ms = int((time.monotonic() - begun) * 1000 + 0.5)
             about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
-            self._add_entry(left, about)
+            self._add_entry(left, about | listeners.usage.members())
             return left
         except BaseException as error:
             failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
+            if isinstance(failed, PflowError):
+                failed.usage = listeners.usage.members()
             raise
         finally:
             listeners.finish(failed, shared.known())

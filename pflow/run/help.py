@@ -24,7 +24,8 @@ DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
 Those behind the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
-(pflow runs, pflow trace). Where a file here is called as a saved flow or a node is, ./NAME is the file."""
+(pflow runs, pflow trace). On a terminal a batch says how far it is and what it cost; in a log it does so once a minute,
+after its first. Where a file here is called as a saved flow or a node is, ./NAME is the file."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",

@@ -11,9 +11,10 @@ from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
+from pflow.run.progress import PROGRAM, LogProgress, Progress
 from pflow.stage.trace import enter_span, write_lines
-from pflow.terminal.columns import colour_of, duration
-from pflow.terminal.messages import say, write_stderr
+from pflow.terminal.messages import say
+from pflow.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document
 
-PROGRAM = "pflow run"
+_TELLING = (b'"model":', b'"tokens":', b'"cost":', b'"items":', b'"event":"batch"', b'"event":"item"')
+"""What stands in the events that count where no terminal shows each."""
 
 
 class Listeners:
@@ -39,10 +41,13 @@ class Listeners:
         self.snapshot = snapshot
         self.has_chosen_model = False
         self.failed_items = 0
+        self.usage = Usage()
+        self.end_line = end_line
         self.log = self._open_log(run_id, document)
-        shows_progress = os.isatty(2) and not flags.quiet and os.environ.get("TERM", "") not in ("", "dumb")
-        self.progress = Progress(end_line) if shows_progress else None
+        is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
+        self.progress = None if flags.quiet else Progress(end_line) if is_drawn else LogProgress()
         self.is_verbose = flags.verbose
+        self.hears_all = is_drawn or flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
     def _open_log(self, run_id: str, document: Document) -> RunLog | None:
@@ -67,15 +72,18 @@ class Listeners:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        if self.progress is None and not self.is_verbose and b'"model":' not in line and b'"items":' not in line:
+        if not self.hears_all and not any(name in line for name in _TELLING):
             return
         event = decode(line)
-        self.failed_items += event.get("items", {}).get("failed", 0)
+        self.usage.add_event(event)
+        if "exit" not in event:
+            self.failed_items += event.get("items", {}).get("failed", 0)
         if self.progress is not None:
             self.progress.show(event)
-        if self.is_verbose:
+        if self.is_verbose and event["event"] == "end":
+            self.clear()
             say_places(event)
-        if "model" in event:
+        if "model" in event and event["event"] == "end":
             self._note_model(event)
 
     def _note_model(self, event: dict[str, Any]) -> None:
@@ -93,6 +101,9 @@ class Listeners:
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
         """The end of the run: `store` is its final one, `error` what ended it early."""
         self.clear()
+        if self.is_verbose and self.usage.calls:
+            self.end_line()
+            say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:
             return
         if self.has_chosen_model:
@@ -105,45 +116,10 @@ class Listeners:
             name, code = self.wired.flow.name or "flow", error.exit
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        if self.log.finish(code, about, store, self.failed_items):
+        if self.log.finish(code, about, store, self.failed_items, self.usage.total()):
             from pflow.run.runs import prune
 
             prune(os.path.dirname(self.log.directory))
-
-
-class Progress:
-    """Tells a person at a terminal which step runs, and how long each took. `end_line` is called before each line."""
-
-    def __init__(self, end_line: Callable[[], None]) -> None:
-        self.end_line = end_line
-        self.count = 0
-        self.numbers: dict[str, int] = {}
-        self.is_mid_line = False
-        self.colour = colour_of(2)
-
-    def show(self, event: dict[str, Any]) -> None:
-        visit = f" #{event['visit']}" if event["visit"] > 1 else ""
-        step, node = str(event["step"]), event["node"]
-        name = (step if step.rpartition("/")[2] == node else f"{step} ({node})") + visit
-        key = f"{event.get('lane', '')} {step}"
-        self.clear()
-        self.end_line()
-        if event["event"] == "start":
-            self.count += 1
-            self.numbers[key] = self.count
-            write_stderr(f"{self.colour.dim(f'[{self.count}]')} {name} …")
-            self.is_mid_line = True
-        else:
-            failed = "  " + self.colour.fault(f"failed ({event['exit']})") if "exit" in event else ""
-            number = self.colour.dim(f"[{self.numbers.get(key, 0)}]")
-            write_stderr(f"{number} {name}  {duration(event['ms'])}{failed}\n")
-
-    def clear(self) -> None:
-        """Take away the line about the step that runs: something else is shown."""
-        if self.is_mid_line:
-            self.end_line()
-            write_stderr("\r\x1b[K")
-            self.is_mid_line = False
 
 
 def say_places(event: dict[str, Any]) -> None:

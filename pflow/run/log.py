@@ -107,15 +107,19 @@ class RunLog:
             self._trace = -1
             _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
 
-    def finish(self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0) -> bool:
+    def finish(
+        self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
+        usage: dict[str, Any] | None = None,
+    ) -> bool:  # fmt: skip
         """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
-        `failed_items` counts those of batches that went on without them.
+        `failed_items` counts those of batches that went on without them; `usage` is what the run used (pflow.usage).
 
         Returns whether old runs are to be pruned: once a day, and after a large one.
         """
         about: dict[str, Any] = {"exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
         about |= {"error": error} if error else {}
         about |= {"failed_items": failed_items} if failed_items else {}
+        about |= {"usage": usage} if usage else {}
         self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
         for fd in (self.lock, self._trace):
             try:

@@ -14,6 +14,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
 from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 DAYS, SIZE = 30, 200 << 20
@@ -35,7 +36,7 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `failed_items` are those that batches went on without.
+    `failed_items` are those that batches went on without; `usage` is what models took, in all (pflow.usage).
     `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
     """
 
@@ -51,6 +52,7 @@ class Run:
         self.begun: float = about.get("time", time_of(self.id))
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
+        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(lines)
         self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
@@ -173,6 +175,14 @@ def _lines_of(file: str) -> list[bytes]:
             return log.read().split(b"\n")[:-1]
     except OSError:
         return []
+
+
+def _usage_so_far(lines: list[bytes]) -> dict[str, Any]:
+    """What the steps of a run took of models that has no end."""
+    usage = Usage()
+    for event in filter(None, map(parse_event, lines)):
+        usage.add_event(event)
+    return usage.total()
 
 
 def _first_event(lines: Iterable[bytes]) -> Event:

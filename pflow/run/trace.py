@@ -10,10 +10,12 @@ from pflow.run.log import describe
 from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
+from pflow.usage import MEMBERS, Usage, usage_words
 
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
-(None while it runs), error {step, node, exit, message} or empty, snapshot, execution_trace, store and events.
+(None while it runs), error {step, node, exit, message} or empty, usage (what models took in all: pflow.usage),
+snapshot, execution_trace, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
 final store its type and size, and its value where that was kept; it is None where the run has no end.
@@ -28,7 +30,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside those of a run."""
 
-MORE = ("action", "exit", "message", "tokens", "model", "cost", "tries", "items", "dry")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "dry")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
@@ -46,6 +48,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
         "traceparent": about.get("traceparent", ""),
         "parent": about.get("parent", ""),
         "error": end.get("error", {}),
+        "usage": run.usage,
         "snapshot": run.snapshot(),
         "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
         "store": end.get("store", {}) if end else None,
@@ -61,7 +64,9 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     steps = list(filter(_is_sound, header.get("steps", [])))
     began = last = time_of(run)
     events = []
+    usage = Usage()
     for step in steps:
+        usage.add(step)
         last += step.get("ms", 0.0) / 1000
         events.append(
             {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
@@ -78,6 +83,7 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
         "traceparent": header.get("traceparent", ""),
         "parent": "",
         "error": error,
+        "usage": usage.total(),
         "snapshot": None,
         "execution_trace": _visits(events, unfinished=CUT),
         "store": store,
@@ -98,9 +104,13 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
     latest: dict[str, int] = {}
     open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
     for event in events:
-        if event["event"] not in ("start", "end"):
+        if event["event"] not in ("start", "item", "end"):
             continue
         same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", "")), [])
+        if event["event"] == "item":
+            for visit in same[:1]:
+                _add_item(visit, event)
+            continue
         if event["event"] == "start" or not same:
             visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
             visit["state"] = unfinished
@@ -128,6 +138,17 @@ def _begun(event: Event, number: int, outer: int | None) -> Visit:
         **({"lane": event["lane"]} if "lane" in event else {}),
         **({"outer": outer} if outer else {}),
     }
+
+
+def _add_item(visit: Visit, event: Event) -> None:
+    """Count an item of a batch; what all of them took stands at the batch's end, where it has one."""
+    usage = Usage()
+    usage.add(visit)
+    usage.add(event)
+    counts = visit.setdefault("items", {"done": 0, "failed": 0})
+    counts["failed" if "exit" in event else "done"] += 1
+    visit.pop("model", None)
+    visit.update(usage.members())
 
 
 def _end(visit: Visit, event: Event) -> None:
@@ -169,7 +190,10 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
     if trace["flow"]:
         paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
         words = clean(f"run {trace['run']} ({trace['flow']['name']})")
-        blocks.append(f"{words}: {paint(_status(trace, now))}\n")
+        used = clean("".join(f", {each}" for each in usage_words(trace["usage"])))
+        blocks.append(f"{words}: {paint(_status(trace, now))}{used}\n")
+    elif len(visits) > 1 and trace["usage"]:
+        blocks.append(clean(f"in all: {', '.join(usage_words(trace['usage']))}") + "\n")
     if with_store:
         blocks.append(_store(trace["store"]))
     return "\n".join(blocks if visits or trace["flow"] else ["no step has run\n", *blocks]).encode()
@@ -179,7 +203,9 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     facts = [_took(visit, now)]
     facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
     facts += [f"branch {visit['lane']}"] if "lane" in visit else []
-    facts += [_fact(name, visit[name]) for name in MORE if name in visit and name != "message"]
+    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
+    facts += usage_words(visit)
+    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry") if name in visit]
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
     lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
     reads = [
@@ -201,7 +227,7 @@ def _took(visit: Visit, now: float) -> str:
 
 
 def _fact(name: str, value: Any) -> str:
-    """`exit 66`, `tokens in 3 out 4`, `dry`."""
+    """`exit 66`, `items done 9 failed 1`, `dry`."""
     if isinstance(value, dict):
         value = " ".join(f"{key} {count}" for key, count in value.items())
     return name if value is True else f"{name} {value}"

@@ -91,8 +91,8 @@ def _run_span(trace: Trace) -> dict[str, Any]:
 
 
 def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
-    named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries", "cost")
-    about = {f"pflow.{name}": visit.get(name) for name in named}
+    named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
+    about = {f"pflow.{name}": visit.get(name) for name in (*named, "cost", "calls", "unpriced")}
     about["gen_ai.response.model"] = visit.get("model")
     about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
     error = "it did not end" if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None

@@ -19,9 +19,10 @@ from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import parse_flags
 from pflow.stage.output import Outcome, Output, pretended_places
-from pflow.stage.trace import add_step, enter_span, step_id, usage_of, write_event
+from pflow.stage.trace import add_step, enter_span, step_id, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
+from pflow.usage import Usage
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,6 +46,7 @@ class Stage:
         self.secrets: list[Any] = []
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
+        self.usage = Usage()
 
     def run(self, words: list[str]) -> int:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
@@ -152,15 +154,16 @@ class Stage:
         begun = time.monotonic()
         try:
             action = self._run_node(node_class, params, flags, view)
+            changes = view.changes(outcome.binding.is_watched)
+            self.usage.add_answer(changes.get("usage"))
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
             self.secrets += secret_writes(interface, view)
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
-        changes = view.changes(outcome.binding.is_watched)
+            self._note_usage(is_said=flags.verbose)
         check_changes(interface, changes)
         self.document, self.entry["writes"] = outcome.put(changes)
-        self.entry |= usage_of(changes)
         self.entry.pop("carries", None)
         if action not in (None, "default"):
             self.entry["action"] = str(action)
@@ -182,11 +185,18 @@ class Stage:
                 wait=flags.wait if flags.given & {"retries", "wait"} else getattr(node, "wait", 0),
                 timeout=flags.timeout,
                 sink=self.output.emit if self.output.is_streamed else None,
+                usage=self.usage,
             )
         except (PflowError, ClosedPipe, Interrupted):
             raise
         except BaseException as error:
             raise node_error(self.name, error) from error
+
+    def _note_usage(self, *, is_said: bool) -> None:
+        self.entry |= self.usage.members()
+        if is_said and self.usage.calls:
+            self.output.end_line()
+            say(self.program, f"used {', '.join(self.usage.words())}")
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):

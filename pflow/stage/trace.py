@@ -24,20 +24,6 @@ def step_id(document: Document, name: str, given: str | None) -> str:
     return next(id for id in ids if id not in taken)
 
 
-def usage_of(written: dict[str, Any]) -> dict[str, Any]:
-    """The model, tokens and cost of an answer, from a node's `usage` write."""
-    usage = written.get("usage")
-    if not isinstance(usage, dict):
-        return {}
-    tokens = {"in": usage.get("input"), "out": usage.get("output")}
-    noted = {
-        "model": usage.get("model"),
-        "tokens": {side: count for side, count in tokens.items() if count is not None},
-        "cost": usage.get("cost"),
-    }
-    return {name: value for name, value in noted.items() if value not in (None, {})}
-
-
 def add_step(document: Document, entry: dict[str, Any]) -> None:
     document.header.setdefault("steps", []).append(entry)
 

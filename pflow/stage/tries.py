@@ -7,11 +7,13 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError, is_permanent
 from pflow.process.signals import Deadline, HeldSignals, call_after
+from pflow.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+    from pflow.usage import Usage
 
 _LONGEST_WAIT = 3600
 """Seconds: a server that asks for more than this is one to come back to, not to wait for."""
@@ -22,13 +24,15 @@ _PATIENCE = 1.0
 class Tries:
     """Calls of `exec` that are repeated when they fail: so many more, so many seconds apart.
 
-    A failure ends them early when a part of the answer was emitted, or when another try could not go better.
+    A failure ends them early when a part of the answer was emitted, or when another try could not go better. What
+    failed ones asked of models is added to `usage`.
     """
 
-    def __init__(self, node: Any, retries: int, wait: float) -> None:
+    def __init__(self, node: Any, retries: int, wait: float, usage: Usage | None) -> None:
         self.node = node
         self.retries = retries
         self.wait = wait
+        self.usage = usage
         self.emitted = False
 
     def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
@@ -53,6 +57,8 @@ class Tries:
     def _pause(self, attempt: int, error: Exception) -> float:
         """The seconds until the next try. Raises the error where there is none."""
         asked = error.retry_after if isinstance(error, PflowError) else None
+        if self.usage is not None:
+            self.usage.add(usage_of(error))
         pause = max(self.wait, asked or 0)
         if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
             self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
@@ -75,15 +81,18 @@ def run_node(
     wait: float = 0,
     timeout: float | None = None,
     sink: Callable[[Any], None] | None = None,
+    usage: Usage | None = None,
 ) -> Any:
     """Run a node on a store and return its action. `sink` gets what it emits; without `retries` its own count holds.
+
+    What failed tries asked of models is added to `usage`.
 
     Raises what the node raises, and Interrupted after `timeout` seconds.
     """
     import pocketflow
 
     own_retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
-    tries = Tries(node, own_retries if retries is None else retries, wait)
+    tries = Tries(node, own_retries if retries is None else retries, wait, usage)
     if sink is not None:
         node.sink = tries.emit_to(sink)
     node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted

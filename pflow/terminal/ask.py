@@ -104,15 +104,21 @@ def open_terminal() -> Terminal | None:
         return None
 
 
-def confirm(question: str) -> bool | None:
-    """Ask one question with yes and no. None where nobody can be asked."""
+def ask(question: str) -> str | None:
+    """The line that answers one question, stripped. None where nobody can be asked."""
     terminal = open_terminal()
     if terminal is None:
         return None
     try:
-        return (terminal.ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")
+        return terminal.ask(question) or ""
     finally:
         terminal.close()
+
+
+def confirm(question: str) -> bool | None:
+    """Ask one question with yes and no. None where nobody can be asked."""
+    answer = ask(f"{question} [y/N] ")
+    return None if answer is None else answer.lower() in ("y", "yes")
 
 
 def edit(text: str, name: str, terminal: Terminal) -> str:

@@ -91,6 +91,14 @@ def terminal_width(*, otherwise: int = 80) -> int:
     return min(max(found, 60), 100)
 
 
+def stderr_width() -> int:
+    """The columns of the terminal on stderr; 80 where that does not say."""
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
 def in_ascii(text: str) -> str:
     return text.translate(_ASCII)
 
@@ -98,6 +106,14 @@ def in_ascii(text: str) -> str:
 def duration(ms: float) -> str:
     """Milliseconds as a person reads them: `350 ms`, `1.2 s`."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
+
+
+def rough_time(seconds: float) -> str:
+    """A time to wait: `45s`, `1m20s`, `2h05m`."""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+    return f"{minutes // 60}h{minutes % 60:02}m"
 
 
 def shorten(text: str, width: int) -> str:

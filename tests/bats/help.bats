@@ -88,7 +88,7 @@ nodes='read-file write-file list-files shell llm'
 @test "pflow help WORD shows the help of a command, node or flow, or a page, without man too" {
     in_shells 'pflow help save | head -n 1; pflow help llm | head -n 1; pflow save s "shell --command=ls" >/dev/null
         pflow help s | head -n 1; pflow help help | head -n 1'
-    expect 0 $'Usage: pflow save [FLAG]… NAME [FLOW…]\nUsage: pflow-llm [FLAG]…\nUsage: pflow s [FLAG]…\nUsage: pflow help [WORD]'
+    expect 0 $'Usage: pflow save [FLAG]… NAME [FLOW…]\nUsage: pflow-llm [FLAG]… [PROMPT]\nUsage: pflow s [FLAG]…\nUsage: pflow help [WORD]'
     in_shells 'mkdir bin; ln -s "$(command -v pflow)" "$(command -v python3)" bin; PATH=$PWD/bin; export PATH
         for page in exit store flow node intro agents pflow-exit; do pflow help $page || exit; done'
     expect 0

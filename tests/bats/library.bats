@@ -20,7 +20,7 @@ setup() { flows=.local/share/pflow/flows; }
 4
 4
 4
-count  Count words
+count  [--args] [--input]  Count words
 As a pipe
   shell --command='wc -w'"
 }
@@ -34,7 +34,7 @@ As a pipe
             run -65 --separate-stderr pflow $words odd
             [[ $stderr == *PF1* || $output == *PF1* ]] || expect 65 - PF1
         done
-        in_shells 'pflow list; pflow find odd | wc -l; pflow nodes flow:odd >/dev/null; pflow "nosuchword of a sentence" --model=none >o; echo $?
+        in_shells 'pflow list | cut -d " " -f 1; pflow find odd | wc -l; pflow nodes flow:odd >/dev/null; pflow "nosuchword of a sentence" --model=none >o; echo $?
             pflow __complete bash 9 80 "" "pflow odd --r" | grep -c -e --raw'
         expect 0 $'odd\n1\n78\n1'
     done <<'END'
@@ -73,6 +73,8 @@ END
     pflow save count "$COUNT" --description=$'words \e[31m'
     in_terminal bash --norc
     type_line "pflow save count 'shell --command=\"wc -l\"'"
+    shows "What is it for? [shell 'wc -l']"
+    type_line 'Count lines'
     shows 'is saved as count (words \x1b[31m). Replace it'
     type_line n
     shows "'count' is left as it was"
@@ -83,6 +85,8 @@ END
     grep -q 'wc -c' "$flows/count.pflow.json"
     grep -q 'wc -w' "$flows/old/count.1.pflow.json"
     type_line 'clear; pflow save count "shell --command=date"'
+    shows 'What is it for?'
+    type_line ''
     shows 'Replace it'
     "${tmux[@]}" send-keys C-c
     type_line 'echo "then $?"'
@@ -91,6 +95,10 @@ END
     type_line 'clear; pflow save count; echo "code $?"'
     shows 'code 2'
     screen | grep -F "cannot save 'count': there is no flow; pflow save count FILE"
+    type_line 'clear; pflow save other "shell --command=date"; pflow show other | head -n 1'
+    shows 'What is it for?'
+    type_line 'Tell the time'
+    shows 'other: Tell the time'
 }
 
 @test "the command of a flow is a stage with its flags, no node beside it, and goes with its flow" {
@@ -155,7 +163,7 @@ END
         done
     done
     echo "killed: $killed" && [ "$killed" -ge 3 ]
-    run --separate-stderr pflow list
+    run --separate-stderr sh -c 'pflow list | cut -d " " -f 1'
     expect 0 'count'
 }
 

@@ -29,6 +29,18 @@ teardown_file() { stop_server; }
     [ "$(requests_with never-sent-pdf)" -eq 0 ]
 }
 
+@test "files go along with a question: by -a, and in a flow; none leads out of the root" {
+    printf '%%PDF-1.4\n1 0 obj\n%%%%EOF\n' >a.pdf
+    cp a.pdf 'b ü.pdf'
+    in_shells '
+        echo "$(pflow-llm -m see -a ../a.pdf "-a../b ü.pdf" --prompt=What? -r <../a.pdf)"
+        cd .. && echo "$(pflow run "list-files --pattern=*.pdf => llm --model=see --prompt=What? --attachment=\$files" -n -r)"
+        pflow-llm -n -m see -a gone.pdf --prompt=never-sent-gone -q; echo $?
+        PFLOW_ROOT=$PWD pflow-llm -n -m see -a /etc/passwd --prompt=never-sent-root -q'
+    expect 77 $'What?[file][file][file]\nWhat?[file][file]\n66' 'cannot use '
+    [ "$(requests_with never-sent)" -eq 0 ]
+}
+
 @test "an answer streams with -r --stream, word by word" {
     mkfifo out
     pflow-llm -n --model=slow-stream --prompt=x -r --stream >out 3>&- &

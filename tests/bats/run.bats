@@ -289,6 +289,24 @@ pflow run: say writes said to said'
     [ ! -s err ]
 }
 
+@test "a terminal sees how far a batch is in one line, a file does not" {
+    node take 'Reads: shared["x"]: str [pipe]  # a file, or nothing' <<'E'
+    def post(self, shared, prepared, result):
+        import os, time
+        while not os.path.exists(shared["x"]):
+            time.sleep(0.02)
+E
+    echo '{"nodes": [{"type": "take", "id": "t", "batch": {"over": "xs", "as": "x", "jobs": 2}}]}' >f.pflow.json
+    in_terminal PFLOW_NODES="$PWD" bash --norc -i
+    type_line 'pflow run f.pflow.json -n --xs='"'[\".\", \".\", \"go\"]'"'; echo "<$?>"'
+    shows '[1] t (take)  2/3  '
+    touch go
+    shows '<0>'
+    [[ $(screen | sed -n 2p) == '[1] t (take)  '*'s  3/3' ]] || { screen && return 1; }
+    PFLOW_NODES=$PWD pflow run f.pflow.json -n --xs='[".", "go"]' 2>err >out
+    [ ! -s err ]
+}
+
 @test "the last text is shown as it arrives, and ends its line before anything else" {
     in_terminal bash --norc -i
     type_line 'pflow run -n slowly --until=go; echo "<$?>"'

@@ -32,6 +32,37 @@ setup() {
 run ID (flow): done'
 }
 
+@test "what models took is told by trace, runs, -v and the entry of the flow, a price that nobody knows too" {
+    need jq
+    cat >bill.pflow.json <<'E'
+{"name": "bill", "inputs": {"costs": {"type": "list"}},
+ "nodes": [{"id": "ask", "type": "bill", "batch": {"over": "costs", "as": "cost", "jobs": 2, "on_error": "keep"}},
+           {"id": "more", "type": "bill", "params": {}, "inputs": {"cost": 0.5}}],
+ "mappings": {"ask": {"output_mappings": {"usage": "ask.usage"}}}}
+E
+    node bill 'Reads: shared["cost"]: any [pipe]  # a price, or none' 'Writes: shared["usage"]: dict  # the bill' <<'E'
+    def prep(self, shared):
+        return shared["cost"]
+
+    def post(self, shared, cost, result):
+        shared["usage"] = {"model": "m", "input": 3, "output": 4, "cost": cost}
+E
+    bill='cp ../bill.* .; XDG_STATE_HOME=$PWD PFLOW_NODES=$PWD; export XDG_STATE_HOME PFLOW_NODES; pflow run bill.pflow.json -n --costs='
+    in_shells "$bill"'"[0.01, null, 0.03]" -v | pflow trace --json | jq -c .usage
+        pflow runs | sed "s/.*done//"; pflow runs --json | jq -c ".[0].usage"; pflow trace --json | jq -c .usage
+        pflow trace | grep "^[[r]" | sed "s/[0-9.]* m*s, //; s/ after//; s/run [0-9A-Z]*/run/"
+        pflow bill -n --cost=free -q -v 2>&1 | tail -n 1'
+    all='{"model":"m","tokens":{"in":12,"out":16},"cost":0.54,"calls":4,"unpriced":1}'
+    expect 0 "$all
+        bill  \$0.54 + unknown
+$all
+$all
+[1] ask (bill)  3 calls, tokens in 9 out 12, model m, \$0.04 + unknown, items done 3 failed 0
+[2] more (bill)  tokens in 3 out 4, model m, \$0.50
+run (bill): done 4 calls, tokens in 12 out 16, model m, \$0.54 + unknown
+pflow-bill: used tokens in 3 out 4, model m, cost unknown" 'pflow run: used 4 calls, tokens in 12 out 16, model m, $0.54 + unknown'
+}
+
 @test "a run is named by its id, by how that begins, or by how long ago it was" {
     in_shells "$here $copy; $fails"'; id=$(pflow runs -n 1 | cut -c 1-26)
         for word in "$id" "${id%?}" last @1; do pflow trace $word | tail -n 1 | cut -d " " -f 4,5; done; pflow trace @2 | tail -n 1 | cut -d " " -f 4'

@@ -110,6 +110,7 @@ def start_rows(scratch: Path) -> list[Row]:
         Row("pflow --version", [[program("pflow"), "--version"]], 1.2, nothing),
         Row("read-file, 2 KB store", [read], 1.6, store),
         Row("write-file, 2 KB store", [write], 1.6, store),
+        Row("read-file -r, a bare word", [[read[0], "-r", str(text)]], 1.6, store),
         Row("read-file | write-file | write-file", [read, write, write_again], 5.5, store),
         Row("pflow-read-file --help", [[program("pflow-read-file"), "--help"]], 5, nothing),
         Row("pflow --help", [[program("pflow"), "--help"]], 5, nothing),

@@ -86,7 +86,42 @@ def test_a_list_has_a_line_for_each_flow(home, capfd):
     put(home, "words", {"description": "Count words", "inputs": INPUTS, "nodes": [{"id": "llm"}]})
     put(home, "a", {"nodes": [{"id": "llm"}]})
     assert pflow("list") == 0
-    assert capfd.readouterr().out == 'a\nwords  path [tone=dry] [tags=["a"]] [note]  Count words\n'
+    assert (
+        capfd.readouterr().out
+        == 'a      [--prompt] [--text]\nwords  --path [--tone=dry] [--tags=["a"]] [--note]  Count words\n'
+    )
+
+
+def test_the_inputs_of_a_flow_that_declares_none_are_listed_as_its_flags(home, capfd):
+    words = 'read-file => llm --prompt="To $language" => write-file --path=${language}.txt'
+    assert pflow("save", "translate", words, "--description=D") == 0
+    capfd.readouterr()
+    assert pflow("list") == 0
+    assert capfd.readouterr().out == "translate  --path --language  D\n"
+    assert pflow("list", "--json") == 0
+    (entry,) = json.loads(capfd.readouterr().out)
+    assert [(each["name"], each["flag"]) for each in entry["needs"]] == [("path", "--path"), ("language", "--language")]
+
+
+@pytest.mark.parametrize(
+    ("words", "proposal"),
+    [
+        (
+            "read-file => llm --prompt='Sum  up\nwell' => write-file --path=o",
+            "read-file, llm 'Sum up well', write-file 'o'",
+        ),
+        ("llm:draft --prompt='To $language' => shell --command=cat", "llm 'To $language', shell 'cat'"),
+        ("list-files", "list-files"),
+        (f"shell --command='{'x' * 99}'", f"shell '{'x' * 39}…'"),
+    ],
+)
+def test_without_a_description_it_is_the_pipe_s_own_words_and_says_so(home, capfd, words, proposal):
+    assert pflow("save", "own", words) == 0
+    assert f"pflow save: described as: {proposal}; --description=TEXT says it in your words" in capfd.readouterr().err
+    assert load_file(saved_flow("own")).flow.description == proposal
+    assert pflow("save", "own", words) == 0
+    assert pflow("save", "own", words, "--description=", "--force") == 0
+    assert load_file(saved_flow("own")).flow.description == ""
 
 
 def test_a_list_as_json_has_all_of_it(home, capfd):
@@ -95,7 +130,7 @@ def test_a_list_as_json_has_all_of_it(home, capfd):
     assert pflow("list", "--json") == 0
     bad, good = json.loads(capfd.readouterr().out)
     assert (bad["name"], list(bad)) == ("bad", ["name", "file", "fault"])
-    del good["file"]
+    del good["file"], good["needs"]
     assert good == {"name": "good", "description": "D", "inputs": {"a": {}}, "outputs": {"b": "c"}, "types": ["llm"]}
 
 

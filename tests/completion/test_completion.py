@@ -20,7 +20,7 @@ ODD = f"""#!/bin/sh
 # Interface:
 # - Reads: shared["one"]: str  # {ODD_TEXT}
 # - Reads: shared["issue_number"]: int = 1 [flag issue]  # which
-# - Params: four: bool = false  # a switch
+# - Params: four: bool = false [short F]  # a switch
 # - Params: kind: files|some|all = "all"  # which kind
 # - Params: list: list[str] = []  # any of them
 # - Params: path: path = ""  # where

@@ -57,12 +57,12 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def run(model, prompt="hi", *, text=None, attachment=(), tries=1, **params):
+def run(model, prompt="hi", *, text=None, tries=1, **params):
     """The store after the node has run, with the parts that it emitted."""
     node, parts = Llm(max_retries=tries), []
     node.set_params({"model": model, **params})
     node.sink = parts.append
-    shared = {"prompt": prompt, "text": text, "attachment": [str(each) for each in attachment]}
+    shared = {"prompt": prompt, "text": text}
     assert node.run(shared) is None
     return {**shared, "parts": parts}
 
@@ -120,6 +120,11 @@ class TestAsking:
     def test_a_cost_that_the_provider_tells_is_passed_on(self, server):
         assert run("priced")["usage"]["cost"] == 0.25
 
+    def test_an_answer_that_cannot_be_used_tells_what_it_took(self, server):
+        assert failure("json-misfit", schema=TREE).usage["tokens"]["out"] > 0
+        assert failure("torn").usage == {"model": "torn"}
+        assert failure("refused").usage is None
+
     @pytest.mark.parametrize("model", ["completion", "responses"])
     def test_openai_s_other_protocols_stream_and_count_too(self, server, model):
         shared = run(model)
@@ -171,12 +176,12 @@ class TestAttachments:
         (tmp_path / "b.txt").write_text(PDF)
         (tmp_path / "c").write_text(SVG)
         url = f"http://127.0.0.1:{server.port}/d.jpg"
-        paths = [tmp_path / "b.txt", "-", tmp_path / "c", url]
+        paths = [str(tmp_path / "b.txt"), "-", str(tmp_path / "c"), url]
 
         assert (
             run("see", "what?", text=PNG, attachment=paths)["response"] == f"what?\n\n{SVG}[image_url][file][image_url]"
         )
-        assert run("see", None, attachment=[tmp_path / "a.png"])["response"] == "[image_url]"
+        assert run("see", None, attachment=[str(tmp_path / "a.png")])["response"] == "[image_url]"
         _, piped, file, address = server.requests()[0]["body"]["messages"][0]["content"]
         assert b64decode(piped["image_url"]["url"].partition(",")[2]) == PNG
         assert b64decode(file["file"]["file_data"].partition(",")[2]).decode() == PDF
@@ -203,7 +208,7 @@ class TestAttachments:
         directory.mkdir()
         for name, data in {"empty.png": b"", "notes.md": b"# a", "odd": b"a", "bytes": b"\0\1", "a.png": PNG}.items():
             (directory / name).write_bytes(data)
-        error = failure(model, attachment=[place.format(server.port) if "://" in place else directory / place])
+        error = failure(model, attachment=[place.format(server.port) if "://" in place else f"{directory}/{place}"])
 
         assert (error.exit, words.format(directory) in error.message) == (exit, True), error
         assert server.requests() == []
@@ -569,7 +574,8 @@ class TestLocalModels:
 
         assert "".join(shared["parts"]) == shared["response"]
         assert len(shared["parts"]) > 1
-        assert shared["usage"].keys() == {"model", "input", "output"}
+        assert shared["usage"].keys() == {"model", "input", "output", "cost"}
+        assert shared["usage"]["cost"] == 0
         assert 0 < shared["usage"]["output"] <= 5
 
     def test_its_answers_fit_a_schema(self):

@@ -27,7 +27,7 @@ FAILURES = {"refused": 69, "rate-limited": 75, "rate-limited-minute": 75, "cut":
 
 
 def prep(self, shared):
-    return _question(shared.get("prompt"), shared.get("text"), shared.get("attachment"))[0]
+    return _question(shared.get("prompt"), shared.get("text"), self.params["attachment"])[0]
 
 
 def answer(self, words):

@@ -191,15 +191,15 @@ def test_a_schema_that_is_a_file_is_a_path(place):
 
 def test_what_goes_along_with_a_question_is_a_path(place):
     def asking(*attachment):
-        return step("llm", prompt="x", attachment=list(attachment))
+        asking = {"id": "s", "type": "llm", "inputs": {"prompt": "x"}, "params": {"attachment": list(attachment)}}
+        return {"nodes": [{"id": "name", "type": "read-file", "inputs": {"path": "name.txt"}}, asking]}
 
     assert found(step("llm", prompt="x"), has_stdin=True) == []
     assert found(step("llm", prompt="x"), words=["--attachment=/etc/passwd"]) == ["s --allow=/etc"]
     assert found(asking()) == found(asking("a.png", "sub/b.pdf", "https://example.org/c.png")) == []
     assert found(asking("a.png", "/etc/passwd")) == ["s --allow=/etc"]
     assert found(asking("link.txt")) == [f"s --allow={place.parent}/outside"]
-    name = {"id": "name", "type": "read-file", "inputs": {"path": "name.txt"}}
-    assert found({"nodes": [name, *asking("$content")["nodes"]]}) == PATHS
+    assert found(asking("$content")) == PATHS
 
 
 def test_a_path_from_a_step_is_unknown(place):

@@ -55,6 +55,29 @@ NODES = {
                 raise PflowError(self.params["message"], exit=self.params["exit"])
             shared["passed"] = shared["unless"]
     ''',
+    "bill": '''
+        """Take what it costs, a cent or nobody knows what.
+
+        Interface:
+        - Reads: shared["cost"]: any = 0.01 [pipe]  # it, and a failure where it is a text
+        - Writes: shared["usage"]: dict [pipe]  # the bill
+        """
+
+        def prep(self, shared):
+            return shared["cost"]
+
+        def exec(self, cost):
+            from pflow.errors import PflowError
+
+            if isinstance(cost, str):
+                error = PflowError(cost)
+                error.usage = {"model": "m", "cost": 0.01}
+                raise error
+            return {"model": "m", "cost": cost}
+
+        def post(self, shared, prepared, bill):
+            shared["usage"] = bill
+    ''',
     "choose": '''
         """Return an action.
 

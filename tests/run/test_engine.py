@@ -11,6 +11,7 @@ import pytest
 
 from pflow.process.signals import Deadline
 from pflow.run.engine.engine import outputs_of
+from pflow.usage import Usage
 from tests.run.flows import Ran, plan_of, run, write_flow
 
 Ir = dict[str, Any]
@@ -517,6 +518,54 @@ def test_the_steps_of_a_subflow_that_runs_in_workers_are_in_the_trace(tmp_path):
     type = write_flow(tmp_path, "inner", {"nodes": [{"id": "e", "type": "echo"}]})
     ir = {"nodes": [{"id": "s", "type": type, "batch": {"over": "xs", "as": "value", "jobs": 2}}]}
     assert run(ir, {"xs": [1, 2]}, str(tmp_path)).ends("step") == ["s/e", "s/e", "s"]
+
+
+BILLS = [0.01, None, 0.02, "no", 0.0]
+
+
+@pytest.mark.parametrize("options", [{}, {"jobs": 2}, {"isolate": True}])
+@pytest.mark.parametrize("is_subflow", [False, True])
+def test_every_answer_that_a_batch_got_is_counted_once_failed_tries_too(tmp_path, options, is_subflow):
+    bill = step("bill", "bill", retries=2, wait=0)
+    inner = flow(bill, inputs={"cost": {"type": "any"}}, outputs={"usage": "bill.usage"})
+    kind = {"type": write_flow(tmp_path, "inner", inner)} if is_subflow else {**bill}
+    batch = {"over": "costs", "as": "cost", "on_error": "keep", **({"jobs": 2} if "jobs" in options else {})}
+    isolate = bool(options.get("isolate"))
+    ran = run(flow({**kind, "id": "b", "batch": batch}), {"costs": BILLS}, str(tmp_path), isolate=isolate)
+    usage = Usage()
+    for event in ran.events:
+        usage.add_event(event)
+    assert usage.total() == {"model": "m", "cost": 0.06, "calls": 7, "unpriced": 1}
+    items = [event for event in ran.events if event["event"] == "item"]
+    assert sorted((each["index"], each.get("exit")) for each in items) == [
+        (0, None),
+        (1, None),
+        (2, None),
+        (3, 1),
+        (4, None),
+    ]
+    assert ran.events[1]["count"] == 5
+    end = ran.events[-1]
+    assert end["items"] == {"done": 4, "failed": 1}
+    assert (end.get("calls"), end.get("cost")) == ((None, None) if is_subflow else (7, 0.06))
+
+
+def test_a_batch_that_stops_tells_what_it_took_until_then():
+    ran = run(flow(step("b", "bill", batch={"over": "costs", "as": "cost"})), {"costs": [0.01, "no", 0.01]})
+    end = ran.events[-1]
+    assert (end["exit"], end["cost"], end["calls"], end["items"]) == (1, 0.02, 2, {"done": 1, "failed": 1})
+
+
+def test_branches_and_flows_in_flows_are_counted_once(tmp_path):
+    inner = flow(step("bill", "bill"), outputs={"usage": "bill.usage"})
+    type = write_flow(tmp_path, "inner", inner)
+    steps = [step("a", "count"), step("x", "bill"), step("y", type), step("z", "count")]
+    out = {"x.usage": "x.usage", "y.usage": "y.usage"}
+    ran = run(flow(*steps, edges="a-x a-y x-z y-z", out=out), {}, str(tmp_path))
+    usage = Usage()
+    for event in ran.events:
+        usage.add_event(event)
+    assert (ran.error, usage.total()) == (None, {"model": "m", "cost": 0.02, "calls": 2, "unpriced": 0})
 
 
 def test_an_isolated_step_that_fails_says_what_it_read():

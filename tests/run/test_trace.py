@@ -66,7 +66,8 @@ def test_a_step_is_shown_as_seed_001_does(traced):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"tokens": {"in": 3, "out": 0}, "model": "m", "cost": 0.5}, "12 ms, tokens in 3 out 0, model m, cost 0.5"),
+        ({"tokens": {"in": 3, "out": 0}, "model": "m", "cost": 0.5}, "12 ms, tokens in 3 out 0, model m, $0.50"),
+        ({"tokens": {"in": 3}}, "12 ms, tokens in 3, cost unknown"),
         ({"tries": 2, "dry": True}, "12 ms, tries 2, dry"),
         ({"items": {"done": 9, "failed": 1}}, "12 ms, items done 9 failed 1"),
         ({"visit": 3, "lane": "fork/b"}, "12 ms, visit 3, branch fork/b"),

@@ -1,11 +1,11 @@
-"""A stage's entry in the trace: its name, what it used, and its span."""
+"""A stage's entry in the trace: its name, and its span."""
 
 import os
 
 import pytest
 
 from pflow.stage.document import Document
-from pflow.stage.trace import enter_span, step_id, usage_of
+from pflow.stage.trace import enter_span, step_id
 
 
 @pytest.mark.parametrize(
@@ -25,21 +25,6 @@ from pflow.stage.trace import enter_span, step_id, usage_of
 )
 def test_a_step_is_called_as_a_person_said_else_like_its_node_with_a_number_when_that_is_taken(steps, given, id):
     assert step_id(Document({"v": 1, "steps": steps}), "llm", given) == id
-
-
-@pytest.mark.parametrize(
-    ("written", "noted"),
-    [
-        ({}, {}),
-        ({"usage": "text"}, {}),
-        ({"usage": {}}, {}),
-        ({"usage": {"input": 3, "output": 0}}, {"tokens": {"in": 3, "out": 0}}),
-        ({"usage": {"input": None, "output": 4, "cost": None}}, {"tokens": {"out": 4}}),
-        ({"usage": {"model": "m", "cost": 0.0}}, {"model": "m", "cost": 0.0}),
-    ],
-)
-def test_the_usage_of_an_answer_is_noted_as_far_as_it_is_known(written, noted):
-    assert usage_of(written) == noted
 
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -16,8 +16,10 @@ from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, run_all
 from pflow.terminal.columns import value_text
 from pflow.types import list_in
+from pflow.usage import usage_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pflow.binding.resolve import Binding, Origins
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
     from pflow.run.engine.context import Context
     from pflow.run.engine.workers import Take
 
-    Done = tuple[dict[str, Any], Origins, dict[str, Any]]
-    """What one item gave: its writes, where its reads came from, and why it failed: exit and message, else nothing."""
+    Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
+    """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
+    what it took of models (pflow.usage).
+    """
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -130,7 +134,7 @@ class IsolatedStep(StepNode):
                 return work, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
         ((done, error, changes, found),) = run_all(1, serve, jobs=1, is_reused=False, take=emit or drop)
-        work.action, work.reads, work.more = done.action, done.reads, done.more
+        work.action, work.reads, work.more, work.usage = done.action, done.reads, done.more, done.usage
         if error is not None:
             raise error
         return changes, found
@@ -157,13 +161,13 @@ class BatchStep(StepNode):
             raise PflowError(what, exit=BAD_DATA)
         items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self._keep_data(shared)
-        done = self._run_items(shared, items)
+        done = self._noted_items(shared, items, work)
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [each[0].get(key) for each in done]
             self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
         found = zip(items, done, strict=True)
-        errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why) in found if why]
+        errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why, _) in found if why]
         if self.batch.on_error == "keep":
             self.context.assign(shared, (self.id, "errors"), errors)
         if errors:
@@ -171,7 +175,6 @@ class BatchStep(StepNode):
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
         self.carry(work.writes)
-        work.more["items"] = {"done": len(done) - len(errors), "failed": len(errors)}
 
     def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
         """Say how many items failed, and which first: on stderr, and in the trace."""
@@ -191,9 +194,36 @@ class BatchStep(StepNode):
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
 
-    def _run_items(self, shared: Any, items: list[tuple[Any, Any]]) -> list[Done]:
+    def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], work: Work) -> list[Done]:
+        """Run the items, with an event at the end of each, and count them and what they used."""
+        counts = work.more["items"] = {"done": 0, "failed": 0}
+        recorder, visit = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
+
+        def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
+            counts["done" if exit is None else "failed"] += 1
+            work.usage.add(used)
+            if recorder is not None:
+                about = {"index": number, "exit": exit, **used}
+                known = {name: value for name, value in about.items() if value is not None}
+                recorder.event("item", self.id, {**visit, **known})
+
+        if recorder is not None:
+            recorder.event("batch", self.id, {**visit, "count": len(items)})
+        try:
+            return self._run_items(shared, items, lambda number, done: note(number, done[2].get("exit"), done[3]))
+        except PflowError as failure:
+            note(None, failure.exit, usage_of(failure))
+            raise
+
+    def _run_items(
+        self, shared: Any, items: list[tuple[Any, Any]], note: Callable[[int, Done], None]
+    ) -> list[Done]:  # fmt: skip
         if not self.context.isolate and (self.batch.jobs is None or self.batch.jobs == 1 or len(items) < 2):
-            return [self._run_item(shared, *item) for item in items]
+            found = []
+            for number, item in enumerate(items):
+                found.append(self._run_item(shared, *item))
+                note(number, found[-1])
+            return found
         recorder = self.context.recorder
 
         def serve(number: int, take: Take) -> Any:
@@ -202,7 +232,7 @@ class BatchStep(StepNode):
             return self._run_item(shared, *items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
-            return {}, {}, {"exit": error.exit, "message": error.message}
+            return {}, {}, {"exit": error.exit, "message": error.message}, {}
 
         try:
             return run_all(
@@ -212,6 +242,7 @@ class BatchStep(StepNode):
                 is_reused=not self.context.isolate,
                 take=recorder.write if recorder is not None else drop,
                 rescue=rescue if self.batch.on_error == "keep" else None,
+                done=note,
             )
         except Died as died:
             raise died.within(self._named(*items[died.number])) from died
@@ -222,7 +253,7 @@ class BatchStep(StepNode):
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            return written, work.reads, {}
+            return written, work.reads, {}, work.usage.members()
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -230,7 +261,9 @@ class BatchStep(StepNode):
                 error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
             )
             if self.batch.on_error == "keep":
-                return {}, work.reads, {"exit": failure.exit, "message": encodable(failure.message)}
+                why = {"exit": failure.exit, "message": encodable(failure.message)}
+                return {}, work.reads, why, work.usage.members()
+            failure.usage = work.usage.members()
             failure.message = f"{self._named(index, item)}: {failure.message}"
             raise failure from (None if failure is error else error)
 

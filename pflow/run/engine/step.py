@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
+from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import pocketflow, version_of
@@ -15,8 +16,8 @@ from pflow.paths import write_path
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
-from pflow.stage.trace import usage_of
 from pflow.stage.tries import run_node
+from pflow.usage import Usage, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 class Work:
     """What one visit of a step did, for the trace: its action, the places of its reads and of its writes, and more."""
 
-    __slots__ = ("action", "more", "reads", "writes")
+    __slots__ = ("action", "more", "reads", "usage", "writes")
 
     def __init__(self) -> None:
         self.action: Any = None
         self.reads: Places = {}
         self.writes: Places = {}
         self.more: dict[str, Any] = {}
+        self.usage = Usage()
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -93,6 +95,7 @@ class StepNode(PlainStep):
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.has_secrets = has_secrets(wired.interface)
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
+        self.is_flow = wired.kind is not None and wired.kind.origin == FLOW  # whose steps say themselves what they used
 
     def _run(self, shared: Any) -> Any:
         recorder, work = self.context.recorder, Work()
@@ -105,19 +108,19 @@ class StepNode(PlainStep):
             if work.action is not None and work.action != "default":
                 work.more["action"] = work.action
         except Interrupted as interrupted:
-            work.more = {"exit": interrupted.exit, "message": interrupted.message}
+            work.more |= {"exit": interrupted.exit, "message": interrupted.message}
             raise
         except ClosedPipe:
             recorder = None
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error, self.context.secrets)
-            work.more = {"exit": failure.exit, "message": encodable(failure.message)}
+            work.more |= {"exit": failure.exit, "message": encodable(failure.message)}
             raise failure from error
         finally:
             if recorder is not None:
                 ms = round((time.monotonic() - begun) * 1000, 3)
-                about |= {"reads": work.reads, "writes": work.writes, "ms": ms, **work.more}
+                about |= {"reads": work.reads, "writes": work.writes, "ms": ms, **work.usage.members(), **work.more}
                 recorder.event("end", self.id, about)
         return work.action
 
@@ -133,7 +136,6 @@ class StepNode(PlainStep):
         if changes:
             work.writes = self.places_of([key for key, value in changes.items() if value is not REMOVED])
             self.carry(work.writes)
-            work.more.update(usage_of(changes))
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
@@ -146,6 +148,10 @@ class StepNode(PlainStep):
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
             action = node._run(view) if self.is_direct else self._run_node(node, view, work)
+        except BaseException as error:
+            if self.is_direct and not self.is_flow:
+                work.usage.add(usage_of(error))
+            raise
         finally:
             work.reads = binding.origins(view, store)
             if self.has_secrets:
@@ -153,6 +159,8 @@ class StepNode(PlainStep):
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
+        if not self.is_flow:
+            work.usage.add_answer(changes.get("usage"))
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         return changes, view.found
@@ -175,6 +183,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
+                    usage=None if self.is_flow else work.usage,
                 )
         except TimedOut as late:
             if late.deadline is not deadline:

@@ -40,12 +40,14 @@ class Died(PflowError):
 
 
 def run_all(
-    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take, rescue: Rescue | None = None
-) -> list[Any]:
+    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take, rescue: Rescue | None = None,
+    done: Callable[[int, Any], None] = lambda number, result: None,
+) -> list[Any]:  # fmt: skip
     """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
-    is raised; so does any exception in this process. `rescue` makes a result of the death of a number's process.
+    is raised; so does any exception in this process. `rescue` makes a result of the death of a number's process. `done`
+    gets each number and its result as it comes.
     """
     collect_children()
     results: list[Any] = [None] * count
@@ -69,6 +71,7 @@ def run_all(
                     raise value
                 else:
                     results[number] = value
+                    done(number, value)
                     if is_reused and waiting and worker.pid:
                         worker.ask(waiting.pop())
                     else:

@@ -1,0 +1,138 @@
+"""How far a run is, for a person at a terminal and for a log: its steps, and how far each batch is."""
+
+from __future__ import annotations
+
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.terminal.columns import colour_of, duration, rough_time, shorten, stderr_width
+from pflow.terminal.messages import say, write_stderr
+from pflow.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Clock = Callable[[], float]
+
+PROGRAM = "pflow run"
+
+PERIOD = 60.0
+"""Seconds between two lines in a log."""
+
+
+class Batch:
+    """How far a batch is. `said` is when that was last told, `label` the number and the name of its step."""
+
+    def __init__(self, count: int, now: float) -> None:
+        self.count = count
+        self.done = self.failed = 0
+        self.usage = Usage()
+        self.begun = self.said = now
+        self.label = ("", "")
+
+    def words(self, now: float | None = None) -> list[str]:
+        """`142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
+        parts = [f"{self.done:,}/{self.count:,}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
+        if now is not None and 0 < self.done < self.count:
+            parts.append(f"{rough_time((now - self.begun) / self.done * (self.count - self.done))} left")
+        return list(filter(None, parts))
+
+
+class Batches:
+    """The batches that run: of one inside another, the outermost."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Batch] = {}
+
+    def take(self, event: dict[str, Any], now: float) -> tuple[str, Batch | None]:
+        """The step of the batch that an event belongs to, and how far that is now; None where it belongs to none."""
+        step, kind = str(event["step"]), event["event"]
+        outer = next((each for each in self.running if step.startswith(each + "/")), step)
+        if kind == "batch" and outer == step:
+            self.running[step] = Batch(event["count"], now)
+        batch = self.running.get(outer)
+        if batch is not None:
+            batch.usage.add_event(event)
+            if kind == "item" and outer == step:
+                batch.done += 1
+                batch.failed += "exit" in event
+            elif kind == "end" and outer == step:
+                del self.running[step]
+        return outer, batch
+
+
+class LogProgress:
+    """Tells a log how far a batch is: nothing in its first minute, then a line a minute."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+        self.batches = Batches()
+
+    def show(self, event: dict[str, Any]) -> None:
+        now = self.clock()
+        step, batch = self.batches.take(event, now)
+        if batch is not None and event["event"] == "item" and now - batch.said >= PERIOD:
+            batch.said = now
+            say(PROGRAM, f"{step}: {', '.join(batch.words(now))}")
+
+    def clear(self) -> None:
+        """There is nothing to make room for."""
+
+
+class Progress:
+    """Tells a person at a terminal which step runs, how far a batch is, and how long each took.
+
+    `end_line` is called before each line.
+    """
+
+    def __init__(self, end_line: Callable[[], None], clock: Clock = time.monotonic) -> None:
+        self.end_line = end_line
+        self.clock = clock
+        self.batches = Batches()
+        self.count = 0
+        self.labels: dict[str, tuple[str, str]] = {}
+        self.is_mid_line = False
+        self.colour = colour_of(2)
+
+    def show(self, event: dict[str, Any]) -> None:
+        now, kind, key = self.clock(), event["event"], f"{event.get('lane', '')} {event['step']}"
+        outer, batch = self.batches.take(event, now)
+        if batch is not None and (kind in ("batch", "item") or outer != event["step"]):
+            if outer == event["step"]:
+                batch.label = self.labels.get(key, ("", outer))
+            self._draw(batch.label, "  ".join(batch.words(now)))
+        elif kind == "start":
+            self.count += 1
+            self.labels[key] = f"[{self.count}]", _name(event)
+            self._draw(self.labels[key], "…")
+        elif kind == "end":
+            number, name = self.labels.get(key, ("[0]", _name(event)))
+            told = [duration(event["ms"]), *(batch.words() if batch else [])]
+            told += [self.colour.fault(f"failed ({event['exit']})")] if "exit" in event else []
+            self.clear()
+            self.end_line()
+            write_stderr(f"{self.colour.dim(number)} {name}  {'  '.join(told)}\n")
+
+    def _draw(self, label: tuple[str, str], words: str) -> None:
+        """Draw the line anew that is not over yet; one that wrapped could not be taken away."""
+        self.clear()
+        self.end_line()
+        number, name = label
+        text = shorten(f"{name} {words}" if words == "…" else f"{name}  {words}", stderr_width() - len(number) - 2)
+        write_stderr(f"{self.colour.dim(number)} {text}")
+        self.is_mid_line = True
+
+    def clear(self) -> None:
+        """Take away the line about the step that runs: something else is shown."""
+        if self.is_mid_line:
+            self.end_line()
+            write_stderr("\r\x1b[K")
+            self.is_mid_line = False
+
+
+def _name(event: dict[str, Any]) -> str:
+    """`ask (llm)`, `ask (llm) #2`, or `llm` where the step is called as its node."""
+    step, node = str(event["step"]), event["node"]
+    visit = f" #{event['visit']}" if event["visit"] > 1 else ""
+    return (step if step.rpartition("/")[2] == node else f"{step} ({node})") + visit

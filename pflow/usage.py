@@ -1,0 +1,104 @@
+"""What asking models took, the tokens and the cost of answers: the one place that adds it up."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
+"""What an event, or an entry of a document's header, says of it."""
+
+
+class Usage:
+    """A sum over answers: `calls` counts them, `unpriced` those whose price nobody told. No price is ever guessed."""
+
+    __slots__ = ("calls", "cost", "model", "tokens", "unpriced")
+
+    def __init__(self) -> None:
+        self.model = ""  # that of every call, if they have one
+        self.tokens: dict[str, float] = {}
+        self.cost: float | None = None
+        self.calls = 0
+        self.unpriced = 0
+
+    def add_answer(self, usage: Any) -> None:
+        """Add a node's write `usage`: model, input, output and cost, each where it is known."""
+        if isinstance(usage, dict):
+            tokens = {"in": usage.get("input"), "out": usage.get("output")}
+            self.add({"model": usage.get("model"), "tokens": tokens, "cost": usage.get("cost")})
+
+    def add_event(self, event: dict[str, Any]) -> None:
+        """Add an event of a run; the end of a batch says once more what its items said."""
+        if "items" not in event:
+            self.add(event)
+
+    def add(self, about: dict[str, Any]) -> None:
+        """Add what `members` made, or another program like it; nothing where that asked no model."""
+        model, said, cost = about.get("model"), about.get("tokens"), _number(about.get("cost"))
+        counts = {side: _number(said.get(side)) for side in ("in", "out")} if isinstance(said, dict) else {}
+        tokens = {side: count for side, count in counts.items() if count is not None}
+        calls = _number(about.get("calls")) or int(bool(model or tokens or cost is not None))
+        if not calls:
+            return
+        unpriced = _number(about.get("unpriced"))
+        name = model if isinstance(model, str) else ""
+        self.model = name if self.model == name or not self.calls else ""
+        self.calls += calls
+        self.unpriced += (0 if cost is not None else calls) if unpriced is None else unpriced
+        for side, count in tokens.items():
+            self.tokens[side] = self.tokens.get(side, 0) + count
+        if cost is not None:
+            self.cost = round((self.cost or 0) + cost, 12)
+
+    def members(self) -> dict[str, Any]:
+        """What is known, for an event; of one call neither that it is one nor that it has no price."""
+        known: dict[str, Any] = {"model": self.model} if self.model else {}
+        known |= {"tokens": self.tokens} if self.tokens else {}
+        known |= {"cost": self.cost} if self.cost is not None else {}
+        return known | ({"calls": self.calls, "unpriced": self.unpriced} if self.calls > 1 else {})
+
+    def total(self) -> dict[str, Any]:
+        """The sum as other programs get it; empty where no model was asked."""
+        return {**self.members(), "calls": self.calls, "unpriced": self.unpriced} if self.calls else {}
+
+    def price(self) -> str:
+        """`$0.04`, `$0.04 + unknown`, `cost unknown`; empty where no model was asked."""
+        known = "" if self.cost is None else dollars(self.cost)
+        return " + ".join([known, "unknown"] if known else ["cost unknown"]) if self.unpriced else known
+
+    def words(self) -> list[str]:
+        """`200 calls`, `tokens in 3 out 4`, `model NAME`, `$0.04`: what is known of them."""
+        said = [f"{self.calls:,} calls"] if self.calls > 1 else []
+        tokens = " ".join(f"{side} {count:,}" for side, count in self.tokens.items())
+        said += [f"tokens {tokens}"] if tokens else []
+        said += [f"model {self.model}"] if self.model else []
+        return [*said, self.price()] if self.calls else []
+
+
+def dollars(cost: float) -> str:
+    """A price in dollars with its cents, and where it is small with its first two digits: `$1.25`, `$0.0012`."""
+    if not cost:
+        return "$0"
+    digits = max(2, 1 - int(f"{cost:.1e}".partition("e")[2]))
+    whole, _, rest = f"{cost:,.{digits}f}".partition(".")
+    return f"${whole}.{rest.rstrip('0'):0<2}"
+
+
+def usage_words(about: dict[str, Any]) -> list[str]:
+    """In words what `members` or `total` made."""
+    usage = Usage()
+    usage.add(about)
+    return usage.words()
+
+
+def usage_of(error: BaseException) -> dict[str, Any]:
+    """What a failure says that it asked of models."""
+    return getattr(error, "usage", None) or {}
+
+
+def _number(value: Any) -> Any:
+    """A count or a price; None for anything else."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_one and 0 <= value < 1e15 else None
