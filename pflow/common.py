@@ -37,7 +37,8 @@ _FLAGS = [
     CommonFlag("map_in", "read KEY from this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("verbatim", "no templates in the flags: a $ is a $"),
-    CommonFlag("raw", "print only what the pipe carries, as it is", letter="r"),
+    CommonFlag("raw", "print only what the pipe carries; a text ends with a newline", letter="r"),
+    CommonFlag("exact", "with -r: add no newline to the text"),
     CommonFlag("stream", "with -r: print it as it comes, of a node that fails later too"),
     CommonFlag("json", "print the store document, even to a terminal", letter="j"),
     CommonFlag("quiet", "print nothing", letter="q"),
@@ -60,3 +61,8 @@ OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
 
 # Names that no node may use: the flags of every stage, and those that are planned.
 RESERVED = frozenset({*COMMON, "cache", "no_cache"})
+
+
+def is_shared(item: Item | None) -> bool:
+    """Whether it is a node's own switch that is a common flag too, which then gives both."""
+    return item is not None and (item.kind, item.name, item.type.name) == ("param", "exact", "bool")

@@ -131,7 +131,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.description = interface.description
     usage.flags = [flag_of(item, DATA, of_stage=True) for item in interface.reads.values()]
     usage.flags += [flag_of(item, PARAMS, of_stage=True) for item in interface.params.values()]
-    usage.flags += [common_flag(each) for each in COMMON_FLAGS]
+    usage.flags += [common_flag(each) for each in COMMON_FLAGS if each not in interface.params]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")

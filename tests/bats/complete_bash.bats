@@ -102,7 +102,7 @@ tab() {
     in_terminal bash --norc --noprofile -i
     type_line "XDG_DATA_HOME=$PWD/data; source $package; clear; echo rea''dy"
     shows ready
-    tab 'pflow-get --ex' TAB 'pflow-get --exit-status'
+    tab 'pflow-get --exi' TAB 'pflow-get --exit-status'
     tab 'pflow-llm --mod' TAB 'pflow-llm --model='
 }
 

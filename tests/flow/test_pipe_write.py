@@ -184,6 +184,7 @@ FLAGS = {
     },
     "unknown-thing": {"a": texts, "b": texts},
 }  # fmt: skip
+WORDS = {"llm": ["prompt"], "read-file": ["path"], "write-file": ["path"], "shell": ["command", "args"]}
 SWITCHES = {"many": ["--loud", "--no-flat"], "judge": ["--strict"], "write-file": ["--append"], "shell": ["--no-check"]}
 OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9"]
 READS = {"llm": "text", "read-file": "path", "judge": "text", "many": "free", "write-file": "content"}
@@ -208,6 +209,9 @@ def step_words(draw, number):
     name = f"s{number}" if draw(st.booleans()) else ""
     if not name and draw(st.integers(0, 4)) == 0:
         words.append(f"--id=apart{number}")
+    bare = WORDS.get(type, []) if draw(st.booleans()) else []
+    if not set(bare) & set(chosen) and not any(word.startswith("--map-in") for word in words):
+        words += ["--", *(draw(names) for _ in bare)]
     return " ".join([f"{type}:{name}" if name else type, *map(shlex.quote, words)]), name
 
 
