@@ -24,14 +24,15 @@ class WriteFile(Node):
     aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
     mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
-    --append adds in place: what the file held stays, and a failure or a signal takes back what was added. Only kill -9
-    or a power cut in the middle of it leaves a part of the addition at the end; a file that was not there yet is still
-    whole or not there.
+    --append adds in place, and ends a text with a newline unless it is empty, has one, or --exact is given. What the
+    file held stays, and a failure or a signal takes back what was added. Only kill -9 or a power cut in the middle of
+    it leaves a part of the addition at the end; a file that was not there yet is still whole or not there.
 
     Interface:
     - Reads: shared["content"]: any [pipe]  # what to write
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
+    - Params: exact: bool = false  # with --append: add no newline to the text; with -r, as of any stage
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Effects: writes files
 
@@ -68,7 +69,7 @@ class WriteFile(Node):
         if _is_stream(path):
             _write_stream(path, _bytes(data))
         elif self.params["append"]:
-            append(path, _bytes(data))
+            append(path, _bytes(_ended(data) if not self.params["exact"] else data))
         else:
             replace(path, data, overwrite=self.params["overwrite"])
 
@@ -93,6 +94,11 @@ def _data(content: Any) -> str | bytes:
     from pflow.jsontext import encode
 
     return encode(content) + b"\n"
+
+
+def _ended(data: str | bytes) -> str | bytes:
+    """A text with a newline at its end, unless it is empty; bytes as they are."""
+    return data + "\n" if isinstance(data, str) and data and not data.endswith("\n") else data
 
 
 def _bytes(data: str | bytes) -> bytes:

@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, Usage, argument, split_flags
 from pflow.paths import meet, parse_path, write_path
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, run_tool, source_in, take_store
-from pflow.process.streams import as_it_is, write_pieces
+from pflow.process.streams import raw_form, write_pieces
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "pflow-get",
-    "Print what the store on stdin holds at each PATH, raw: text and bytes as is, anything else as a line of JSON.",
-    ("pflow-get [-e] [-0] [PATH]…",),
+    "Print what the store on stdin holds at each PATH: text as lines, bytes as is, anything else as a line of JSON.",
+    ("pflow-get [-e] [--exact | -0] [PATH]…",),
 )
 USAGE.description = """\
-With several paths, each value ends in a newline. Without a PATH: what the pipe carries. After a stage that failed it
-prints nothing and exits with that stage's code.
+A text that is not empty gets a last newline unless it has one. Without a PATH: what the pipe carries. After a stage
+that failed it prints nothing and exits with that stage's code.
 
 A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"]."""
 USAGE.flags = [
     Flag(("-e", "--exit-status"), "say nothing and exit with 1 where a value is missing or null"),
-    Flag(("-0", "--null"), "end each value with a NUL"),
+    Flag(("--exact",), "add no newline to a text"),
+    Flag(("-0", "--null"), "end each value with a NUL, and add no newline"),
     FROM,
     *HELP_FLAGS,
 ]
@@ -56,7 +57,8 @@ def work(words: list[str], tool: Tool) -> int:
     values = [_value(document, path, is_test="--exit-status" in flags) for path in paths]
     if "--exit-status" in flags and None in values:
         return 1
-    write_pieces(1, [_ended(value, "--null" in flags, several=len(values) > 1) for value in values])
+    is_exact, with_nul = "--exact" in flags, "--null" in flags
+    write_pieces(1, [_with_nul(value) if with_nul else raw_form(value, exact=is_exact) for value in values])
     return 0
 
 
@@ -83,13 +85,11 @@ def _carried(document: Document) -> Path:
     return _path(document.header["last"])
 
 
-def _ended(value: Any, null: bool, *, several: bool) -> bytes:
-    raw = as_it_is(value)
-    if null:
-        if b"\0" in raw:
-            raise PflowError("cannot end a value with a NUL: there is one in it", exit=BAD_DATA)
-        return raw.removesuffix(b"\n") + b"\0" if not isinstance(value, str | bytes) else raw + b"\0"
-    return raw + b"\n" if several and isinstance(value, str | bytes) else raw
+def _with_nul(value: Any) -> bytes:
+    raw = raw_form(value, exact=True)
+    if b"\0" in raw:
+        raise PflowError("cannot end a value with a NUL: there is one in it", exit=BAD_DATA)
+    return (raw if isinstance(value, str | bytes) else raw.removesuffix(b"\n")) + b"\0"
 
 
 def main() -> None:

@@ -147,12 +147,14 @@ def _write(fd: int, data: memoryview) -> int:
         raise PflowError(f"cannot write to stdout: {error.strerror}", exit=CANNOT_WRITE) from None
 
 
-def as_it_is(value: Any) -> bytes:
-    """A carried value for `--raw`: text and bytes exactly, anything else as one line of JSON."""
+def raw_form(value: Any, *, exact: bool = False) -> bytes:
+    """A value for programs that are not pflow's: bytes as they are; a text, with a last newline unless it is empty or
+    to be `exact`; anything else as one line of JSON.
+    """
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
-        return value.encode()
+        return (value if exact or not value or value.endswith("\n") else value + "\n").encode()
     from pflow.jsontext import encode
 
     return encode(value) + b"\n"

@@ -18,7 +18,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 TAKEN = frozenset(
-    {"from", "no_stdin", "allow_empty", "raw", "stream", "json", "quiet", "dry_run", "timeout", "debug", "verbose"}
+    {
+        "from",
+        "no_stdin",
+        "allow_empty",
+        "raw",
+        "exact",
+        "stream",
+        "json",
+        "quiet",
+        "dry_run",
+        "timeout",
+        "debug",
+        "verbose",
+    }
 )
 """The common flags that a flow takes as a stage does."""
 
@@ -106,11 +119,12 @@ def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str],
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
     places = _separators(words)
+    last = {*_LAST, "--exact"} if {"-r", "--raw"} & {*words[places[-1] :]} else {*_LAST}
     flow: list[str] = []
     taken: list[str] = []
     for at, word in enumerate(words):
         is_first = at < places[0] and (word in _FIRST or word.startswith("--from="))
-        is_last = at > places[-1] and word in _LAST
+        is_last = at > places[-1] and word in last
         (taken if is_first or is_last else flow).append(word)
     return flow, taken
 

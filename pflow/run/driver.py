@@ -96,7 +96,9 @@ class Driver:
             self.entry["carries"] = write_path(wired.carried)
         flags, inputs = parse(wired, words, pinned)
         self.debug = flags.debug
-        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
+        self.output.choose_form(
+            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
+        )
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.execution import Execution

@@ -86,7 +86,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     if name in COMMON:
         text = texts[-1]
         flags._common[name] = text if isinstance(text, bool) else flag_value(flag, COMMON[name].type, text)
-        return
+        if name not in flags.items:
+            return
     item = flags.items.get(name.replace("-", "_"))
     type = type_of(item, texts, is_open=flags.interface.open)
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)

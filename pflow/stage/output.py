@@ -14,7 +14,7 @@ from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
 from pflow.printable import clean, encodable
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
-from pflow.process.streams import as_it_is, divert_prints, secure_standard_files, write_pieces
+from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import write_stderr
@@ -49,8 +49,11 @@ class Output:
         names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
-    def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False) -> None:
+    def choose_form(
+        self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False
+    ) -> None:  # fmt: skip
         """Choose by the flags and what stdout is. Raises PflowError (2) for a document that should come in parts."""
+        self.is_exact = exact
         if quiet or self.is_closed:
             self.form = NOTHING
         elif raw:
@@ -98,12 +101,17 @@ class Output:
         """Print what was not emitted, in the form that was chosen; on a terminal only what was made here (`shows`)."""
         if self.form in (NOTHING, DOCUMENT):
             self.write_document(document)
-        elif self.has_begun:
-            if self.form == TERMINAL:
-                self.end_line()
+        elif self.form == TERMINAL and self.has_begun:
+            self.end_line()
         elif "last" in document.header and (shows or self.form == RAW):
-            text = as_it_is(find(document, parse_path(document.header["last"])))
-            self.write([text, b"" if self.form == RAW or text.endswith(b"\n") else b"\n"])
+            value = find(document, parse_path(document.header["last"]))
+            text = raw_form(value, exact=self.is_exact)
+            if self.form == TERMINAL:
+                self.write([text, b"" if text.endswith(b"\n") else b"\n"])
+            elif not self.has_begun:
+                self.write([text])
+            elif self.is_mid_line and isinstance(value, str) and not self.is_exact:
+                self.write([b"\n"])
 
     def end_line(self) -> None:
         """End the line that the parts have begun, before something else is said on the same terminal."""

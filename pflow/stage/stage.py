@@ -64,7 +64,9 @@ class Stage:
             from pflow.masks import mask_flags
 
             raise mask_flags(error, words, secret_names(interface)) from None
-        self.output.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream)
+        self.output.choose_form(
+            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
+        )
         self.debug = flags.debug
         known = {name: value.value for name, value in flags.params.items() if not value.references}
         interface = flags.interface = with_keys(interface, known)

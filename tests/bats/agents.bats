@@ -78,7 +78,7 @@ END
         "nodes": [{"id": "s", "type": "shell", "inputs": {"command": "printf %s \"$1\"", "args": ["$what"]}}]}' >.local/share/pflow/flows/say-it.pflow.json
     in_shells 'pflow nodes --json say-it | jq -c ".[0] | [.name, .summary, .reads.what.flag, .reads.what.type, .reads.what.required, .writes.said.type, .effects]"
         pflow check --json say-it | jq -c "[.ok, .description, (.needs[] | .flag, .type, .doc), .gives.outputs.said.type, .touches[].effect]"
-        pflow run say-it -r "$(pflow check --json say-it | jq -r ".needs[0].flag")=hello"; echo
+        pflow run say-it -r "$(pflow check --json say-it | jq -r ".needs[0].flag")=hello"
         echo "{\"nodes\": [{\"type\": \"flow:say-it\", \"inputs\": {\"what\": \"within\"}}]}" | pflow run - -r'
     expect 0 '["flow:say-it","Say it.","--what","str",true,"any",["runs commands"]]
 [true,"Say it.","--what","str","what to say","any","runs commands"]

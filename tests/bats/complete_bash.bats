@@ -60,6 +60,12 @@ tab() {
     tab 'pflow-write-file --path=my' TAB 'pflow-write-file --path=my\ notes.txt'
     tab 'pflow-write-file --path "my' TAB 'pflow-write-file --path "my notes.txt"'
     tab 'pflow-write-file --path=~/do' TAB 'pflow-write-file --path=~/docs/'
+    mkdir 'one dir'
+    touch 'one dir/a file'
+    tab 'pflow-llm --prompt@"one' TAB a TAB x 'pflow-llm --prompt@"one dir/a file" x'
+    tab 'pflow-read-file one' TAB a TAB x 'pflow-read-file one\ dir/a\ file x'
+    tab "pflow 'read-file \"one" TAB a TAB '=> llm --prompt@one' TAB a TAB x \
+        "pflow 'read-file \"one dir/a file\" => llm --prompt@one\\ dir/a\\ file x"
 }
 
 @test "a description is shown as it is" {
@@ -96,7 +102,7 @@ tab() {
     in_terminal bash --norc --noprofile -i
     type_line "XDG_DATA_HOME=$PWD/data; source $package; clear; echo rea''dy"
     shows ready
-    tab 'pflow-get --ex' TAB 'pflow-get --exit-status'
+    tab 'pflow-get --exi' TAB 'pflow-get --exit-status'
     tab 'pflow-llm --mod' TAB 'pflow-llm --model='
 }
 

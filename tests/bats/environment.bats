@@ -14,7 +14,7 @@ bare() { # a script with nothing but PATH
 @test "with nothing but PATH every node and tool works" {
     bare 'echo hi | pflow-write-file --path=o | pflow-read-file --path=o | pflow-shell --command="tr h H" |
         pflow-list-files --pattern="*" | pflow-set a=1 | pflow-catch | pflow-get stdout files'
-    expect 0 $'Hi\n\n["o"]'
+    expect 0 $'Hi\n["o"]'
     [ -z "$stderr" ]
     bare 'pflow-set -n "text=ä" | pflow trace; pflow --version >/dev/null; pflow read-file --help >/dev/null && echo fine'
     expect 0 $'no step has run\nfine'
@@ -55,7 +55,7 @@ bare() { # a script with nothing but PATH
     mkdir closed && chmod 555 closed
     run --separate-stderr as_mortal 'cd closed
         pflow-read-file --path="$NOTES" | pflow-shell --command="wc -l" | pflow-get stdout
-        pflow-llm -n --prompt=fine -r; echo
+        pflow-llm -n --prompt=fine -r
         echo hi | pflow-write-file --path=o -q; echo $?
         echo hi | pflow-write-file --path=sub/o -q; echo $?; ls -A'
     expect 0 "$(wc -l <"$NOTES")"$'\nfine\n77\n77' "pflow-write-file: cannot write 'o': permission denied"
@@ -64,7 +64,7 @@ bare() { # a script with nothing but PATH
 @test "a working directory that is gone" {
     in_shells '
         mkdir gone; cd gone; rmdir ../gone
-        echo hi | pflow-shell --command=cat -r; pflow-set -n a=1 | pflow-get a; echo
+        echo hi | pflow-shell --command=cat -r; pflow-set -n a=1 | pflow-get a
         echo hi | pflow-write-file --path=o -q; echo $?; pflow-list-files --pattern="*" -r || echo $?'
     [[ $output == $'hi\n1\n'@(66|73)$'\n'* && $stderr != *Traceback* && $stderr != *'bug in pflow'* ]] || expect 0 'hi …'
 }

@@ -144,7 +144,7 @@ setup() { quick_llm; }
         echo $?; cat o'
     expect 0 $'0\nnot there'
     in_shells 'pflow-set -n kept=1 | pflow-shell --command=false | pflow-catch | pflow-get kept; pflow-set -n a=fine | pflow-catch --set a=x | pflow-get a'
-    expect 0 1fine
+    expect 0 $'1\nfine'
 }
 
 @test "pflow-get ends a pipe that failed with its code and prints nothing" {

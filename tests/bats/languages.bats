@@ -31,7 +31,8 @@ setup() {
     expect 0 '["Write to ","[redacted]."," Now.\n"]
 ["Write to ","[redacted]."," Now.\n"]
 ["Write to ","[redacted]."," Now.\n"]
-A 😀 b4
+A 😀 b
+4
 1
 a-b'
 }
@@ -54,7 +55,7 @@ a-b'
 
 @test "they are found and run by a path, relative or not, by a link, and in a directory with a space" {
     in_shells 'mkdir "a b"; cp "$FOLDER"/pflow-* "a b"; ln -s "a b/pflow-slug" pflow-link; PATH="${PATH#*:}"
-        echo Hi you | "./a b/pflow-slug" -r; echo
+        echo Hi you | "./a b/pflow-slug" -r
         cd "a b"; echo Hi you | ./pflow-redact -r
         for name in chunk front-matter measure; do echo Hi you | PATH=.:$PATH pflow-$name -r; done
         echo Hi you | PATH="$PWD:$PATH" pflow-measure -r

@@ -13,7 +13,7 @@ teardown_file() { stop_server; }
     in_shells 'cat ../notes.txt | pflow-llm --model=json --prompt="Which tree?" --schema=../schema.json | pflow-get response.name response.height'
     expect 0 $'oak\n40'
     in_shells 'cat ../notes.txt | pflow-llm --model=reply --prompt="Summarize" | pflow-write-file --path=out.md | pflow-get usage.model; cat out.md'
-    expect 0 'replyOak, ash and elm.'
+    expect 0 $'reply\nOak, ash and elm.'
 }
 
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {

@@ -6,7 +6,7 @@ load helper
 
 @test "pflow-get prints a value raw" {
     in_shells 'pflow-set -n t="a b" n:=7 l:="[1, {\"x\": \"é\"}]" | tee s | pflow-get t | od -An -c; for p in n "l[1]" "l[1].x" "l[-1].x" l; do pflow-get $p <s; echo; done'
-    expect 0 $'   a       b\n7\n\n{"x":"é"}\n\né\né\n[1,{"x":"é"}]'
+    expect 0 $'   a       b  \\n\n7\n\n{"x":"é"}\n\né\n\né\n\n[1,{"x":"é"}]'
 }
 
 @test "pflow-get without a path prints what the pipe carries" {
@@ -14,9 +14,11 @@ load helper
     expect 66 hi 'the pipe carries none'
 }
 
-@test "pflow-get ends each of several values with a newline, or with a NUL" {
-    in_shells 'pflow-set -n a="x y" b:=2 c="[\"c\"]" | tee s | pflow-get a b c; pflow-get -0 a b <s | od -An -c'
-    expect 0 $'x y\n2\n["c"]\n   x       y  \\0   2  \\0'
+@test "pflow-get ends each text with a newline unless it has one, or with a NUL" {
+    in_shells 'pflow-set -n a="x y" b:=2 c="[\"c\"]" d= e:="\"line\\n\"" f:="{\"\$bytes\": \"/w==\"}" >s
+        pflow-get a b c d e a <s; pflow-get --exact a d e c b <s; for flags in "-0" "-0 --exact"; do pflow-get $flags a b d e <s | od -An -c; done
+        pflow-get f f <s | od -An -c'
+    expect 0 $'x y\n2\n["c"]\nline\nx y\nx yline\n["c"]2\n   x       y  \\0   2  \\0  \\0   l   i   n   e  \\n  \\0\n   x       y  \\0   2  \\0  \\0   l   i   n   e  \\n  \\0\n 377 377'
     in_shells 'pflow-set -n a:="\"x\\u0000y\"" | pflow-get -0 a | cat; pflow-set -n a:="\"x\\u0000y\"" | pflow-get -0 a'
     expect 65 '' NUL
 }
@@ -84,7 +86,7 @@ load helper
 }
 
 @test "pflow WORD runs pflow-WORD, with its flags, its stdin and its code" {
-    in_shells 'echo hi | pflow shell --command="exit 7" -r; echo $?; echo hi | pflow shell --command=cat -r; pflow set -n a=1 | pflow get a; echo; pflow write-file --path=o -n --content=x -q && cat o'
+    in_shells 'echo hi | pflow shell --command="exit 7" -r; echo $?; echo hi | pflow shell --command=cat -r; pflow set -n a=1 | pflow get a; pflow write-file --path=o -n --content=x -q && cat o'
     expect 0 $'7\nhi\n1\nx'
 }
 
@@ -141,7 +143,7 @@ class Shout(Node):
         return "default"
 N
     in_shells 'pflow-set -n text=hi | pflow shout --mark=! | pflow-get loud; pflow shout -n --text=ho | pflow-get loud'
-    expect 0 'HI!HO'
+    expect 0 $'HI!\nHO'
 }
 
 @test "a node that cannot be loaded says why in a line" {

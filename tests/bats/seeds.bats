@@ -37,7 +37,7 @@ LINES
     in_shells 'pflow summarise-text --temperature=0.9 -q </dev/null'
     expect 66 '' --text
     in_shells 'cat ../notes.txt | pflow summarise-text | pflow-get stdin summary'
-    expect 0 $'some notes\n\nSummary: The video discusses...'
+    expect 0 $'some notes\nSummary: The video discusses...'
     in_shells 'cat ../notes.txt | pflow llm --prompt="Summarize this" | pflow-get response'
     expect 0 $'Summarize this\n\nsome notes'
     in_shells 'pflow llm --temperature=0.9 -q'

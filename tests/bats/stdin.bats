@@ -133,10 +133,10 @@ write_list() {
 @test "--from=json carries the value, and the members of an object are keys too" {
     quick_llm
     in_shells '
-        ask() { pflow-llm --from=json --prompt="$1" -r | tr -s "\n" " "; echo; }
+        ask() { pflow-llm --from=json --prompt="$1" -r --exact | tr -s "\n" " "; echo; }
         for value in "{\"a\":1,\"stdin\":2}" "[1,2]" "\"two words\"" 0; do
             echo "$value" | ask Explain
-            echo "$value" | pflow run --from=json "shell --command=cat" -r; echo
+            echo "$value" | pflow run --from=json "shell --command=cat" -r
         done
         echo "{\"a\":1,\"\$schema\":2}" | ask "Explain \$a"
         echo "{\"a\":1,\"text\":\"a member\"}" | ask Explain
@@ -145,15 +145,12 @@ write_list() {
         : | pflow-shell --from=json --allow-empty --command="cat; echo end" -r'
     expect 0 'Explain {"a":1,"stdin":2}
 {"a":1,"stdin":2}
-
 Explain [1,2]
 [1,2]
-
 Explain two words
 two words
 Explain 0
 0
-
 Explain 1 {"a":1,"$schema":2}
 Explain {"a":1,"text":"a member"}
 {"a":1,"content":"a member"}
@@ -177,8 +174,8 @@ end'
 END
     in_shells 'export PFLOW_NODES=..
         for value in "{\"a\":1,\"word\":\"x\"}" "{\"a\":1}"; do
-            echo "$value" | pflow shout --from=json -r; echo
-            echo "$value" | pflow run --from=json shout -r; echo
+            echo "$value" | pflow shout --from=json -r
+            echo "$value" | pflow run --from=json shout -r
         done'
     expect 0 $'X\nX\n{"A":1}\n{"A":1}'
 }
@@ -198,7 +195,7 @@ END
     in_shells 'export PFLOW_NODES=..
         for node in updates chooses either; do
             printf c | pflow $node | pflow-write-file --path=o -q && cat o; echo
-            printf c | pflow $node -r; echo
+            printf c | pflow $node -r
             printf c | pflow run $node | pflow-write-file --path=o -q && cat o; echo
         done'
     expect 0 $'C\nC\nC\nC\nC\nC\nC\nC\nC'
@@ -209,7 +206,7 @@ END
     printf 'from pocketflow import Node\nclass Alone(Node):\n    def post(self, s, p, r): s["x"] = "hi"\n' >"$PFLOW_NODES/alone.py"
     printf 'from pocketflow import Node\nclass Asks(Node):\n    def post(self, s, p, r): s["x"] = dict(s)["stdin"]\n' >"$PFLOW_NODES/asks.py"
     in_shells 'export PFLOW_NODES=..; echo lost | pflow alone -r; echo taken | pflow asks -r; pflow alone -nr'
-    expect 0 $'hitaken\nhi'
+    expect 0 $'hi\ntaken\nhi'
     [ "$stderr" = "pflow-alone: warning: the node did not look at the 5 bytes of stdin; -n leaves them to others" ]
 }
 
@@ -226,7 +223,7 @@ END
         wrapped [.,.] | pflow-get; echo $?; wrapped [.,.] | pflow trace; echo $?
         wrapped "[{b: .}]" | pflow-shell --command=cat | pflow-get stdin | head -n 1
         pflow-read-file --path=/nope 2>/dev/null | jq "[.]" | pflow-shell --command="touch ran" | pflow-get; echo $?; ls'
-    one=$'1\nhi\n\n65\n'
+    one=$'1\nhi\n65\n'
     expect 0 "$one$one$one$one"$'hi\n1\n65\n65\n[\n66' 'a list of several'
 }
 

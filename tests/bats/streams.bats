@@ -34,13 +34,51 @@ setup() { quick_llm; }
     expect 0 ''
 }
 
-@test "-r prints only what the pipe carries: text and bytes exactly, anything else as a line of JSON" {
+@test "-r ends a text with a newline, unless it is empty or has one; --exact adds none; bytes are never touched" {
     in_shells '
-        printf "caf\303\251\r\nend" | pflow-shell --command=cat -r | od -An -c
-        printf "\377\000" | pflow-write-file --path=o -r | od -An -c
+        printf "caf\303\251\r\nend" | tee t | pflow-shell --command=cat -r | od -An -c
+        pflow-shell --command=cat -r --exact <t | cmp - t
+        for text in "" "end\n" "\n" "\377\000"; do
+            printf "$text" >o
+            pflow-read-file --path=o -r | cmp - o
+            pflow run "read-file --path=o" -r | cmp - o
+        done
         : >a.txt; pflow-list-files --pattern="*.txt" -r
-        pflow-shell -n --command=: -r | wc -c'
-    expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d\n 377  \\0\n["a.txt"]\n0'
+        for n in 1 2 3; do pflow-shell -n --command="printf $n" -r >>log; done; cat log
+        pflow-shell -n --command="printf 1" -r | while read -r line; do echo "line $line"; done'
+    expect 0 $'   c   a   f 303 251  \\r  \\n   e   n   d  \\n\n["a.txt"]\n1\n2\n3\nline 1'
+}
+
+@test "a flow, a saved one, its Python, and a stream end a text alike" {
+    in_shells 'it="shell --command=\"printf hi\""
+        pflow save greeting "$it" >/dev/null 2>&1; pflow export --to=python "$it" >it.py
+        for words in "pflow-shell --command" "pflow run" "pflow greeting" "$PYTHON it.py"; do
+            case $words in *run) set -- "$it" ;; *command) set -- "printf hi" ;; *) set -- ;; esac
+            for flags in -r "-r --stream" "-r --exact" "-r --stream --exact"; do
+                $words "$@" $flags </dev/null | tr "\n" / ; printf " "
+            done
+        done
+        pflow shell -n --command=: :: shell --command="printf hi" -r --exact
+        pflow-shell -n --command="printf \"hi\n\"" -r --stream; pflow-shell -n --command="printf \"\377\"" -r --stream | od -An -c'
+    expect 0 $'hi/ hi/ hi hi hi/ hi/ hi hi hi/ hi/ hi hi hi/ hi/ hi hi hihi\n 377'
+}
+
+@test "write-file --append ends a text, unless --exact, as a stage, in a flow of any form and in its exports" {
+    in_shells '
+        append() { { "$@" && "$@"; } >/dev/null; tr "\n" / <log; printf " "; rm log; }
+        for exact in "" " --exact"; do
+            step="write-file --path=log --content=hi --append$exact"
+            for form in pipe sh python; do pflow export --to=$form "$step" >it.$form; done
+            append pflow-$step -n
+            append pflow run $step
+            append pflow run "shell --command=true => $step"
+            append pflow shell --command=true :: $step
+            append pflow run it.pipe
+            append sh it.sh
+            append "$PYTHON" it.python
+        done
+        pflow-write-file -n --path=log --content=hi --append -r --exact' </dev/null
+    expect 0 'hi/hi/ hi/hi/ hi/hi/ hi/hi/ hi/hi/ hi/hi/ hi/hi/ hihi hihi hihi hihi hihi hihi hihi '
 }
 
 @test "-r into a pipe or a file writes once the node has succeeded, so no half goes on" {
@@ -183,7 +221,7 @@ import fcntl, os, subprocess, termios
 
 read, write = os.pipe()
 os.set_blocking(write, False)
-stage = subprocess.Popen(["pflow-read-file", "-n", "--path=big", "-r"], stdin=subprocess.DEVNULL, stdout=write)
+stage = subprocess.Popen(["pflow-read-file", "-n", "--path=big", "-r", "--exact"], stdin=subprocess.DEVNULL, stdout=write)
 os.close(write)
 full = fcntl.fcntl(read, fcntl.F_GETPIPE_SZ)
 while int.from_bytes(fcntl.ioctl(read, termios.FIONREAD, bytes(4)), "little") < full:

@@ -12,10 +12,10 @@ setup() { quick_llm; }
         printf %s "$EVIL" >../evil
         pflow-shell -n --verbatim --command="cat; printf %s \"\$1\"" --input="$EVIL" --args="$EVIL" -r | cat - >../twice
         printf %s "$EVIL" | pflow-shell --command="cat" | pflow-shell --command="cat; printf %s \"\$1\"" --args="\$stdout" |
-            pflow-get stdout | cmp - ../twice
+            pflow-get --exact stdout | cmp - ../evil
         pflow-set -n "text=$EVIL" | pflow-write-file --content="\$text" --path=../o -q && cmp ../o ../evil
         printf %s "$EVIL" | pflow-llm --prompt="$EVIL" --verbatim >/dev/null
-        pflow-llm -n --system="$EVIL" --prompt="$EVIL" -r | cmp - ../evil
+        pflow-llm -n --system="$EVIL" --prompt="$EVIL" -r --exact | cmp - ../evil
         pflow-set -n "path=$EVIL" | pflow-read-file --path="\$path" -q; echo $?
         ls'
     expect 0 66
@@ -164,7 +164,7 @@ setup() { quick_llm; }
     expect 0 $'   b 377   .   t   x   t   .   b   a   k\nb\\377.txt\nb\\377.txt.bak'
     in_shells '
         printf "caf\303\251" >u; printf "never-sent-bytes \377" >b
-        pflow-read-file -n --path=u --encoding=bytes | pflow-llm --prompt="x \$content" -r; echo
+        pflow-read-file -n --path=u --encoding=bytes | pflow-llm --prompt="x \$content" -r
         pflow-read-file -n --path=b --encoding=bytes | pflow-llm --prompt="x \$content" -r; echo $?
         pflow-read-file -n --path=b --encoding=bytes | pflow-write-file --content="x \$content" --path=o -q; echo $?; ls'
     expect 0 $'x café\n65\n65\nb\nu' 'its bytes are not UTF-8'
@@ -188,7 +188,7 @@ setup() { quick_llm; }
 }
 
 @test "neither shell's command nor a value of pflow-set is a template" {
-    in_shells 'pflow-set -n x=store "b=\$x \${x} \$\$" | tee s | pflow-get b; x=shell pflow-shell --command="echo; echo \$x \${x}" -r <s'
+    in_shells 'pflow-set -n x=store "b=\$x \${x} \$\$" | tee s | pflow-get b; x=shell pflow-shell --command="echo \$x \${x}" -r <s'
     expect 0 $'$x ${x} $$\nshell shell'
 }
 
@@ -212,9 +212,9 @@ setup() { quick_llm; }
 @test "the order of sources: a flag, a mapping, the pipe, the store, the default" {
     in_shells '
         pflow-set -n input=stored other=mapped >s
-        pflow-shell --command=cat -r <s; echo
-        pflow-shell --command=cat --map-in input=other -r <s; echo
-        pflow-shell --command=cat --map-in input=other --input=flag -r <s; echo
+        pflow-shell --command=cat -r <s
+        pflow-shell --command=cat --map-in input=other -r <s
+        pflow-shell --command=cat --map-in input=other --input=flag -r <s
         echo piped | pflow-set input=stored | pflow-shell --command=cat -r
         pflow-shell --command="cat; echo none" -n -r
         pflow-shell --command=cat --map-in input=nope -q <s; echo $?'
@@ -233,7 +233,7 @@ setup() { quick_llm; }
     in_shells '
         pflow-set -n a.b=deep | pflow-shell --map-in input=a.b --map-out stdout=x.y --command="tr d D" | pflow-get x.y
         pflow-set -n a=1 | pflow-shell --map-in nope=a --command=true -q; echo $?'
-    expect 0 Deep2
+    expect 0 $'Deep\n2'
 }
 
 @test "a data flag goes into the store once, and counts for its stage alone when the key is there" {

@@ -79,10 +79,17 @@ def strike(number: int, what: Callable[[str], object], act: Callable[[], object]
     ],
 )
 def test_content_is_written_exactly(tmp_path, content, data):
-    for params in ({}, {"append": True}):
+    for params in ({}, {"append": True, "exact": True}):
         path = tmp_path / f"file{len(params)}"
         write(str(path), content, **params)
         assert path.read_bytes() == data
+
+
+def test_append_ends_a_text_and_nothing_else(tmp_path):
+    path = tmp_path / "log"
+    for content in ("one", "two\n", "", b"3", b"", "four", 5, "six"):
+        write(str(path), content, append=True)
+    assert path.read_bytes() == b"one\ntwo\n3four\n5\nsix\n"
 
 
 @settings(max_examples=30)  # each waits for the disk

@@ -106,10 +106,10 @@ def test_what_it_tells_of_itself_is_told_without_running_it(flag, part):
 @pytest.mark.parametrize(
     ("words", "stdout"),
     [
-        (["-r"], "x"),
+        (["-r"], "x\n"),
         (["-q"], ""),
-        (["-r", "--how=in a way"], "xin a way"),
-        (["-r", "--text=c", "--how", "$stdin"], "xa b"),
+        (["-r", "--how=in a way"], "xin a way\n"),
+        (["-r", "--text=c", "--how", "$stdin"], "xa b\n"),
     ],
 )
 def test_the_forms_of_output_and_params_are_those_of_every_stage(words, stdout):
@@ -306,7 +306,7 @@ def test_a_guard_with_another_name_does_not_run_for_ever(head):
 def test_a_guard_makes_it_a_stage_however_a_shell_starts_it(shell, call):
     need(shell)
     program(GUARD + "jq '.out = .text + \"!\"'")
-    assert Ran(shell, "-c", call.replace("{shell}", shell)).stdout == "a b!"
+    assert Ran(shell, "-c", call.replace("{shell}", shell)).stdout == "a b!\n"
 
 
 @pytest.mark.parametrize("word", ["bin/pflow-it", "./bin/pflow-it", "{here}/bin/pflow-it", "pflow-it"])

@@ -102,7 +102,9 @@ def test_raw_input_is_carried_as_stdin_and_what_the_node_writes_after_it(node):
 
 
 @pytest.mark.parametrize("words", [["-r"], ["--raw=true"]])
-@pytest.mark.parametrize(("text", "out"), [('"é"', "é"), ("[1,null]", "[1,null]\n"), ('{"$bytes":"/w=="}', b"\xff")])
+@pytest.mark.parametrize(
+    ("text", "out"), [('"é"', "é\n"), ('""', ""), ("[1,null]", "[1,null]\n"), ('{"$bytes":"/w=="}', b"\xff")]
+)
 def test_raw_output_is_only_what_the_pipe_carries(node, words, text, out):
     ended = run(node, words, store(f'"t":{text}', ',"last":"t"'))
     assert ended.code == 0
@@ -131,7 +133,8 @@ def test_a_value_that_looks_like_a_flag_is_a_value(node, value):
 
 def test_what_is_emitted_is_the_raw_output(node):
     for words in (["-nr"], ["-nr", "--stream"]):
-        assert run(node, [*words, "--how=emit"]).out == b"ab"
+        assert run(node, [*words, "--how=emit"]).out == b"ab\n"
+        assert run(node, [*words, "--how=emit", "--exact"]).out == b"ab"
     assert run(node, ["-n", "--how=emit"]).store["out"] == "ab"
 
 
@@ -140,7 +143,7 @@ def test_what_is_emitted_is_the_raw_output(node):
 
 def test_what_a_node_prints_goes_to_stderr(node):
     ended = run(node, ["-nr", "--how=noisy", "--text=x"])
-    assert (ended.code, ended.out) == (0, b"x")
+    assert (ended.code, ended.out) == (0, b"x\n")
     assert "noise\n" in ended.err
     assert "more noise\n" in ended.err
 
@@ -259,8 +262,8 @@ def test_a_secret_appears_nowhere(node, monkeypatch):
 
 ALL_WORDS = [
     *("text", "kept", "own", "number", "items", "how", "loud", "no-loud", "config", "api-key", "from", "no-stdin"),
-    *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "json", "quiet", "dry-run", "retries", "wait"),
-    *("timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
+    *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "exact", "json", "quiet", "dry-run", "retries"),
+    *("wait", "timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
 ]
 VALUES = st.sampled_from(
     ["", "x", "0", "1", "007", "true", "false", "$a", "${a.b}", "$text", "${", "$stdin", "[", "[1]", "[[1]]", "{}", "{",
