@@ -45,7 +45,7 @@ DRIVER.examples = (
 
 GROUPS = {
     "Run": ("run", "plan", "mcp"),
-    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "help", "version"),
+    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "doctor", "help", "version"),
     "Keep": ("save", "list", "find", "show", "remove"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }
