@@ -188,6 +188,14 @@ def params_are_taken(trial: Trial) -> None:
     trial.expect_agreement(run, "a flag for each param that you declare", "as without the flags")
 
 
+@check("words", "bare words and letters give what their flags give")
+def words_are_taken(trial: Trial) -> None:
+    words = trial.samples.short_words()
+    run = trial.run(_some(words, "none of its values has a short form"), trial.document())
+    change = "a bare word is the next [word] read's, and what follows -x is for the item marked [short x]"
+    trial.expect_agreement(run, change, "as by its flags")
+
+
 @check("bad-value", "a flag's value that does not fit is 2", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]

@@ -60,7 +60,7 @@ class Peer:
         return self.end()
 
     def take_flags(self, words):
-        flags, rest = {}, list(words)
+        flags, rest = {}, self.spell_out(list(words))
         while rest:
             name, equals, text = rest.pop(0).removeprefix("--").partition("=")
             name = name.replace("-", "_")
@@ -71,6 +71,12 @@ class Peer:
             else:
                 raise Refused(2, f"cannot take --{name}: no such flag")
         return flags
+
+    def spell_out(self, words):
+        """The words, each as a flag: the one after -- is the label, and -m is short for --minimum."""
+        words = ["--minimum" if word == "-m" else word for word in words]
+        at = words.index("--") if "--" in words else len(words)
+        return [*words[:at], *(f"--label={word}" for word in words[at + 1 :])]
 
     def convert(self, name, text):
         try:
