@@ -49,6 +49,8 @@ class Peer:
             self.take(data)
         if "error" in self.header:
             return self.pass_on(data)
+        if self.header.get("skipped"):
+            return self.pass_skipped(data)
         reads = self.find_reads()
         if "dry_run" in self.flags:
             return self.pretend()
@@ -186,6 +188,9 @@ class Peer:
         if "raw" not in self.flags and "quiet" not in self.flags:
             self.put(data)
         return self.header["error"]["exit"]
+
+    def pass_skipped(self, data):
+        return 0 if {"raw", "quiet"} & {*self.flags} else self.put(data)
 
     def fail(self, refused):
         if "raw" not in self.flags and "quiet" not in self.flags:
