@@ -33,6 +33,7 @@ _FLAGS = [
     CommonFlag("from", "what stdin holds", type=SOURCES, default="auto", metavar="auto|store|text|json"),
     CommonFlag("no_stdin", "read nothing: this stage starts the pipe", letter="n"),
     CommonFlag("allow_empty", "take an empty pipe as an empty text"),
+    CommonFlag("skip_empty", "where nothing comes through the pipe, do nothing; nor does any later stage"),
     CommonFlag("id", "name this step: its data and writes go under NAME", type=_PATH, metavar="NAME"),
     CommonFlag("map_in", "read KEY from this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
+_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "describe", "help", "version")
 OF_STREAMS = {
     "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
     "stream": "--stream",
