@@ -35,7 +35,7 @@ def usage_of_flow(word: str) -> Usage:
     from pflow.run.help import usage_of_run
 
     try:
-        usage = usage_of_run(wire(load_named([word]).flow))
+        usage = usage_of_run(wire(load_named([word]).flow) if word != "-" else None)
     except PflowError:
         usage = usage_of_run()
     usage.arguments = []

@@ -182,12 +182,12 @@ def metavar(type: Type) -> str:
 
 
 def _values(item: Item) -> str:
-    """What its value may be: the type says it, and for a directory or a model its name."""
+    """What its value may be: the type says it, and for a directory, a model or a schema its name."""
     type = item.type.items or item.type
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
-    if item.kind == "param" and item.name.rpartition(".")[2] == "model" and type.name == "str":
-        return MODEL
+    if item.kind == "param" and type.name in ("str", "any"):
+        return {"model": MODEL, "schema": FILE}.get(item.name.rpartition(".")[2], TEXT)
     return CHOICE if item.type.choices else TEXT
 
 

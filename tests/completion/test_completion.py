@@ -128,6 +128,7 @@ LINES = {
     "pflow-marked -o name so": [],
     "pflow-marked -o name value so": ["some"],
     "pflow-marked --option=name=value --op": ["--option="],
+    "pflow-llm --schema=do": ["docs/"],
     "pflow-marked --what@do": ["docs/"],
     "pflow-marked --model@docs/o": ["own.gguf"],
     "pflow-marked --model@a --mo": [],
@@ -193,7 +194,6 @@ LINES = {
     "pflow run 'odd => llm --prompt=x' --pro": ["--prompt="],
     "pflow 'fix-issue --say.command=": [],
     "pflow run 'odd --one=a => odd' --odd-2.kind=s": ["some"],
-    "pflow run - --js": ["--json"],
     "pflow run fix-issue --iss": ["--issue-number="],
     "pflow run data/pflow/flows/fix-issue.pflow.json --iss": ["--issue-number="],
     "pflow check fix-issue --s": ["--strict", "--schema"],
@@ -213,6 +213,11 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_what_is_typed_decides_what_may_follow(line):
     assert offered(line) == LINES[line]
+
+
+def test_a_flow_on_stdin_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("pflow.flow.subflow.read_text", None)
+    assert offered("pflow run - --js") == ["--json"]
 
 
 def test_the_newest_run_is_the_last_too():
