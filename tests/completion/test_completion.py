@@ -32,6 +32,7 @@ MARKED = """#!/bin/sh
 # Interface:
 # - Reads: shared["what"]: files|some = "some" [word]  # which
 # - Reads: shared["paths"]: list[path] = [] [word]  # where
+# - Writes: shared["result"]: list  # what came of it
 # - Params: model: str = "" [short m]  # which model
 # - Params: option: list[str] = [] [short o pair]  # any of its
 # - Params: bare: bool = false [short b]  # a switch
@@ -135,6 +136,14 @@ LINES = {
     "pflow-marked --bare@": [],
     "pflow-marked --retries@": [],
     "pflow-marked --what:=": [],
+    "pflow-marked --ea": [],
+    "pflow-marked --map-in ": ["what=", "paths="],
+    "pflow-marked --map-out=r": ["result="],
+    "pflow 'marked => odd --ea": ["--each", "--each="],
+    "pflow 'marked => odd --each=": ["marked.result"],
+    "pflow 'odd --each --jo": ["--jobs="],
+    "pflow 'odd --each --ea": [],
+    "pflow 'marked:a; marked => odd --map-in=one=": ["one=a.result", "one=marked.result"],
     "pflow 'marked so": ["some"],
     "pflow run marked some do": ["docs/"],
     "pflow 'odd --one@do": ["docs/"],
