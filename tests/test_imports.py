@@ -14,7 +14,19 @@ import pflow
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
     *("terminal", "process", "binding", "node", "catalog", "help", "stage", "flow", "run", "explain", "export"),
-    *("models", "library", "plan", "mcp", "conformance", "completion", "setup", "plumbing", "commands", "generate"),
+    *(
+        "models",
+        "library",
+        "plan",
+        "mcp",
+        "conformance",
+        "completion",
+        "setup",
+        "doctor",
+        "plumbing",
+        "commands",
+        "generate",
+    ),
 ]
 """What ARCHITECTURE.md draws below `pflow/*.py`: each imports from itself and from those before it."""
 
@@ -154,9 +166,10 @@ DOCUMENT = b'{"$pflow":{"v":1,"by":"x","run":"R","last":"a"},\n"a":"x",\n"path":
         ("read-file", ["--path=a.txt"], b""),
         ("read-file", ["--path=a.txt"], DOCUMENT),
         ("read-file", ["--path=$path", "--id=x"], DOCUMENT),
-        ("read-file", ["--path=a.txt", "-r"], b""),
+        ("read-file", ["-r", "a.txt"], b""),
         ("write-file", ["--path=b.txt"], DOCUMENT),
         ("write-file", ["--path=b.txt", "-q"], b"raw text"),
+        ("write-file", ["--content@a.txt", "-nq", "b.txt"], b""),
         ("write-file", ["--path=b.bin"], b"\xff\xfe"),
         ("write-file", ["--path=b.txt", "--map-in=content=n"], DOCUMENT),
     ],

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.registry import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
-from pflow.errors import PflowError
+from pflow.completion.usages import named, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
+from pflow.help.usage import SENTENCE, Flag, Usage
+from pflow.stage.words import split_flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from pflow.catalog.kinds import Kind
-    from pflow.interface import Interface
 
 
 class Answer:
@@ -56,7 +53,7 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     if any(map(separates, words)):
         from pflow.flow.pipe.steps import OF_STREAMS
 
-        return _of_steps(words, line.word, _named(table["pflow run"].flags, OF_STREAMS))
+        return _of_steps(words, line.word, named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):
@@ -107,7 +104,7 @@ def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Answe
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
         return Answer(word, 0, [*_named_steps(words), *names.nodes(), *names.flows(prefix)])
-    usage = _usage_of_step(words[start])
+    usage = usage_of_step(words[start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)
 
@@ -120,61 +117,6 @@ def _named_steps(words: list[str]) -> list[Candidate]:
     return [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(firsts) if id]
 
 
-def usage_of_type(name: str) -> Usage:
-    """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
-    from pflow.catalog.kinds import TOOL, find_node
-
-    found = find_node(name)
-    if found is None:
-        return usage_of_flow(name) if saved_flow(name) else Usage(name, "")
-    if found.origin == TOOL:
-        return names.read_table()[f"pflow-{found.name}"]
-    return usage_of_node(found.name, _interface_of(found))
-
-
-def usage_of_flow(word: str) -> Usage:
-    """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
-    from pflow.flow.subflow import load_named
-    from pflow.flow.wiring import wire
-    from pflow.run.help import usage_of_run
-
-    try:
-        usage = usage_of_run(wire(load_named([word]).flow))
-    except PflowError:
-        usage = usage_of_run()
-    usage.arguments = []
-    return usage
-
-
-def _usage_of_step(name: str) -> Usage:
-    """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run."""
-    from pflow.flow.pipe.recognize import full_type, split_name
-    from pflow.flow.pipe.steps import OF_STEPS
-    from pflow.flow.subflow import FlowCatalog
-
-    type = full_type(split_name(name.removeprefix("pflow-"))[0])
-    usage = usage_of_node(type, _interface_of(FlowCatalog().find(type)))
-    own = [each for each in usage.flags if each.group != kinds.COMMON]
-    usage.flags = [*own, *_named(usage.flags, OF_STEPS)]
-    return usage
-
-
-def _interface_of(kind: Kind | None) -> Interface:
-    """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
-    from pflow.interface import Interface
-
-    try:
-        return kind.interface if kind else Interface()
-    except Exception:
-        return Interface()
-
-
-def _named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    """The common flags among them of these names."""
-    names = {f"--{name.replace('_', '-')}" for name in wanted}
-    return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]
-
-
 class _Words:
     """The words before the cursor: the flags that they use, where the other words are, the flag that wants a value."""
 
@@ -184,55 +126,87 @@ class _Words:
         self.others: list[int] = []
         self.waiting: Flag | None = None
         self.is_ended = False
+        wanted = 0
         for at, word in enumerate(words):
-            name, equals, _ = word.partition("=")
-            flag = self.find(name)
-            if self.waiting is not None:
-                self.waiting = None
+            if wanted:
+                wanted -= 1
             elif self.is_ended or word[:1] != "-" or word == "-":
                 self.others.append(at)
             elif word == "--":
                 self.is_ended = True
-            elif flag is not None:
-                self.used.update(flag.names if not flag.repeats else ())
-                self.waiting = flag if flag.values and not equals else None
+            else:
+                wanted = self._take(word)
+            self.waiting = self.waiting if wanted else None
 
-    def find(self, name: str) -> Flag | None:
-        name = name.replace("_", "-")
-        return self.by_name.get(name) or self.by_name.get(name.replace("--no-", "--", 1))
+    def _take(self, word: str) -> int:
+        """Take a flag, or letters behind one dash; how many of the words that follow are its values."""
+        flag, sign, kept = self.find(word)
+        letters = "" if word.startswith("--") else word[1:kept]
+        for each in (flag, *(self.by_name.get(f"-{letter}") for letter in letters)):
+            self.used.update(each.names if each else ())
+        self.waiting = flag
+        if flag is None or not flag.values or sign:
+            return 0
+        return 1 + bool(letters and flag.is_pair) - (kept < len(word))
+
+    def find(self, word: str) -> tuple[Flag | None, str, int]:
+        """The flag of a word, the sign behind it (`=`, `:=`, `@`), and where a value in the same word begins.
+
+        Of letters behind one dash it is the first that may have a value, else the last.
+        """
+        if not word.startswith("--"):
+            flag = None
+            for at, letter in enumerate(word[1:], 2):
+                flag = self.by_name.get(f"-{letter}")
+                if flag is None or flag.values:
+                    return flag, "", at
+            return flag, "", len(word)
+        name, sign, _ = split_flag(word)
+        spelled = name.replace("_", "-")
+        flag = self.by_name.get(spelled) or self.by_name.get(spelled.replace("--no-", "--", 1))
+        return flag, sign, len(name) + len(sign)
 
 
 def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
     """A flag's value, a flag, or the argument that comes next."""
     before = _Words(words, usage.flags)
+    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
+    before.used.update(name for each in free[: len(before.others)] for name in each.names)
     if before.waiting is not None:
         return _values(before.waiting, word, 0)
-    name, equals, _ = word.partition("=")
-    if equals and name.startswith("--") and not before.is_ended:
-        flag = before.find(name)
-        return _values(flag, word, len(name) + 1) if flag else Answer(word, 0, [])
     if word.startswith("-") and not before.is_ended:
-        return Answer(word, 0, _flags(usage, before.used))
-    rest = usage.arguments[len(before.others) :] or [each for each in usage.arguments[-1:] if each.repeats]
+        flag, sign, kept = before.find(word)
+        if sign == "@":
+            flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
+        if sign or kept < len(word):
+            return _values(flag, word, kept) if flag and sign != ":=" else Answer(word, 0, [])
+        return Answer(word, 0, _flags(usage, before.used, word))
+    rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
     found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
-    return Answer(word, 0, [each for each in _flags(usage, before.used) if each.value.startswith("--")])
+    return Answer(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
 
 
-def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
-    """The flags that may still be given, group by group; a secret has none."""
-    done = set(used)
+_A_FILE = kinds.argument("FILE", kinds.FILE)
+_NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
+
+
+def _flags(usage: Usage, used: set[str], word: str) -> Iterator[Candidate]:
+    """The flags that may still be given, group by group; a secret has none. Those with a step's name wait for a dot."""
+    done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
-            if not flag.names[0].startswith("-") or not done.isdisjoint(flag.names):
+            spent = done if flag.repeats else done | used
+            if not flag.names[0].startswith("-") or not spent.isdisjoint(flag.names):
                 continue
             done.update(flag.names)  # a step's flag comes before the run's of the same name
-            for name in flag.names:
+            shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
+            for name in shown:
                 yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
-            if flag.is_bool:
-                name = next(name for name in flag.names if name.startswith("--"))
-                yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
+            for name in shown if flag.is_bool else ():
+                if name.startswith("--"):
+                    yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
 
 
 # How the names of files end that a value may be.

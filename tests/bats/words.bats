@@ -23,6 +23,7 @@ teardown_file() { stop_server; }
     expect 0 ''
     grep -F 'Name a tree' "$PEER/requests.jsonl" | grep -F '"seed": 1' | grep -F '"top_p": 0.5' | grep -qF brief
     [ "$(requests_with again)" -eq 1 ]
+    [[ $(pflow nodes llm) == *'-m, PFLOW_MODEL'* && $(pflow-llm --help) == *'-o, --option'*'-o NAME VALUE]'* ]]
 }
 
 @test "--KEY@FILE is the text of a file, with its templates; a value that begins with @ stays one" {

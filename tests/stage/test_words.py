@@ -29,7 +29,10 @@ Interface:
 
 def values(*words: str, node: Interface = NODE):
     flags = parse_flags(list(words), node)
-    return {name: each.value for name, each in {**flags.data, **flags.params}.items()}
+    found = {name: each.value for name, each in {**flags.data, **flags.params}.items()}
+    texts = [text for value in found.values() for text in (value if isinstance(value, list) else [value])]
+    assert {type(text) for text in texts} <= {str, int, bool, dict}  # no kind of str of our own gets to a node
+    return found
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,36 @@ def test_words_and_letters_give_what_flags_give(words, same):
     outcome, flags = parse_flags(words, NODE), parse_flags(same, NODE)
     assert values(*words) == values(*same)
     assert (outcome._common, outcome.map_in, outcome.paths()) == (flags._common, flags.map_in, flags.paths())
+
+
+UNITS = [
+    *(
+        ["--question=a"],
+        ["--at", "b"],
+        ["--args", "c"],
+        ["--loud"],
+        ["--no-loud"],
+        ["-m", "-q"],
+        ["-vlm", "x"],
+        ["-o", "n", "v"],
+    ),
+    *([word] for word in ("w", "[1]", "$text", "@w", "a=b", "")),
+]
+
+
+@given(st.lists(st.sampled_from(UNITS)))
+def test_bare_words_may_stand_anywhere(units):
+    """A flag that comes later counts as one before."""
+
+    def outcome(units: list[list[str]]):
+        try:
+            return values(*(word for unit in units for word in unit))
+        except PflowError as error:
+            return error.message
+
+    flags = [unit for unit in units if unit[0].startswith("-")]
+    bare = [word for unit in units if unit not in flags for word in unit]
+    assert outcome(units) == outcome([*flags, ["--", *bare]])
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=5) | st.sampled_from(["[1]", "$text", "$$"])))

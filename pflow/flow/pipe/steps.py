@@ -7,9 +7,10 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
 from pflow.catalog.kinds import Catalog
-from pflow.common import COMMON, is_shared
+from pflow.common import BATCH, COMMON, is_shared
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
+from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
+_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "describe", "help", "version")
 OF_STREAMS = {
     "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
     "stream": "--stream",
@@ -70,14 +71,16 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
         _refuse_files(words)
-    words = _as_open(words, items_of(interface), is_known=is_known) if interface.open else words
-    texts = take_words(words, items_of(interface), is_open=interface.open)
+    items = {**items_of(interface), **BATCH}
+    words = _as_open(words, items, is_known=is_known) if interface.open else words
+    texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts)
+    batch = take_batch(texts)
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
-    step = Step(id or flags.id or "", type)
+    step = Step(id or flags.id or "", type, batch=batch)
     for name in ("retries", "wait", "timeout"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -89,6 +92,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     step.output_mappings = {
         key: path for key, _, path in (str(text).partition("=") for text in texts.get("map_out", ()))
     }
+    check_item(step, interface)
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
     draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.items]
@@ -126,11 +130,13 @@ def _groups(
     Of a flag that is not known, a flag behind it is no value.
     """
     rest = words[::-1]
+    taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
+    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
     while rest:
         word = rest.pop()
         flag, sign, _ = split_flag(word.replace("_", "-"))
         name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
-        is_own = _is_among(flag, own) and name not in items
+        is_own = _is_among(flag, own)
         count = own.get(flag, False) and not sign if is_own else values_after(word, items, is_open=is_open)
         if name and not is_own and name not in items and name not in COMMON and rest and rest[-1].startswith("-"):
             count = 0
@@ -144,7 +150,9 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
     interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
-    step, beside = part_flags(words[1:], items_of(interface), own, is_open=interface.open)
+    is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
+    items = {**items_of(interface), **(BATCH if is_batch else {})}
+    step, beside = part_flags(words[1:], items, own, is_open=interface.open)
     return [words[0], *step], beside
 
 
@@ -240,6 +248,8 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
     """The flags of a step, quoted: the way back. Raises PflowError for a value that no flag gives."""
     interface = interface_of_type(step.type, catalog)[0]
     words = []
+    if step.batch is not None:
+        words += batch_words(step.batch)
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
     for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
