@@ -186,7 +186,7 @@ def _values(item: Item) -> str:
     type = item.type.items or item.type
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
-    if item.kind == "param" and item.name == "model" and type.name == "str":
+    if item.kind == "param" and item.name.rpartition(".")[2] == "model" and type.name == "str":
         return MODEL
     return CHOICE if item.type.choices else TEXT
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
 from pflow.common import COMMON
+from pflow.flow.flags import FlowFlags
 from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
@@ -74,13 +76,15 @@ def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "
 
 
 def _flow_flags(wired: WiredFlow) -> list[Flag]:
+    """Those of its inputs, then what a step takes otherwise, by each name that means it alone."""
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
-    for step in wired.steps.values():
-        for item in step.interface.params.values():
-            if "secret" not in item.marks:
-                flag = flag_of(item, kinds.PARAMS)
-                flag.names = (f"--{step.id}.{item.name}".replace("_", "-"),)
-                flags.append(flag)
+    for item, names in FlowFlags(wired).of_steps():
+        if "secret" not in item.marks:
+            item = copy(item)
+            item.default = None if item.required else item.default  # the step has a value
+            flag = flag_of(item, kinds.PARAMS)
+            flag.names = tuple(f"--{name.replace('_', '-')}" for name in names)
+            flags.append(flag)
     return flags
 
 
