@@ -56,10 +56,10 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     return usage
 
 
-def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "") -> str:
+def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
     """The help, for a flow if there is one. `words` name it: one that is saved is run by its name alone."""
     if flow is None:
-        return help_text(usage_of_run())
+        return help_text(usage_of_run(), is_whole=is_whole)
     wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
@@ -72,7 +72,7 @@ def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "
         synopsis = f"pflow {name} [FLAG]…"
     if synopsis:
         usage.synopsis, usage.examples = (synopsis,), ()
-    return "\n".join(map(clean, help_text(usage).split("\n")))
+    return "\n".join(map(clean, help_text(usage, is_whole=is_whole).split("\n")))
 
 
 def _flow_flags(wired: WiredFlow) -> list[Flag]:
