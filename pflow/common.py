@@ -33,6 +33,7 @@ _FLAGS = [
     CommonFlag("from", "what stdin holds", type=SOURCES, default="auto", metavar="auto|store|text|json"),
     CommonFlag("no_stdin", "read nothing: this stage starts the pipe", letter="n"),
     CommonFlag("allow_empty", "take an empty pipe as an empty text"),
+    CommonFlag("skip_empty", "where nothing comes through the pipe, do nothing; nor does any later stage"),
     CommonFlag("id", "name this step: its data and writes go under NAME", type=_PATH, metavar="NAME"),
     CommonFlag("map_in", "read KEY from this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),
@@ -56,11 +57,23 @@ _FLAGS = [
 COMMON = {flag.name: flag for flag in _FLAGS}
 LETTERS = {flag.letter: flag.name for flag in _FLAGS if flag.letter}
 
+BATCH = {
+    flag.name: flag
+    for flag in (
+        CommonFlag("each", "run once for each of what the pipe carries, or of the list at PATH", metavar="PATH"),
+        CommonFlag("as", "what the step calls one item", type=_PATH, metavar="NAME"),
+        CommonFlag("jobs", "how many items at the same time", type=_COUNT, metavar="N"),
+        CommonFlag("keep_going", "null for an item that fails, and the failure in ID.errors"),
+        CommonFlag("with_item", "each result beside its item: {item, WRITE}"),
+    )
+}
+"""The flags of steps in flows alone: they make a step a batch."""
+
 OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 
 # Names that no node may use: the flags of every stage, and those that are planned.
-RESERVED = frozenset({*COMMON, "cache", "no_cache"})
+RESERVED = frozenset({*COMMON, *BATCH, "cache", "no_cache"})
 
 
 def is_shared(item: Item | None) -> bool:

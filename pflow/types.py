@@ -211,6 +211,23 @@ def list_in(value: Any) -> Any:
     return inside if isinstance(inside, list) else value
 
 
+_CUT = ('["', "[{", "[[", '{"')
+"""How JSON begins whose first line is not all of it; a line of a log may begin with `[2`."""
+
+
+def items_in(value: Any) -> Any:
+    """What a batch runs over: of a text the list that it holds as JSON, else its lines that are not blank.
+
+    A text that begins as JSON and breaks off stays one: its lines are no items.
+    """
+    value = list_in(value)
+    if not isinstance(value, str):
+        return value
+    first = value.lstrip().partition("\n")[0].rstrip()
+    is_cut = (first in ("[", "{") or first.startswith(_CUT)) and look_inside(first) is first
+    return value if is_cut else [line for line in value.split("\n") if line.strip()]
+
+
 def _as_text(value: Any) -> Any:
     """Bytes that are UTF-8 and everything but null and other bytes as text."""
     if isinstance(value, bytes):

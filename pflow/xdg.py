@@ -25,6 +25,13 @@ def cache_directory() -> str | None:
     return pflow_directory("XDG_CACHE_HOME", ".cache")
 
 
+def make_private(folder: str) -> None:
+    """Make a directory, and those that are missing above it, for their owner alone. Raises OSError."""
+    if not os.path.isdir(above := os.path.dirname(folder)):
+        make_private(above)
+    os.makedirs(folder, 0o700, exist_ok=True)
+
+
 def read_cached(path: str) -> bytes | None:
     """The bytes of a file of the cache; None unless it is a regular file that only its owner, the user, may write."""
     try:

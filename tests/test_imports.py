@@ -14,7 +14,19 @@ import pflow
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
     *("terminal", "process", "binding", "node", "catalog", "help", "stage", "flow", "run", "explain", "export"),
-    *("models", "library", "plan", "mcp", "conformance", "completion", "setup", "plumbing", "commands", "generate"),
+    *(
+        "models",
+        "library",
+        "plan",
+        "mcp",
+        "conformance",
+        "completion",
+        "setup",
+        "doctor",
+        "plumbing",
+        "commands",
+        "generate",
+    ),
 ]
 """What ARCHITECTURE.md draws below `pflow/*.py`: each imports from itself and from those before it."""
 

@@ -150,13 +150,13 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     if type.name == "dict" and text.lstrip().startswith("{"):
         return _parse_json(flag, text)
     if type.name != "list":
-        return text
+        return str(text)
     if len(texts) == 1 and not verbatim and not isinstance(text, Word) and is_reference(text):
         return text
     items: list[Any] = []
     for each in texts:
         is_text = not isinstance(each, Json) and (isinstance(each, Word) or not str(each).lstrip().startswith("["))
-        item = each if is_text else _parse_json(flag, str(each))
+        item = str(each) if is_text else _parse_json(flag, str(each))
         items += item if isinstance(item, list) else [item]
     return items
 

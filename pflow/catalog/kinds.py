@@ -33,6 +33,11 @@ class Catalog:
     `directory` is where the relative paths of files begin.
     """
 
+    opens_files = True
+    """Whether a flow's text may name files to be read: of flows, but for saved ones, and of flags' values. A stranger's
+    text may not.
+    """
+
     def __init__(self, directory: str = ".") -> None:
         self.directory = directory
 

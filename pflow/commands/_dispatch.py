@@ -97,7 +97,7 @@ def _is_page(word: str) -> bool:
 
 
 def _is_pipe(words: list[str]) -> bool:
-    if not any(map(separates, words)) and not {" ", "\n"} & set(words[0]):
+    if not any(map(separates, words)) and not {" ", "\t", "\n"} & set(words[0]):
         return False  # told without the modules that know pipe syntax
     from pflow.flow.pipe.recognize import is_pipe
 

@@ -24,7 +24,8 @@ WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: p
 saved flow. pflow help WORD tells of each, and all but saved flows have a page: pflow-run(1) is that of pflow run.
 
 Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
-checked before anything runs, in one process, with a log. pflow nodes lists the nodes.
+checked before anything runs, in one process, with a log. So is one argument of one step, a node's name with a flag or
+words in quotes behind it: pflow 'llm "Name a tree"'. pflow nodes lists the nodes.
 
 Else one argument with white space in it is a sentence. A model plans a flow from it, which is shown, and run, edited
 or saved as you say; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs with --yes alone, which allows
@@ -36,7 +37,7 @@ DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
 DRIVER.arguments = [argument("WORD", WORD)]
 DRIVER.examples = (
     "cat examples/notes.txt | pflow llm --prompt='Summarize'",
-    "pflow 'read-file --path=examples/notes.txt => llm --prompt=Summarize' -r",
+    "pflow 'read-file examples/notes.txt => llm \"Summarize\"' -r",
     "pflow read-file --path=examples/notes.txt :: shell --command='wc -w'",
     "pflow llm --help",
 )
@@ -44,7 +45,7 @@ DRIVER.examples = (
 
 GROUPS = {
     "Run": ("run", "plan", "mcp"),
-    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "help", "version"),
+    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "doctor", "help", "version"),
     "Keep": ("save", "list", "find", "show", "remove"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }

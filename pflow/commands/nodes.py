@@ -186,5 +186,6 @@ def _item(name: str, item: dict[str, Any]) -> tuple[str, str, str, str]:
         notes.append(f"default {value_text(item['default'])}")
     notes += item.get("marks", [])
     notes += [f"--{flag.replace('_', '-')}" for flag in item.get("flags", [])]
+    notes += [f"-{item['short']}"] if "short" in item else []
     notes += [item["env"]] if "env" in item else []
     return clean(name), item["type"], ", ".join(notes), clean(item["doc"])

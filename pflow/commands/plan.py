@@ -13,8 +13,8 @@ from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.flow import Flow
 from pflow.flow.load import read_text
-from pflow.flow.pipe.recognize import is_pipe
-from pflow.flow.pipe.scan import is_cut_separator
+from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
+from pflow.flow.pipe.scan import is_cut_separator, quote
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -102,7 +102,7 @@ def _flow(
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
         raise PflowError(f"cannot plan '{words[0]}': it is a flow, or a file, and no sentence", hint=hint, exit=USAGE)
     sentence = " ".join(words)
-    is_flow = is_pipe(words) or any(map(is_cut_separator, words))
+    is_flow = is_pipe(words) or is_pipe_text(" ".join(map(quote, words))) or any(map(is_cut_separator, words))
     if is_flow or not is_sentence(sentence):
         return checked(load_named(words), "plan")
     return _planned(sentence, model, timeout, fresh=fresh, no_stdin=no_stdin)

@@ -11,6 +11,7 @@ from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
+from pflow.stage.words import split_flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -184,55 +185,86 @@ class _Words:
         self.others: list[int] = []
         self.waiting: Flag | None = None
         self.is_ended = False
+        wanted = 0
         for at, word in enumerate(words):
-            name, equals, _ = word.partition("=")
-            flag = self.find(name)
-            if self.waiting is not None:
-                self.waiting = None
+            if wanted:
+                wanted -= 1
             elif self.is_ended or word[:1] != "-" or word == "-":
                 self.others.append(at)
             elif word == "--":
                 self.is_ended = True
-            elif flag is not None:
-                self.used.update(flag.names if not flag.repeats else ())
-                self.waiting = flag if flag.values and not equals else None
+            else:
+                wanted = self._take(word)
+            self.waiting = self.waiting if wanted else None
 
-    def find(self, name: str) -> Flag | None:
-        name = name.replace("_", "-")
-        return self.by_name.get(name) or self.by_name.get(name.replace("--no-", "--", 1))
+    def _take(self, word: str) -> int:
+        """Take a flag, or letters behind one dash; how many of the words that follow are its values."""
+        flag, sign, kept = self.find(word)
+        letters = "" if word.startswith("--") else word[1:kept]
+        for each in (flag, *(self.by_name.get(f"-{letter}") for letter in letters)):
+            self.used.update(each.names if each else ())
+        self.waiting = flag
+        if flag is None or not flag.values or sign:
+            return 0
+        return 1 + bool(letters and flag.is_pair) - (kept < len(word))
+
+    def find(self, word: str) -> tuple[Flag | None, str, int]:
+        """The flag of a word, the sign behind it (`=`, `:=`, `@`), and where a value in the same word begins.
+
+        Of letters behind one dash it is the first that may have a value, else the last.
+        """
+        if not word.startswith("--"):
+            flag = None
+            for at, letter in enumerate(word[1:], 2):
+                flag = self.by_name.get(f"-{letter}")
+                if flag is None or flag.values:
+                    return flag, "", at
+            return flag, "", len(word)
+        name, sign, _ = split_flag(word)
+        spelled = name.replace("_", "-")
+        flag = self.by_name.get(spelled) or self.by_name.get(spelled.replace("--no-", "--", 1))
+        return flag, sign, len(name) + len(sign)
 
 
 def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
     """A flag's value, a flag, or the argument that comes next."""
     before = _Words(words, usage.flags)
+    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
+    before.used.update(name for each in free[: len(before.others)] for name in each.names)
     if before.waiting is not None:
         return _values(before.waiting, word, 0)
-    name, equals, _ = word.partition("=")
-    if equals and name.startswith("--") and not before.is_ended:
-        flag = before.find(name)
-        return _values(flag, word, len(name) + 1) if flag else Answer(word, 0, [])
     if word.startswith("-") and not before.is_ended:
+        flag, sign, kept = before.find(word)
+        if sign == "@":
+            flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
+        if sign or kept < len(word):
+            return _values(flag, word, kept) if flag and sign != ":=" else Answer(word, 0, [])
         return Answer(word, 0, _flags(usage, before.used))
-    rest = usage.arguments[len(before.others) :] or [each for each in usage.arguments[-1:] if each.repeats]
+    rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
     found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
     return Answer(word, 0, [each for each in _flags(usage, before.used) if each.value.startswith("--")])
 
 
+_A_FILE = kinds.argument("FILE", kinds.FILE)
+_NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
+
+
 def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
     """The flags that may still be given, group by group; a secret has none."""
-    done = set(used)
+    done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
-            if not flag.names[0].startswith("-") or not done.isdisjoint(flag.names):
+            spent = done if flag.repeats else done | used
+            if not flag.names[0].startswith("-") or not spent.isdisjoint(flag.names):
                 continue
             done.update(flag.names)  # a step's flag comes before the run's of the same name
             for name in flag.names:
                 yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
             if flag.is_bool:
-                name = next(name for name in flag.names if name.startswith("--"))
-                yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
+                long = next(name for name in flag.names if name.startswith("--"))
+                yield Candidate(group, f"--no-{long[2:]}", f"not: {flag.text}")
 
 
 # How the names of files end that a value may be.

@@ -44,9 +44,10 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
         return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
-    if found.flow is not None and len(words) == 1:
-        words = _left_open(words[0] + quoted(_end_in_flow(found.candidates[0], found.flow), line.quote))
-    return ["+" if len(words) == 1 and not found.candidates[0].is_open else "-", *words]
+    first = found.candidates[0]
+    if len(words) == 1 and (found.flow is not None or (line.quote and first.is_open)):
+        words = _left_open(words[0] + quoted(_end_in_flow(first, found.flow), line.quote))
+    return ["+" if len(words) == 1 and not first.is_open else "-", *words]
 
 
 def _left_open(word: str) -> list[str]:
@@ -60,9 +61,9 @@ def _rest(found: Answer, candidate: Candidate) -> str:
     return rest if found.flow is None else quoted(rest, found.flow.quote)
 
 
-def _end_in_flow(candidate: Candidate, flow: Typed) -> str:
+def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
     """What ends a word inside pipe syntax: its quote, and a blank."""
-    return "" if candidate.is_open else f"{flow.quote} "
+    return "" if flow is None or candidate.is_open else f"{flow.quote} "
 
 
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
@@ -76,8 +77,8 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     for text, each in zip(shown, found.candidates, strict=True):
         value, suffix = (each.value[:-1], each.value[-1]) if each.is_open else (each.value, "")
         if found.flow is not None:
-            end = quoted(_end_in_flow(each, found.flow), line.quote)
-            value, suffix = quoted(value, found.flow.quote), suffix or end
+            suffix = suffix or quoted(_end_in_flow(each, found.flow), line.quote)
+            value = quoted(value, found.flow.quote)
         rows.append(([each.group, f"-qS{suffix}" if suffix else ""], [value, text]))
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
@@ -92,8 +93,8 @@ def _fish(text: str) -> list[str]:
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
-    if found.flow is not None and len(words) == 1 and not found.candidates[0].is_open:
-        words, abouts = _left_open(words[0] + _end_in_flow(found.candidates[0], found.flow)), abouts * 2
+    if len(words) == 1 and (end := _end_in_flow(found.candidates[0], found.flow)):
+        words, abouts = _left_open(words[0] + end), abouts * 2
     return [f"{word}\t{about}" for word, about in zip(words, abouts, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pflow.conformance.samples import (
@@ -17,7 +18,7 @@ from pflow.conformance.samples import (
 )
 from pflow.conformance.sandbox import Run
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, USAGE
+from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
 from pflow.interface import Item
 from pflow.jsontext import decode
 
@@ -187,6 +188,14 @@ def params_are_taken(trial: Trial) -> None:
     trial.expect_agreement(run, "a flag for each param that you declare", "as without the flags")
 
 
+@check("words", "bare words and letters give what their flags give")
+def words_are_taken(trial: Trial) -> None:
+    words = trial.samples.short_words()
+    run = trial.run(_some(words, "none of its values has a short form"), trial.document())
+    change = "a bare word is the next [word] read's, and what follows -x is for the item marked [short x]"
+    trial.expect_agreement(run, change, "as by its flags")
+
+
 @check("bad-value", "a flag's value that does not fit is 2", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
@@ -227,11 +236,22 @@ def error_passes(trial: Trial) -> None:
     change = "look for error in the header first: copy stdin to stdout and exit with its code"
     for code, words in ((75, ()), (9, ()), (9, ("--raw",))):
         error = {"step": "before", "node": "before", "exit": code, "message": "it failed on purpose"}
-        sent = document({**ALIENS, "text": "data"}, "text", error=error)
-        run = trial.run_good(*words, stdin=sent)
-        run.expect_refusal(code, change)
-        if run.stdout != (expected := b"" if words else sent):
-            run.fail(f"on stdout: {shown(run.stdout)}", f"{shown(expected)}, as it came; nothing with --raw", change)
+        _expect_passing(trial, words, code, change, error=error)
+
+
+@check("skipped-passes", "a skipped document is passed on untouched, with 0; nothing is done", of_good_run=False)
+def skipped_passes(trial: Trial) -> None:
+    for words in ((), ("--raw",)):
+        change = "look for skipped in the header: copy stdin to stdout and exit with 0"
+        _expect_passing(trial, words, OK, change, skipped=True)
+
+
+def _expect_passing(trial: Trial, words: Sequence[str], code: int, change: str, **header: Any) -> None:
+    sent = document({**ALIENS, "text": "data"}, "text", **header)
+    run = trial.run_good(*words, stdin=sent)
+    run.expect_refusal(code, change)
+    if run.stdout != (expected := b"" if words else sent):
+        run.fail(f"on stdout: {shown(run.stdout)}", f"{shown(expected)}, as it came; nothing with --raw", change)
 
 
 def _some(items: list[T], otherwise: str) -> list[T]:

@@ -108,6 +108,23 @@ class Samples:
     def words_without(self, *names: str) -> list[str]:
         return [word for name, words in self.words.items() if name not in names for word in words]
 
+    def short_words(self) -> list[str]:
+        """What the node needs, and the defaults of params: bare, or behind a letter, where that is marked."""
+        lettered = {name: item for name, item in self.interface.params.items() if item.letter}
+        given = {name: item.default for name, item in lettered.items() if not item.required and item.default}
+        wanted = {name: flag_words(lettered[name], default) for name, default in given.items()}
+        letters, bare = list[str](), list[str]()
+        for name, words in {**wanted, **self.words}.items():
+            item = self.interface.reads.get(name) or self.interface.params[name]
+            texts = [word.partition("=")[2] for word in words]
+            if "word" in item.marks:
+                bare += texts
+            elif item.letter and item.type.name not in ("bool", "list"):
+                letters += [word for text in texts for word in (f"-{item.letter}", text)]
+            else:
+                letters += words
+        return [*letters, "--", *bare] if bare or lettered else []
+
     def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str]:
         """Every value as a flag, but one. Raises Skipped where one has no flag."""
         words = self.words_without()

@@ -155,7 +155,8 @@ def _manner(wired: WiredStep, origins: Origins) -> Account:
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
     if batch is not None:
         over = origins.of_batch(wired)
-        manner["batch"] = {"over": over, "as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error}
+        said = {"as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error, "keep_item": batch.keep_item}
+        manner["batch"] = {"over": over, **said}
     if wired.subflow is not None:
         manner["steps"] = len(wired.subflow.steps)
     return {name: value for name, value in manner.items() if value is not None}

@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import Batch, Flow, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, reference
@@ -70,16 +70,28 @@ class _Literals:
     """One `step`, the known inputs as literals in it; `piped` are the inputs that take the pipe."""
 
     def __init__(self, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
-        self.known = known
-        self.piped = piped
+        batch = wired.step.batch
+        own = {batch.item, *batch.parts} if batch is not None else set()
+        self.known = {name: value for name, value in known.items() if name not in own}
+        self.piped = piped - own
         items = {**wired.interface.params, **wired.interface.reads}
         verbatim = {key for key, item in items.items() if "verbatim" in item.marks}
         self.step = step = copy(wired.step)
         step.params = {key: each if key in verbatim else self._filled(each) for key, each in step.params.items()}
         step.inputs = {key: each if key in verbatim else self._filled(each) for key, each in step.inputs.items()}
         step.input_mappings = {}
+        if batch is not None:
+            step.batch = self._over(batch, known, piped)
         for key, source in wired.step.input_mappings.items():
             self._map(wired, key, source)
+
+    def _over(self, batch: Batch, known: dict[str, Any], piped: set[str]) -> Batch:
+        batch, path = copy(batch), parse_path(batch.over)
+        if path[0] in known:
+            raise _no_pipe(f"'{self.step.id}' runs once for each of the input '{path[0]}'")
+        if path[0] in piped:
+            batch.over = write_path(("stdin", *path[1:]))
+        return batch
 
     def _map(self, wired: WiredStep, key: str, source: str | list[str]) -> None:
         if isinstance(source, str) and source.startswith(TEMPLATE):

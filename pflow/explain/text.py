@@ -249,7 +249,8 @@ def _short(type: str) -> str:
 def _batch(batch: Account) -> str:
     jobs = f"; {batch['jobs']} at a time" if batch["jobs"] else ""
     kept = "; those that fail are kept as null" if batch["on_error"] == "keep" else ""
-    return f"in {origin_text(batch['over'])}, as {clean(batch['as'])}{jobs}{kept}"
+    beside = "; each result with its item" if batch["keep_item"] else ""
+    return f"in {origin_text(batch['over'])}, as {clean(batch['as'])}{jobs}{kept}{beside}"
 
 
 def _action(edge: Account) -> str:

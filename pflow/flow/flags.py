@@ -95,9 +95,10 @@ class FlowFlags:
         """One item for each flag, for the parser; flags that are refused too, so that it is said why."""
         items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in self.targets.items():
-            item = next(iter(targets.values()))
+            target, item = next(iter(targets.items()))
             items[name] = copy = Item("read", name, item.type)
-            copy.default, copy.doc, copy.env = item.default, item.doc, item.env
+            copy.default = item.default if target[0] == INPUT else None  # what its step has, nobody needs to give
+            copy.doc, copy.env = item.doc, item.env
             copy.marks = item.marks - {"word"}  # a flow takes none
         return items
 

@@ -38,15 +38,21 @@ class Input:
 
 
 class Batch:
-    """What a step runs once for each of: `over` is a path, `item` the name of one ("as" in the IR)."""
+    """What a step runs once for each of: `over` is a path, `item` the name of one ("as" in the IR).
 
-    __slots__ = ("item", "jobs", "on_error", "over")
+    `over` is "" in pipe syntax, until compiling finds what the pipe carries.
+    """
 
-    def __init__(self, over: str, item: str = "item", jobs: int | None = None, on_error: str = "stop") -> None:
+    __slots__ = ("item", "jobs", "keep_item", "on_error", "over")
+
+    def __init__(
+        self, over: str, item: str = "item", jobs: int | None = None, on_error: str = "stop", *, keep_item: bool = False
+    ) -> None:
         self.over = over
         self.item = item
         self.jobs = jobs
         self.on_error = on_error
+        self.keep_item = keep_item
 
     @property
     def parts(self) -> dict[str, bool]:

@@ -59,6 +59,11 @@ _BATCH = _object(
             enum=["stop", "keep"],
             default="stop",
         ),
+        "keep_item": {
+            "description": "Whether each result knows its item: {item, WRITE} in the place of the write's value.",
+            "type": "boolean",
+            "default": False,
+        },
     },
     required=["over"],
 )

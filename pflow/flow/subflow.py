@@ -31,9 +31,6 @@ class FlowCatalog(Catalog):
     `loading` are the files of the flows that are being loaded around this one.
     """
 
-    opens_files = True
-    """Whether a path names a flow. Where a stranger's text is read it does in saved flows only."""
-
     def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
         super().__init__(directory)
         self.loading = loading

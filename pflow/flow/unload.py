@@ -77,7 +77,7 @@ def _node(step: Step) -> IR:
 
 def _batch(batch: Batch) -> IR:
     item = {} if batch.item == "item" else {"as": batch.item}
-    return {"over": batch.over, **item, **_said(batch, "jobs", on_error="stop")}
+    return {"over": batch.over, **item, **_said(batch, "jobs", on_error="stop", keep_item=False)}
 
 
 def _edge(edge: Edge) -> IR:

@@ -198,6 +198,13 @@ class WiredFlow:
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take what comes through the pipe."""
 
+    @property
+    def runs_over_pipe(self) -> bool:
+        """Whether the first step is a batch over what comes through the pipe."""
+        first = self.steps.get(self.graph.first or "")
+        is_declared = any(each.pipe for each in self.flow.inputs.values())
+        return first is not None and not is_declared and first.over is not None and first.over.paths == (("stdin",),)
+
     def before(self, id: str) -> list[WiredStep]:
         """The steps that may run before one; for END all that are reached. Latest last."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
@@ -231,6 +238,8 @@ class WiredFlow:
         if wired.step.batch is None or write.is_data:
             return declared
         over = wired.over_type
+        if wired.step.batch.keep_item:
+            declared = Type("dict", fields={"item": wired.item_type, write.key: declared})
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:

@@ -26,6 +26,7 @@ ENVIRONMENT = (
     ("TMPDIR", "where the file for the editor lies, instead of /tmp"),
     ("PFLOW_EMBEDDING_MODEL", "the embedding model that finds saved flows, instead of llm's default"),
     ("LLM_USER_PATH", "where the llm library keeps its keys, settings and aliases"),
+    ("LLM_LOAD_PLUGINS", "the plugins that the llm library loads, with commas between them, instead of all"),
     ("HOME", "where ~/.local/bin is, into which pflow save --command puts a program"),
     ("LC_ALL, LC_CTYPE, LANG", "whether the terminal shows UTF-8; otherwise pflow draws lines in ASCII"),
     ("COLUMNS", "the width of the terminal, in columns"),

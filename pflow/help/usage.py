@@ -42,10 +42,10 @@ class Flag:
     """A flag: the names it is typed as, what is said of it, its group, its value's kind and name (metavar).
 
     Without names it is a word beside the flags. A secret, which has no flag, goes by its name without dashes. `env` is
-    the variable that may give it instead.
+    the variable that may give it instead; `is_pair` where two words follow its letter.
     """
 
-    __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values")
+    __slots__ = ("choices", "env", "group", "is_pair", "metavar", "names", "repeats", "text", "values")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class Flag:
         *,
         metavar: str = "",
         env: str = "",
+        is_pair: bool = False,
     ) -> None:
         self.names = names
         self.text = text
@@ -67,6 +68,7 @@ class Flag:
         self.repeats = repeats
         self.metavar = metavar
         self.env = env
+        self.is_pair = is_pair
 
     @property
     def is_bool(self) -> bool:
@@ -149,9 +151,10 @@ def common_flag(name: str) -> Flag:
 
 
 def _word_of(item: Item) -> Flag:
-    """A bare word, or as many as there are, for a read."""
-    name = item.name.replace("_", "-").upper()
-    return argument(name, _values(item), item.type.choices, repeats=item.type.name == "list")
+    """A bare word, or as many as there are, for a read; its names are those of the flag that gives it instead."""
+    word = flag_of(item, DATA)
+    word.metavar = item.name.replace("_", "-").upper()
+    return word
 
 
 def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
@@ -169,6 +172,7 @@ def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
         repeats=item.type.name == "list",
         metavar=metavar(item.type),
         env=item.env,
+        is_pair="pair" in item.marks,
     )
 
 

@@ -28,6 +28,7 @@ from pflow.library.saved import check_name, file_for, find_saved, library_folder
 from pflow.source import plain
 from pflow.templates import TEMPLATE, references
 from pflow.terminal.columns import shorten
+from pflow.xdg import make_private
 
 Place = tuple[str, ...]
 
@@ -124,8 +125,7 @@ def _locked(act: str) -> Iterator[None]:
     """Hold the library's lock: another process that saves waits. Raises PflowError (73, 77) for any OSError."""
     try:
         folder = library_folder()
-        for each in (os.path.dirname(folder), folder):
-            os.makedirs(each, 0o700, exist_ok=True)
+        make_private(folder)
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with suppress(OSError):  # a file system without locks

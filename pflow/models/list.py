@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.xdg import cache_directory, read_cached
+from pflow.xdg import cache_directory, make_private, read_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def keep_models(models: Iterable[tuple[str, str]]) -> None:
     data = "".join(lines).encode("utf-8", "replace")
     try:
         if path is not None and read_cached(path) != data:
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            make_private(os.path.dirname(path))
             replace(path, data, mode=0o600)
     except OSError:
         pass

@@ -27,7 +27,8 @@ faults_of_files: list[str] = []
 
 _TEMPORARY = "pflow-llm-"
 
-_said: set[str] = set()
+said: set[str] = set()
+"""Those of both that need not be said again."""
 
 _MEMBERS = {
     **dict.fromkeys(("model_id", "model_name", "api_base", "api_key_name"), (str, "text; put it in quotes")),
@@ -85,8 +86,8 @@ def load_models() -> dict[str, Model]:
 def report_faults() -> None:
     """Say, once, what of the settings is passed over."""
     for fault in dict.fromkeys([*faults_of_files, *faults.values()]):
-        if fault not in _said:
-            _said.add(fault)
+        if fault not in said:
+            said.add(fault)
             say("pflow", f"warning: {fault}")
 
 

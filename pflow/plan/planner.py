@@ -31,7 +31,7 @@ from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
-from pflow.xdg import cache_directory, read_cached
+from pflow.xdg import cache_directory, make_private, read_cached
 
 if TYPE_CHECKING:
     from pflow.models.choose import Model
@@ -65,7 +65,7 @@ class CachedPlan:
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan. A cache that cannot be written is left alone."""
         with suppress(OSError, UnicodeEncodeError, PflowError):
-            self.file.parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_private(str(self.file.parent))
             replace(str(self.file), write_json(ir).encode(), mode=0o600)
             _prune(self.file.parent)
 

@@ -32,7 +32,8 @@ A flow:
 - A mapping may be a list of paths, of which the one written last counts: after a loop, or where ways meet.
 - Several reads that one text is made of: "template:First: ${a.response}\\nSecond: ${b.response}" as the mapping.
 - To do a step once for each item of a list: "batch": {"over": "STEP.WRITE", "as": "item"} in the step; the mapping or
-  template then names "item". Each of its writes becomes a list. Of an item that is a path, ${item_name} and
+  template then names "item". Each of its writes becomes a list; "keep_item": true makes each result an object,
+  {"item": …, "WRITE": …}. "over" may be a text, for each of its lines. Of an item that is a path, ${item_name} and
   ${item_stem} are the last component, with its suffix and without: "out/${item_stem}.md" is a file for each.
 - What comes through the pipe is an input with "pipe": true, one at most; mappings and templates take it by its name.
 - "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
@@ -84,14 +85,15 @@ def plan_schema(types: Sequence[str] = ()) -> Schema:
     values: Schema = {"type": "object"}
     number: Schema = {"type": "number"}
     whole: Schema = {"type": "integer"}
+    flag: Schema = {"type": "boolean"}
     names: Schema = {"type": "object", "additionalProperties": text}
-    batch = _object({"over": text, "as": text, "jobs": whole, "on_error": text}, "over")
+    batch = _object({"over": text, "as": text, "jobs": whole, "on_error": text, "keep_item": flag}, "over")
     step: Schema = {"id": text, "type": {**text, "enum": list(types)} if 0 < len(types) <= _MOST_TYPES else text}
     step |= {"inputs": values, "params": values, "batch": batch, "retries": whole, "max_visits": whole}
     step |= {"wait": number, "timeout": number}
     source: Schema = {"anyOf": [text, {"type": "array", "items": text}]}
     mapping = _object({"input_mappings": {"type": "object", "additionalProperties": source}, "output_mappings": names})
-    given = _object({"type": text, "description": text, "required": {"type": "boolean"}, "pipe": {"type": "boolean"}})
+    given = _object({"type": text, "description": text, "required": flag, "pipe": flag})
     return _object(
         {
             "name": text,

@@ -28,7 +28,11 @@ def work(words: list[str], tool: Tool) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
-    document = tool.open(take_store())
+    intake = take_store()
+    if intake.ended_with == 0:
+        write_pieces(1, [intake.data])
+        return 0
+    document = tool.open(intake)
     error = document.header.pop("error", None)
     if error is not None:
         places = set_members(document, flags.get("--set", []))

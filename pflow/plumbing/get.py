@@ -48,8 +48,8 @@ def work(words: list[str], tool: Tool) -> int:
     document = intake.document
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)
-    if "error" in document.header:
-        return int(document.header["error"]["exit"])
+    if intake.ended_with is not None:
+        return intake.ended_with
     paths = paths or [_carried(document)]
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")

@@ -35,9 +35,9 @@ def work(words: list[str], tool: Tool) -> int:
     if intake.kind == EMPTY:
         raise empty_pipe()
     document = tool.open(intake)
-    if "error" in document.header:
+    if intake.ended_with is not None:
         write_pieces(1, [intake.data])
-        return int(document.header["error"]["exit"])
+        return intake.ended_with
     set_members(document, members)
     document.start()
     write_pieces(1, document.pieces())

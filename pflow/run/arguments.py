@@ -18,20 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 TAKEN = frozenset(
-    {
-        "from",
-        "no_stdin",
-        "allow_empty",
-        "raw",
-        "exact",
-        "stream",
-        "json",
-        "quiet",
-        "dry_run",
-        "timeout",
-        "debug",
-        "verbose",
-    }
+    {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
+    | {"dry_run", "timeout", "debug", "verbose"}
 )
 """The common flags that a flow takes as a stage does."""
 
@@ -50,7 +38,7 @@ _OWN = {
     "show_store": (Type("bool"), "print the final store on stderr"),
 }
 
-_FIRST = ("-n", "--no-stdin", "--allow-empty")
+_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty")
 _LAST = ("-r", "-j", "-q", "--raw", "--stream", "--json", "--quiet")
 
 

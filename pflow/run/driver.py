@@ -105,8 +105,10 @@ class Driver:
 
         intake = intake or take_in_for(flags)
         self.document = intake.document
-        if "error" in self.document.header:
+        if intake.ended_with is not None:
             return self.output.pass_on(intake)
+        if flags.skip_empty and intake.is_empty():
+            return skip(self.output, intake, flags, self.name)
         self.document.start()
         Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
@@ -123,6 +125,12 @@ class Driver:
             add_step(document, {"id": step_id(document, self.name, None), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
+
+
+def skip(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
+    """Hand on what comes, without a run. The exit code."""
+    entry = {"id": step_id(intake.document, name, None), "node": f"flow:{name}"}
+    return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
 
 
 def take_in_for(flags: RunFlags) -> Intake:

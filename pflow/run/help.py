@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
 Those behind the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store.
+A step takes the bare words and letters that its program takes, a flow takes flags alone; --KEY@FILE takes a value from
+a file, in a step when its text is read.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
 (pflow runs, pflow trace). On a terminal a batch says how far it is and what it cost; in a log it does so once a minute,
 after its first. Where a file here is called as a saved flow or a node is, ./NAME is the file."""

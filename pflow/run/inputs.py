@@ -13,7 +13,7 @@ from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.interface import fresh
 from pflow.paths import meet, parse_path, write_path
 from pflow.printable import clean
-from pflow.stage.document import EMPTY, RAW, empty_pipe
+from pflow.stage.document import EMPTY, NOTHING, RAW, empty_pipe
 from pflow.types import list_in
 
 if TYPE_CHECKING:
@@ -109,9 +109,12 @@ class RunInputs:
         Raises PflowError for an empty pipe that the flow was to work on (66), and for raw input that nothing in it
         takes (64; PF05).
         """
-        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe()
+        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe() or self.wired.runs_over_pipe
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
+        if intake.kind == NOTHING and self.wired.runs_over_pipe:
+            what = f"cannot run '{self.wired.graph.first}' once for each: nothing came through the pipe"
+            raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
         size = len(intake.data)
         if intake.kind == RAW and size and not (wants_pipe or names_stdin(self.wired)):
             raise PflowError(
@@ -144,6 +147,9 @@ class RunInputs:
             self.values[name] = list_in(value) if given.type.name == "list" else value
             self.piped_path = given.path
             return {name: last}
+        if self.wired.runs_over_pipe:
+            next(iter(self.wired.steps.values())).over = PathSource(parse_path(document.header["last"]))
+            return {}
         if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}
         assert self.wired.first_read is not None

@@ -30,7 +30,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside those of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "dry")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
@@ -205,7 +205,7 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     facts += [f"branch {visit['lane']}"] if "lane" in visit else []
     facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
     facts += usage_words(visit)
-    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry") if name in visit]
+    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
     lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
     reads = [

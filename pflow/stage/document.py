@@ -6,11 +6,11 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, __version__
-from pflow.binding.sources import assign, check_place, has, remove
+from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
-from pflow.paths import parse_path
+from pflow.paths import meet, parse_path
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
 
@@ -171,7 +171,7 @@ def _read_header(raw: Piece) -> dict[str, Any]:
     return header
 
 
-_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list}
+_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
 
 
 def _check_header(header: dict[str, Any]) -> None:
@@ -216,6 +216,25 @@ class Intake:
         self.document = document
         self.kind = kind
         self.data = data
+
+    @property
+    def ended_with(self) -> int | None:
+        """The exit code of a pipe that a stage before this one has ended: by failing, or by skipping (0). Else None."""
+        header = self.document.header
+        if "error" in header:
+            return int(header["error"]["exit"])
+        return 0 if header.get("skipped") else None
+
+    def is_empty(self) -> bool:
+        """Whether nothing came: no stdin, not a byte, or a store that carries an empty text or list, or null."""
+        header = self.document.header
+        if self.kind in (EMPTY, NOTHING) or "last" not in header:
+            return self.kind in (EMPTY, NOTHING)
+        path = parse_path(header["last"])
+        if not has(self.document, path) or any(meet(path, parse_path(dry)) for dry in header.get("dry", [])):
+            return False
+        value = find(self.document, path)
+        return value is None or (isinstance(value, str | bytes | list) and not value)
 
 
 def take_in(

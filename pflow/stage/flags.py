@@ -132,6 +132,10 @@ def check_common(values: Mapping[str, Any]) -> None:
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
+    for name in ("no_stdin", "allow_empty"):
+        if values["skip_empty"] and values[name]:
+            flag = "--" + name.replace("_", "-")
+            raise PflowError(f"cannot take both --skip-empty and {flag}", hint="choose one", exit=USAGE)
     for name, (least, most) in _RANGES.items():
         value = values.get(name)
         if value is not None and not least <= value <= most:

@@ -17,7 +17,7 @@ from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.trace import add_step, step_id
-from pflow.terminal.messages import write_stderr
+from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,10 +82,20 @@ class Output:
             self.write(document.pieces())
 
     def pass_on(self, intake: Intake) -> int:
-        """Hand on an error document as it came; its exit code."""
+        """Hand on as it came what ended the pipe; its exit code."""
         if self.form == DOCUMENT:
             self.write([intake.data])
-        return int(intake.document.header["error"]["exit"])
+        return intake.ended_with or 0
+
+    def skip(self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool) -> int:
+        """Hand on a store with which nothing is to be done, marked: later stages pass it on. The exit code."""
+        if is_told:
+            say(program, "nothing to do: nothing comes through the pipe")
+        document.start()
+        document.header["skipped"] = True
+        add_step(document, {**entry, "skipped": True})
+        self.write_document(document)
+        return 0
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, where documents are the form; a stdout that fails changes nothing."""

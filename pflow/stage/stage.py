@@ -88,13 +88,20 @@ class Stage:
             warm=None if flags.dry_run else getattr(node_class, "warm", None),
         )
         self.document = document = intake.document
-        if "error" in document.header:  # nothing is done, and it goes on as it came
+        if intake.ended_with is not None:  # nothing is done, and it goes on as it came
             return self.output.pass_on(intake)
         document.start()
         self.step = self.entry["id"] = step_id(document, self.name, flags.id)
+        if flags.skip_empty and intake.is_empty():
+            return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
         self._bind(node_class, flags, document)
         return 0
+
+    def _skip(self, document: Document, flags: Flags) -> int:
+        self.entry.pop("carries", None)
+        self._trace("end", {"exit": 0, "skipped": True})
+        return self.output.skip(self.program, document, self.entry, is_told=flags.verbose or flags.dry_run)
 
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""

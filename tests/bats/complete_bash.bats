@@ -60,6 +60,12 @@ tab() {
     tab 'pflow-write-file --path=my' TAB 'pflow-write-file --path=my\ notes.txt'
     tab 'pflow-write-file --path "my' TAB 'pflow-write-file --path "my notes.txt"'
     tab 'pflow-write-file --path=~/do' TAB 'pflow-write-file --path=~/docs/'
+    mkdir 'one dir'
+    touch 'one dir/a file'
+    tab 'pflow-llm --prompt@"one' TAB a TAB x 'pflow-llm --prompt@"one dir/a file" x'
+    tab 'pflow-read-file one' TAB a TAB x 'pflow-read-file one\ dir/a\ file x'
+    tab "pflow 'read-file \"one" TAB a TAB '=> llm --prompt@one' TAB a TAB x \
+        "pflow 'read-file \"one dir/a file\" => llm --prompt@one\\ dir/a\\ file x"
 }
 
 @test "a description is shown as it is" {

@@ -75,6 +75,24 @@ cron() {
     [ "$(stat -c %a .local/state/cron/digest.log)" = 600 ]
 }
 
+@test "on a quiet night nobody is asked and nothing is written; else the log gets a line a night" {
+    need git
+    : >'the log'
+    commit() { git -C src -c user.name=a -c user.email=a@b commit -q --allow-empty -m "$1" "${@:2}"; }
+    git init -q src && GIT_COMMITTER_DATE='2001-02-03 04:05' commit long-ago
+    for job in bin/digest 'git -C'; do
+        cron "$job"
+        expect 0 ''
+        [ -z "$stderr" ]
+    done
+    [ -z "$(ls digests)" ] && [ ! -e done.log ]
+    commit quiet-no-more
+    cron 'git -C' && cron 'git -C'
+    [ "$(cat done.log)" = $'Oak, ash and elm.\nOak, ash and elm.' ]
+    grep -q 'In a line.*quiet-no-more' "$PEER/requests.jsonl"
+    run -1 grep long-ago "$PEER/requests.jsonl"
+}
+
 @test "a job that fails says one line, with its code, and writes nothing" {
     need jq
     cron digest

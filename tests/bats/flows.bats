@@ -113,6 +113,26 @@ END
     expect 0 '[null]' '1 of 1 items failed'
 }
 
+@test "--each runs a step once for each of a list, of the lines that a pipe brings, and of a store's list" {
+    printf 'one\n' >a.txt && printf 'two\n' >'b c.txt'
+    local read='["one\n","two\n"]' flow="list-files --pattern='*.txt' => read-file --each => shell --command=cat --each --jobs=2 => write-file --path=all.json"
+    run --separate-stderr pflow run -n "$flow" -r
+    expect 0 "$read"
+    [ "$(cat all.json)" = "$read" ]
+    pflow export --to=pipe "$flow" >flow.pipe
+    run --separate-stderr pflow run -n "$(cat flow.pipe)" -r
+    expect 0 "$read"
+    for pipe in 'ls ./*.txt' 'pflow-list-files -n --pattern="*.txt"' 'pflow-list-files -n --pattern="*.txt" | jq -c .files'; do
+        run --separate-stderr bash -c "$pipe | pflow run -r read-file --each --jobs=2"
+        expect 0 "$read"
+    done
+    pflow save --description='read them' reads 'read-file --each --with-item --keep-going'
+    run --separate-stderr bash -c 'printf "a.txt\ngone\n" | pflow reads -r'
+    expect 0 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
+    run --separate-stderr pflow run -n -r 'read-file --each'
+    expect 66 - "pflow run: cannot run 'read-file' once for each: nothing came through the pipe"
+}
+
 @test "a step that may return error and has no edge for it goes on, as in a pipe, in each form of the flow" {
     local flow='shell --command="echo out; exit 7" --no-check => shell --command=cat'
     run --separate-stderr pflow run -n "$flow" -r

@@ -261,8 +261,11 @@ pflow run: say writes said to said'
             pflow ${command%% *} shell --command="echo a" --args="\$city" $(echo $command | cut -s -d" " -f2) >words 2>&1
             cmp quoted words && grep -q city words && echo same
         done
+        pflow export --to=pipe -o o llm Why -o seed 1 -s -n; pflow plan llm "Name a tree" --pipe; cat o
         pflow save print shell --command="echo \"\$1\"" --args="\$city" --force >/dev/null; pflow print --city=Rome -r'
-    expect 0 $'Oslo\nOslo\nrepo = $$x\nsame\nsame\nsame\nsame\nsame\nsame\nRome'
+    expect 0 $'Oslo\nOslo\nrepo = $$x\nsame\nsame\nsame\nsame\nsame\nsame
+llm --prompt=\'Name a tree\'
+llm --prompt=Why --option=seed=1 --system=-n\nRome'
 }
 
 @test "a separator that the shell took for a redirection is 2 and names the file" {

@@ -251,3 +251,60 @@ os.close(read)
 assert stage.communicate(timeout=60)[0].split() == [b"2000"]
 P
 }
+
+@test "--skip-empty hands on a skipped document where nothing came, and nothing after it does anything" {
+    need jq
+    in_shells '
+        skips() { "$@" | jq -c "[.[\"\$pflow\"] | .skipped, (.steps[-1] | .id, .skipped)]"; rm -f in; ls; }
+        it() { skips pflow-shell --skip-empty --command="touch ran"; }
+        : | it; it </dev/null; it <&-; : >in; it <in; printf "" | it --from=text
+        for value in "\"\"" "[]" null "{\"\$bytes\":\"\"}"; do
+            echo "{\"\$pflow\":{\"v\":1,\"last\":\"a.b\"},\"a\":{\"b\":$value}}" | it
+        done
+        echo "[]" | skips pflow-shell --from=json --skip-empty --command="touch ran"
+        : | skips pflow run --skip-empty "shell --command=\"touch ran\"" | sed "s/flow\"/shell\"/"
+        : | skips pflow shell --skip-empty --command="touch ran"
+        : | skips pflow shell --skip-empty --command="touch ran" :: shell --command="touch ran" | sed "s/flow\"/shell\"/"'
+    [ "$(sort -u <<<"$output")" = '[true,"shell",true]' ] && [ "$(wc -l <<<"$output")" -eq 13 ] || expect 0 '13 times skipped'
+    [ -z "$stderr" ]
+    in_shells '
+        for value in "\" \"" 0 false "{}" "[null]"; do
+            echo "{\"\$pflow\":{\"v\":1,\"last\":\"a\"},\"a\":$value}" | pflow-shell --skip-empty --command=cat -r
+        done; pflow-set -n a= | pflow-shell --skip-empty --command="echo carries nothing" -r
+        printf "\\n" | pflow-shell --skip-empty --command="wc -l" -r'
+    expect 0 $' \n0\nfalse\n{}\n[null]\ncarries nothing\n1'
+}
+
+@test "what is skipped passes every stage, flow and tool as it came, a jq too, and the pipe ends with 0 and no output" {
+    need jq
+    quick_llm
+    in_shells '
+        pflow-shell -n --command=: | pflow-llm --skip-empty --prompt="Summarize" --model=none >s
+        for words in "pflow-shell --command=touch\ ran" "pflow-write-file --path=ran" "pflow run shell\ --command=touch\ ran" \
+            "pflow shell --command=true :: shell --command=touch\ ran" "pflow-set a=1" "pflow-catch --set a=1" \
+            "pflow-llm --skip-empty --model=none" "pflow-shell --dry-run --command=touch\ ran"; do
+            eval "$words" <s | cmp - s || echo "$words"
+        done
+        printf "" | pflow-read-file --path=/nope | pflow-llm --skip-empty --prompt=x | pflow-get; echo $?
+        jq ". + {a: 1}" s | pflow-shell --command="touch ran" | jq -c "[.a, .[\"\$pflow\"].skipped]"
+        { pflow-shell --command="touch ran" -r <s && pflow-shell --command="touch ran" -q <s && pflow-get <s && pflow-get -e a <s && pflow-get -0 a <s &&
+            pflow run "shell --command=true" -r <s && pflow-llm --model=none -r --stream <s; } | wc -c
+        pflow-shell --command=true -j <s | cmp - s; pflow trace <s
+        pflow "summarize what comes in" --yes -q <s; echo $?
+        ls; [ ! -e "$HOME/.local/state/pflow/runs" ]'
+    [[ $output =~ ^66$'\n[1,true]\n0\n[1] shell (shell)'.*$'\n\n[2] llm (llm)  skipped\n0\ns'$ ]] || expect 0 'one line of a trace'
+}
+
+@test "--skip-empty says what it does in a dry run, and is refused with -n, with --allow-empty and in a step" {
+    in_shells '
+        for words in "pflow-shell --command=true" "pflow run shell\ --command=true"; do
+            : | eval "$words --skip-empty --dry-run" | pflow-shell --dry-run --command=cat | pflow trace | tail -n 1
+            for wrong in -n --allow-empty; do : | eval "$words --skip-empty $wrong -q"; echo $?; done
+        done
+        : | PFLOW_TRACE=events pflow-shell --skip-empty --command=true -q; grep -c "\"end\".*\"exit\":0,\"skipped\":true" events
+        pflow-shell -n --command=: --dry-run 2>/dev/null | pflow-shell --skip-empty --command=cat 2>/dev/null | pflow trace | tail -n 1
+        : | pflow run "read-file --path=a => llm --skip-empty" -q; echo $?
+        pflow run "read-file --path=a => llm --skip-empty" -q --skip-empty; echo $?' </dev/null
+    expect 0 $'[1] shell (shell)  skipped\n2\n2\n[1] flow (flow:flow)  skipped\n2\n2\n1\n    → writes: stdout, stderr, exit_code\n2\n2' 'nothing to do: nothing comes through the pipe'
+    [[ $stderr == *'cannot take both --skip-empty and --no-stdin'*'cannot take --skip-empty in a step'* ]]
+}

@@ -23,6 +23,7 @@ teardown_file() { stop_server; }
     expect 0 ''
     grep -F 'Name a tree' "$PEER/requests.jsonl" | grep -F '"seed": 1' | grep -F '"top_p": 0.5' | grep -qF brief
     [ "$(requests_with again)" -eq 1 ]
+    [[ $(pflow nodes llm) == *'-m, PFLOW_MODEL'* && $(pflow-llm --help) == *'-o, --option'*'-o NAME VALUE]'* ]]
 }
 
 @test "--KEY@FILE is the text of a file, with its templates; a value that begins with @ stays one" {
@@ -48,4 +49,39 @@ teardown_file() { stop_server; }
     expect 0 '' "nothing in 'echo' takes its arguments; quotes keep a command whole"
     in_shells 'echo raw | pflow-read-file "$NOTES" -q'
     expect 64 '' 'nothing here takes its 4 bytes'
+}
+
+@test "pipe syntax takes words in each of its forms, and keeps what they say" {
+    echo 'echo "$1, $(cat)"' >say.sh
+    echo Oslo >city
+    in_shells '
+        pflow "shell \"echo \\\$1\" \"a\"" -nr; pflow run -n shell "echo \$1" b -r; pflow "pflow-shell \"echo c\"" -r
+        pflow read-file ../city :: shell "echo d; cat" -r
+        pflow "pflow-read-file ../city | pflow-shell -- \"echo e; cat\"" -r
+        pflow "read-file:city ../city; city => shell:x \"cat; echo f\"; x => write-file city" -q; cat city
+        pflow save say "read-file ../city => shell --command@../say.sh h" --description=Say >/dev/null
+        pflow export --to=pipe say; pflow explain --graph say | grep -c say.sh; pflow say -r; echo i >../city; pflow say -r'
+    expect 0 "a
+b
+c
+d
+Oslo
+e
+Oslo
+Oslo
+f
+read-file --path=../city
+  => shell --command='echo \"\$1, \$(cat)\"' --args=h
+0
+h, Oslo
+h, i"
+}
+
+@test "a saved flow takes flags, with a file's text as it is, and names them where it gets a word" {
+    pflow save ask 'shell "echo \"\$1\"" $topic => write-file' --description=Ask
+    echo 'Oak $x' >topic
+    in_shells 'pflow ask --topic@../topic --path=o -q; cat o; pflow run flow:ask --topic@none --path=o -q; echo $?
+        for words in "ask Oak" "run flow:ask Oak" "ask Oak :: shell cat"; do pflow $words -q; echo $?; done'
+    expect 0 $'Oak $x\n66\n2\n2\n2' "cannot take the bare word 'Oak': it takes flags only; --topic='Oak'"
+    [ "$(grep -c -e "--topic='Oak'" <<<"$stderr")" -eq 3 ]
 }

@@ -28,6 +28,15 @@ ODD = f"""#!/bin/sh
 # - Params: token: str = "" [secret] [env TOKEN]  # a secret
 touch ran
 """
+MARKED = """#!/bin/sh
+# Interface:
+# - Reads: shared["what"]: files|some = "some" [word]  # which
+# - Reads: shared["paths"]: list[path] = [] [word]  # where
+# - Params: model: str = "" [short m]  # which model
+# - Params: option: list[str] = [] [short o pair]  # any of its
+# - Params: bare: bool = false [short b]  # a switch
+touch ran
+"""
 FLOW = {
     "pflow": 1,
     "name": "fix-issue",
@@ -51,6 +60,8 @@ def home(tmp_path, monkeypatch):
         Path("bin", name).write_text(ODD)
         Path("bin", name).chmod(0o755)
     Path("bin/pflow-plain").write_text(ODD)
+    Path("bin/pflow-marked").write_text(MARKED)
+    Path("bin/pflow-marked").chmod(0o755)
     Path("docs/a file.txt").touch()
     Path("docs/own.gguf").touch()
     Path("docs/it's").touch()
@@ -102,6 +113,31 @@ LINES = {
     "pflow-odd --path=docs/.h": [".hidden"],
     "pflow-odd --path ~/do": ["docs/"],
     "pflow-odd --path=nowhere/": [],
+    "pflow-marked ": ["files", "some"],
+    "pflow-marked some do": ["docs/"],
+    "pflow-marked some a do": ["docs/"],
+    "pflow-marked --what=some do": ["docs/"],
+    "pflow-marked some --wh": [],
+    "pflow-marked -- so": ["some"],
+    "pflow-marked -b": ["-b"],
+    "pflow-marked --no-b": ["--no-bare"],
+    "pflow-marked -m g": ["gpt-9"],
+    "pflow-marked -mg": ["gpt-9"],
+    "pflow-marked -rbm g": ["gpt-9"],
+    "pflow-marked -b --ba": [],
+    "pflow-marked -o name so": [],
+    "pflow-marked -o name value so": ["some"],
+    "pflow-marked --option=name=value --op": ["--option="],
+    "pflow-marked --what@do": ["docs/"],
+    "pflow-marked --model@docs/o": ["own.gguf"],
+    "pflow-marked --model@a --mo": [],
+    "pflow-marked --bare@": [],
+    "pflow-marked --retries@": [],
+    "pflow-marked --what:=": [],
+    "pflow 'marked so": ["some"],
+    "pflow run marked some do": ["docs/"],
+    "pflow 'odd --one@do": ["docs/"],
+    "pflow fix-issue --issue-number@do": ["docs/"],
     "VAR=x pflow-odd --mo": ["--model="],
     "./bin/pflow-odd --mo": ["--model="],
     "pflow ru": ["run", "runs"],
@@ -230,6 +266,7 @@ def bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> lis
         ('pflow-odd --kind="', ["-", "files", "some", "all"]),
         ("pflow-odd --path=docs/a", ["+", "docs/a\\ file.txt"]),
         ("pflow-odd --path 'docs/i", ["+", "docs/it'\\''s"]),
+        ("pflow-odd --path 'do", ["-", "docs/", "docs/ "]),
         ("pflow 'a => odd --mo", ["-", "a => odd --model=", "a => odd --model= "]),
         ("pflow 'odd --kind=\"f", ["-", 'odd --kind="files" ', 'odd --kind="files"  ']),
         ('pflow "odd --path=docs/a', ["-", "odd --path=docs/a\\\\ file.txt ", "odd --path=docs/a\\\\ file.txt  "]),

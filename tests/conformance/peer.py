@@ -49,6 +49,8 @@ class Peer:
             self.take(data)
         if "error" in self.header:
             return self.pass_on(data)
+        if self.header.get("skipped"):
+            return self.pass_skipped(data)
         reads = self.find_reads()
         if "dry_run" in self.flags:
             return self.pretend()
@@ -58,7 +60,7 @@ class Peer:
         return self.end()
 
     def take_flags(self, words):
-        flags, rest = {}, list(words)
+        flags, rest = {}, self.spell_out(list(words))
         while rest:
             name, equals, text = rest.pop(0).removeprefix("--").partition("=")
             name = name.replace("-", "_")
@@ -69,6 +71,12 @@ class Peer:
             else:
                 raise Refused(2, f"cannot take --{name}: no such flag")
         return flags
+
+    def spell_out(self, words):
+        """The words, each as a flag: the one after -- is the label, and -m is short for --minimum."""
+        words = ["--minimum" if word == "-m" else word for word in words]
+        at = words.index("--") if "--" in words else len(words)
+        return [*words[:at], *(f"--label={word}" for word in words[at + 1 :])]
 
     def convert(self, name, text):
         try:
@@ -180,6 +188,9 @@ class Peer:
         if "raw" not in self.flags and "quiet" not in self.flags:
             self.put(data)
         return self.header["error"]["exit"]
+
+    def pass_skipped(self, data):
+        return 0 if {"raw", "quiet"} & {*self.flags} else self.put(data)
 
     def fail(self, refused):
         if "raw" not in self.flags and "quiet" not in self.flags:

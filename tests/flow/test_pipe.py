@@ -1,12 +1,17 @@
 """Pipe syntax: from text to steps, edges, inputs and params."""
 
 import os
+import shlex
 
 import pytest
 
+from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import is_pipe, taken_for_redirection
+from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal
 
@@ -107,6 +112,54 @@ def test_a_step_without_a_name_is_called_after_its_type_and_numbered():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("read-file a.txt => llm 'Sum up' => write-file o.md",
+            "read-file --path=a.txt => llm --prompt='Sum up' => write-file --path=o.md"),
+        ("llm -m x -s 'be brief' -o seed 1 Summarize => judge",
+            "llm --model=x --system='be brief' --option=seed=1 --prompt=Summarize => judge"),
+        ("llm:a Why -mx -oseed 1 -o top_p 0.5", "llm:a --prompt=Why --model=x --option=seed=1 --option=top_p=0.5"),
+        ("llm --text=x 'On $topic, $$5' --id=b", "llm --text=x --prompt='On $topic, $$5' --id=b"),
+        ("llm --verbatim '$5'", "llm --prompt='$$5'"),
+        ("list-files *.txt --hidden => llm Why", "list-files --pattern=*.txt --hidden => llm --prompt=Why"),
+        ("llm --map-in=prompt=topic -s -q", "llm --map-in=prompt=topic --system=-q"),
+        ("read-file a => shell 'grep \"$1\" \"$2\"' '[1]' '$content'",
+            "read-file --path=a => shell --command='grep \"$1\" \"$2\"' --args:='[\"[1]\",\"$content\"]'"),
+        ("shell cat -- -n --args --", "shell --command=cat --args=-n --args=--args --args=--"),
+        ("llm 'a => b' => write-file '|'", "llm --prompt='a => b' => write-file --path='|'"),
+        ("llm read-file => write-file llm", "llm --prompt=read-file => write-file --path=llm"),
+        ("llm:a x => llm a => a", "llm:a --prompt=x => llm --prompt=a => a"),
+        ("llm:llm x => judge => llm y", "llm:llm --prompt=x => judge => llm --prompt=y"),
+        ("llm '' => judge", "llm --prompt= => judge"),
+        ("pflow-read-file a | pflow-llm Why -m x", "read-file --path=a | llm --prompt=Why --model=x"),
+        ("pflow read-file a | pflow llm Why", "read-file --path=a | llm --prompt=Why"),
+        ("llm --prompt@p.txt --schema@s.json => judge", "llm --prompt='On $topic' --schema='{\"$id\": 1}' => judge"),
+        ("llm --verbatim --prompt@p.txt", "llm --prompt='On $$topic'"),
+        ("llm @p.txt => write-file a@b", "llm --prompt=@p.txt => write-file --path=a@b"),
+    ],
+)  # fmt: skip
+def test_words_and_letters_give_what_flags_give(tmp_path, text, same):
+    (tmp_path / "p.txt").write_text("On $topic\n")
+    (tmp_path / "s.json").write_text('{"$id": 1}\n')
+    assert flow_to_ir(parse_pipe([text], FlowCatalog())) == flow_to_ir(parse_pipe([same], FlowCatalog()))
+    words = shlex.split(text)
+    if len(words) > 1 and "|" not in text and "$(" not in text:
+        assert flow_to_ir(parse_pipe(words, FlowCatalog())) == flow_to_ir(parse_pipe([same], FlowCatalog()))
+
+
+def test_a_saved_flow_takes_no_words():
+    with pytest.raises(PflowError, match="cannot take the bare word 'x': it takes flags only") as caught:
+        parse_pipe(["fix-issue x"], FlowCatalog())
+    assert caught.value.hint == "--topic='x'"
+
+
+def test_a_misspelt_node_is_told_whatever_words_it_has():
+    flow = parse_pipe(["raed-file a.txt -m x --strict => llm -m y Why => wirte-file o"])
+    remedies = [finding.remedy for finding in check(wire(flow)) if finding.rule == "PF11"]
+    assert remedies == ["did you mean read-file?", "did you mean write-file?"]
+
+
 def test_only_a_given_name_is_referred_back_to_and_bare():
     assert steps("judge:check =failed=> llm:fix => check; check => llm") == ["check judge", "fix llm", "llm"]
     assert steps("llm => judge => llm") == ["llm", "judge", "llm-2 llm"]
@@ -149,7 +202,17 @@ def test_actions_forks_and_loops_are_edges():
         ("judge => fix; llm:fix", "cannot refer to 'fix' here: it is named only further on"),
         ("llm --promt=x", "cannot take --promt: no such flag; did you mean --prompt?"),
         ("judge --level=abc", "cannot take --level='abc': it is not an int"),
-        ("llm Summarize this", "cannot take the bare word 'this': --prompt has 'Summarize'"),
+        ("llm Summarize this", "cannot take the bare word 'this': --prompt has 'Summarize'; quotes keep"),
+        ("read-file a => write-file b c", "cannot take the bare word 'c': --path has 'b'"),
+        ("llm --prompt=x y", "cannot take the bare word 'y': --prompt is given"),
+        ("judge x", "cannot take the bare word 'x': it takes flags only; --text='x'"),
+        ("prose x", "cannot take the bare word 'x': it takes flags only"),
+        ("llm -x a", "cannot take -x: no such flag"),
+        ("llm -m", "cannot take -m: it needs a value"),
+        ("llm - => judge", "cannot take '-'"),
+        ("llm:fix x => judge => fix y", "cannot refer to 'fix' here: flags belong where"),
+        ("llm --prompt@", "there is no file behind it"),
+        ("many --token@key.txt", "a secret is never a flag"),
         ("many --token=x", "a secret is never a flag"),
         ("many --table='{\"$a\": 1}'", "a template cannot stand in the key of an object"),
         ("llm --map-in=text", "no = in it; --map-in=KEY=PATH"),

@@ -235,6 +235,14 @@ def test_a_flow_is_checked_and_no_file_that_it_names_is_opened(home):
     assert not home.nappers()
 
 
+@pytest.mark.parametrize("name", ["three.txt", "gone.txt"])
+def test_no_flag_takes_its_value_from_a_file(home, name):
+    for tool, argument in (("pflow_check", "flow"), ("pflow_plan", "sentence")):
+        result = call(home, tool, {argument: f"llm --prompt@{name} => write-file o"})
+        assert result.is_error
+        assert "cannot take --prompt@FILE: no file is opened here" in words(result)
+
+
 def test_a_file_that_is_there_is_a_plans_word_like_any_other(home):
     there, gone = (words(call(home, "pflow_plan", {"sentence": name})) for name in ("three.txt", "seven.txt"))
     assert there.replace("three", "seven") == gone

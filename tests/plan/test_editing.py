@@ -23,10 +23,10 @@ def edited(ir, change, *words):
     return read_edited(change(editable_text(before)[0]), before)
 
 
-BATCH = {
+VISITS = {
     "nodes": [
         {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
-        {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
+        {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}, "max_visits": 2},
     ]
 }
 
@@ -35,8 +35,8 @@ def test_the_text_is_pipe_syntax_under_the_sentence_and_ir_where_there_is_none()
     text, name = editable_text(proposal(COPY))
     assert text.startswith("# copy a.txt to b.txt\nread-file:read --path=a.txt\n")
     assert name == "plan.pflow"
-    text, name = editable_text(proposal(BATCH))
-    assert json.loads(text)["nodes"][1]["batch"]["over"] == "list.files"
+    text, name = editable_text(proposal(VISITS))
+    assert json.loads(text)["nodes"][1]["max_visits"] == 2
     assert name == "plan.pflow.json"
 
 

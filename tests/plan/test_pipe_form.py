@@ -66,6 +66,12 @@ def test_an_input_that_takes_the_pipe_is_stdin():
     assert pipe_of(first, {"article": "An oak"}) == "llm:sum --prompt='Sum up' --text='An oak'\n"
 
 
+def test_a_batch_keeps_its_items_and_takes_the_pipe():
+    step = {**node("s", "llm", prompt="On $x, for $y"), "batch": {"over": "xs", "as": "x", "keep_item": True}}
+    flow = plan(step, inputs={"x": 1, "y": "me"}, declared={"xs": {"pipe": True}})
+    assert pipe_of(flow) == "llm:s --each --as=x --with-item --prompt='On ${x}, for me'\n"
+
+
 def test_two_steps_whose_writes_meet_are_kept_apart():
     ask = node("title", "llm", prompt="A title for ${sum.response}")
     mapped = {"sum": {"text": "read.content"}, "save": {"content": "template:# ${title.response}\n\n${sum.response}"}}
@@ -88,7 +94,7 @@ def test_outputs_stand_in_a_comment_that_nothing_breaks_out_of():
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
-        (plan({**SUM, "batch": {"over": "xs"}}), "batch"),
+        (plan({**SUM, "batch": {"over": "xs"}}, inputs={"xs": [1]}), "'sum' runs once for each of the input 'xs'"),
         (plan(SUM, inputs={"x": 1}, mappings={"sum": {"text": ["x", "y"]}}), "another value"),
         (plan(node("s", "llm", prompt="${x.name}"), inputs={"x": 1}), "has no 'x.name'"),
     ],

@@ -75,14 +75,14 @@ def test_an_input_without_a_value_says_so():
 
 
 def test_a_flow_without_a_pipe_form_says_why():
-    batch = {
+    visits = {
         "nodes": [
             {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
-            {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
+            {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}, "max_visits": 2},
         ]
     }
-    assert "Not as a pipe: " in view(batch)
-    assert "once for each" in view(batch)
+    assert "Not as a pipe: cannot write the flow in pipe syntax: it has max_visits" in view(visits)
+    assert "once for each" in view(visits)
 
 
 HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\r\nred\u202eexe.txt\u200b\x9b31m\x00"

@@ -352,6 +352,34 @@ def test_a_batch_runs_over_a_list_and_over_a_text_that_holds_one_as_json(xs):
     assert (ran.store["echoed"], ran.store["xs"]) == (["x", "é"], xs)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a\n\n  \nb c\nd", ["a", "b c", "d"]),
+        ("", []),
+        ("[2026-01-01] up\n[2026-01-02] down\n", ["[2026-01-01] up", "[2026-01-02] down"]),
+        ('{"n": 1}\n{"n": 2}\n', ['{"n": 1}', '{"n": 2}']),
+        ('{\n"n": 1}', "cannot run over 'xs': it is a str"),
+        ('["a",\n"b', "cannot run over 'xs': it is a str"),
+    ],
+)
+def test_a_batch_runs_over_the_lines_of_a_text_and_not_over_those_of_json_that_broke_off(text, lines):
+    ran = run(flow(step("b", "echo", batch={"over": "xs", "as": "value"})), {"xs": text})
+    if isinstance(lines, str):
+        assert (ran.error.exit, lines in ran.error.message) == (65, True)
+    else:
+        assert ran.store["echoed"] == lines
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_result_knows_its_item_where_it_is_to(jobs):
+    batch = {"over": "items", "as": "unless", "on_error": "keep", "jobs": jobs, "keep_item": True}
+    ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad"]})
+    assert ran.store["passed"] == [{"item": "x", "passed": "x"}, None]
+    ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1}})
+    assert ran.store["passed"] == {"one": {"item": 1, "passed": 1}}
+
+
 def test_ten_thousand_items_come_back_in_order():
     ran = run(flow(step("b", "count", batch={"over": "xs", "as": "n", "jobs": 2})), {"xs": list(range(10_000))})
     assert ran.store["n"] == list(range(1, 10_001))

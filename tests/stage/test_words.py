@@ -29,7 +29,10 @@ Interface:
 
 def values(*words: str, node: Interface = NODE):
     flags = parse_flags(list(words), node)
-    return {name: each.value for name, each in {**flags.data, **flags.params}.items()}
+    found = {name: each.value for name, each in {**flags.data, **flags.params}.items()}
+    texts = [text for value in found.values() for text in (value if isinstance(value, list) else [value])]
+    assert {type(text) for text in texts} <= {str, int, bool, dict}  # no kind of str of our own gets to a node
+    return found
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ def carried_into(flow: WiredFlow) -> dict[str, Carried]:
 
 def _takes_stdin(first: WiredStep) -> bool:
     """Whether the first step works on what comes through the pipe."""
+    if first.step.batch is not None and not first.step.batch.over:
+        return True
     read = first.interface.pipe_read
     return read is not None and read.required and not is_given(first, read.name)
 

@@ -7,10 +7,11 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
+from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain, is_given
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
-from pflow.flow.written import INPUT, PARAM, path_text, rewritten
+from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
 from pflow.paths import parse_path
 from pflow.templates import TEMPLATE, is_reference, references
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def compile_flow(flow: Flow, apart: set[str]) -> Flow:
     """A new flow with the mappings that pipe syntax implies. Steps in `apart` have `--id`: their keys move under it."""
-    compiler = _Compiler(wire(flow), apart)
+    compiler = _Compiler(with_items(wire(flow)), apart)
     compiler.refuse_slips()
     compiler.guess()
     compiled = copy(flow)
@@ -48,6 +49,8 @@ class _Compiler:
         self.moved = _find_moved(flow, apart)
         self.warnings: list[str] = []
         self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
+        self.overs: dict[str, tuple[Path, ...]] = {}
+        """The places of what a step's batch runs over, where they are not what it says."""
         self.templates: dict[str, list[Reference]] = {id: [] for id in flow.steps}
         """The references in each step's flags, except those of --map-in."""
         for reference in flow.references:
@@ -69,6 +72,8 @@ class _Compiler:
         if len(places) > 1 and are_parallel(self.flow, set(places.values())):
             what = f"{_shown(reference)} may mean {_either(places)}, which run at the same time: name one"
             self.warnings.append(what)
+        elif reference.role == OVER:
+            self.overs[reference.step] = tuple(places)
         elif tuple(places) != (path,):
             self.places[reference.step][path] = tuple(places)
 
@@ -100,7 +105,7 @@ class _Compiler:
     def _feeders(self, step: WiredStep) -> tuple[str, ...]:
         """The steps whose write a step takes as what is carried; none where it is not to, or need not be there."""
         read, carried = step.interface.pipe_read, self.carried[step.id]
-        if read is None or is_given(step, read.name) or not (carried.is_sure or read.required):
+        if read is None or _runs_over_pipe(step) or is_given(step, read.name) or not (carried.is_sure or read.required):
             return ()
         is_start = step.id == self.flow.graph.first and carried.writers == (STDIN,)
         is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carried.writers)
@@ -181,6 +186,9 @@ class _Compiler:
         read = wired.interface.pipe_read
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = _source(map(self._carried_place, self.fed[wired.id]))
+        if step.batch is not None:
+            step.batch = copy(step.batch)
+            step.batch.over = self._over(wired, step.batch.over)
         if self.moved:
             self._map_by_name(wired, step)
         if wired.id in self.moved:
@@ -190,6 +198,14 @@ class _Compiler:
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         return step
+
+    def _over(self, wired: WiredStep, written: str) -> str:
+        """The one path that a batch runs over; "" where nothing says which."""
+        if written:
+            places = self.overs.get(wired.id, ())
+        else:
+            places = tuple(dict.fromkeys(map(self._carried_place, self.carried[wired.id].writers)))
+        return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
         """The mapping that a templated flag becomes; None where it stays an input.
@@ -272,6 +288,11 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
+
+
+def _runs_over_pipe(step: WiredStep) -> bool:
+    """Whether it runs once for each of what the pipe carries, which then fills no read of it."""
+    return step.step.batch is not None and not step.step.batch.over
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:

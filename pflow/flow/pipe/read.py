@@ -86,9 +86,18 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
             _check_words(words)
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
         flow, apart = _read_flow(text, tokens, catalog or Catalog())
-        return compile_flow(flow, apart)
+        compiled = compile_flow(flow, apart)
+        _check_batches(compiled)
+        return compiled
     except PflowError as error:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
+
+
+def _check_batches(flow: Flow) -> None:
+    for step in flow.steps:
+        if step.batch is not None and not step.batch.over:
+            what = f"cannot run '{step.id}' once for each: nothing is carried into it, or not one thing"
+            raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
 
 
 def _check_words(words: Sequence[str]) -> None:

@@ -7,20 +7,21 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import parse_texts
 from pflow.catalog.kinds import Catalog
-from pflow.common import COMMON, is_shared
+from pflow.common import BATCH, COMMON, is_shared
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
+from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface import Interface, Item
 from pflow.jsontext import compact, text_of
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
-from pflow.stage.words import take_words
+from pflow.stage.words import split_flag, take_words, values_after
 from pflow.templates import is_reference, references
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from pflow.binding.flag_value import FlagValue
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "describe", "help", "version")
+_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "describe", "help", "version")
 OF_STREAMS = {
     "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
     "stream": "--stream",
@@ -68,14 +69,18 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     Raises PflowError (2) for the first flag that is wrong. Of a type that is not known every flag is data.
     """
     interface, is_known = interface_of_type(type, catalog)
-    words = _switched(words, items_of(interface)) if interface.open else words
-    texts = take_words(words, items_of(interface), is_open=interface.open)
+    if not catalog.opens_files:
+        _refuse_files(words)
+    items = {**items_of(interface), **BATCH}
+    words = _as_open(words, items, is_known=is_known) if interface.open else words
+    texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts)
+    batch = take_batch(texts)
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
-    step = Step(id or flags.id or "", type)
+    step = Step(id or flags.id or "", type, batch=batch)
     for name in ("retries", "wait", "timeout"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -87,6 +92,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     step.output_mappings = {
         key: path for key, _, path in (str(text).partition("=") for text in texts.get("map_out", ()))
     }
+    check_item(step, interface)
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
     draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.items]
@@ -103,17 +109,39 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
         return Interface(), False
 
 
-def _switched(words: list[str], items: Items) -> list[str]:
-    """The words, `=true` after each flag that has no value: of one that is not known nothing says whether it has."""
-    switched = list(words)
-    for at, word in enumerate(words):
-        is_flag = word.startswith("--") and len(word) > 2 and "=" not in word
-        name = word[2:].replace("-", "_")
-        has_value = at + 1 < len(words) and not words[at + 1].startswith("-")
-        is_known = name in COMMON or name in items or name.removeprefix("no_") in items
-        if is_flag and not has_value and not is_known:
-            switched[at] = word + "=true"
-    return switched
+def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
+    """The words, `=true` after each flag that has no value: of one that is not known nothing says whether it has.
+
+    Of a type that is not known only flags are left: the rules say what is wrong with it.
+    """
+    found = []
+    for group, _ in _groups(words, items, {}, is_open=True):
+        has_none = len(group) == 1 and values_after(group[0], items, is_open=True)
+        if is_known or (group[0].startswith("--") and group[0] != "--"):
+            found += [f"{group[0]}=true"] if has_none else group
+    return found
+
+
+def _groups(
+    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
+) -> Iterator[tuple[list[str], bool]]:
+    """Each flag with its values, each bare word, and `--` with all behind it; and whether it is one of `own`.
+
+    Of a flag that is not known, a flag behind it is no value.
+    """
+    rest = words[::-1]
+    taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
+    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
+    while rest:
+        word = rest.pop()
+        flag, sign, _ = split_flag(word.replace("_", "-"))
+        name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
+        is_own = _is_among(flag, own)
+        count = own.get(flag, False) and not sign if is_own else values_after(word, items, is_open=is_open)
+        if name and not is_own and name not in items and name not in COMMON and rest and rest[-1].startswith("-"):
+            count = 0
+        count = len(rest) if word == "--" else min(count, len(rest))
+        yield [word, *(rest.pop() for _ in range(count))], is_own
 
 
 def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
@@ -122,7 +150,9 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
     interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
-    step, beside = part_flags(words[1:], items_of(interface), own, is_open=interface.open)
+    is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
+    items = {**items_of(interface), **(BATCH if is_batch else {})}
+    step, beside = part_flags(words[1:], items, own, is_open=interface.open)
     return [words[0], *step], beside
 
 
@@ -130,27 +160,23 @@ def part_flags(
     words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """The words without a command's `own` flags, and those. A flag that is among `items` too is not the command's."""
-    others, beside, rest = list[str](), list[str](), words[::-1]
-    while rest and rest[-1] != "--":
-        word = rest.pop()
-        flag = word.partition("=")[0].replace("_", "-")
-        name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
-        is_own = name not in items and _is_among(flag, own)
-        part = beside if is_own else others
-        part.append(word)
-        if "=" in word or not rest:
-            continue
-        item = items.get(name) or COMMON.get(name)
-        takes_next = item.type.name != "bool" if item else name and is_open and not rest[-1].startswith("-")
-        if own.get(flag) if is_own else takes_next:
-            part.append(rest.pop())
-    return [*others, *reversed(rest)], beside
+    others, beside = list[str](), list[str]()
+    for group, is_own in _groups(words, items, own, is_open=is_open):
+        (beside if is_own else others).extend(group)
+    return others, beside
 
 
 def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
     """Whether a flag is, or all letters behind one dash are."""
     letters = "" if flag.startswith("--") or not flag.startswith("-") else flag[1:]
     return flag in own or (bool(letters) and all(f"-{letter}" in own for letter in letters))
+
+
+def _refuse_files(words: list[str]) -> None:
+    for word in words:
+        flag, sign, _ = split_flag(word)
+        if sign == "@" and flag.startswith("--"):
+            raise PflowError(f"cannot take {flag}@FILE: no file is opened here", hint=f"{flag}=TEXT", exit=USAGE)
 
 
 def _refuse_flags_of_a_run(texts: Texts) -> None:
@@ -222,6 +248,8 @@ def words_of(step: Step, catalog: Catalog) -> list[str]:
     """The flags of a step, quoted: the way back. Raises PflowError for a value that no flag gives."""
     interface = interface_of_type(step.type, catalog)[0]
     words = []
+    if step.batch is not None:
+        words += batch_words(step.batch)
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
     for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):

@@ -14,7 +14,7 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import words_of
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
-from pflow.flow.written import path_text, reference
+from pflow.flow.written import OVER, path_text, reference
 from pflow.paths import is_step_name, meet, parse_path
 from pflow.printable import clean
 from pflow.templates import TEMPLATE, parse_template
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Edge, Flow, Step
-    from pflow.flow.wired import Reference, WiredFlow
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.interface import Item
     from pflow.paths import Path
 
@@ -59,7 +59,6 @@ def _refuse_unsayable(flow: Flow) -> None:
     whole = {
         "no step": not ids,
         "two steps of one name": len(ids) < len(flow.steps),
-        "a batch, which runs a step once for each item": any(step.batch is not None for step in flow.steps),
         "declared inputs": bool(flow.inputs),
         "declared outputs": bool(flow.outputs),
         "max_visits": flow.max_visits != MAX_VISITS or any(step.max_visits is not None for step in flow.steps),
@@ -98,6 +97,7 @@ def _facts(flow: WiredFlow) -> Facts:
     for id, wired in flow.steps.items():
         step, there = wired.step, leads[id]
         facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout)
+        facts[id, "batch"] = _batch(flow, wired)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
             facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
@@ -114,6 +114,13 @@ def _facts(flow: WiredFlow) -> Facts:
                 fact = {end for path in paths for end in there[parse_path(path)]}
             facts[id, "read", key] = fact
     return facts
+
+
+def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
+    """How a batch runs, and what it runs over."""
+    batch = wired.step.batch
+    over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
+    return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)
 
 
 def _lead(reference: Reference) -> set[Any]:
@@ -160,6 +167,10 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, se
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
     apart = _keep_places(wanted, draft)
     made = _facts(wire(compile_flow(draft, apart)))
+    others = [step.id for step in old_steps if made[step.id, "batch"] != facts[step.id, "batch"]]
+    for old, step in zip(old_steps, draft.steps, strict=True):
+        step.batch = old.batch if step.id in others else step.batch
+    made = _facts(wire(compile_flow(draft, apart))) if others else made
     from_steps = {(each.step, each.key) for each in wanted.references if each.writes}
     for old, step in zip(old_steps, draft.steps, strict=True):
         reads = wanted.steps[step.id].interface.reads
@@ -204,6 +215,9 @@ def _without_mappings(step: Step) -> Step:
     for key, source in step.input_mappings.items():
         if str(source).startswith(TEMPLATE):
             bare.inputs[key] = str(source).removeprefix(TEMPLATE)
+    if step.batch is not None:
+        bare.batch = copy(step.batch)
+        bare.batch.over = ""
     bare.output_mappings = {key: path for key, path in step.output_mappings.items() if key not in _own(step)}
     return bare
 

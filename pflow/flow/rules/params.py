@@ -36,6 +36,8 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
             yield from _check_needed(wired)
             for part in flow.parts[wired.id]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
+        if wired.step.batch is not None and wired.step.batch.keep_item:
+            yield from _check_kept_items(wired, wired.step.batch.item)
     for name, given in flow.flow.inputs.items():
         item = Item("read", name, flow.inputs[name].type)
         if given.default is not None and flow.inputs[name].secret:
@@ -86,6 +88,16 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
             yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True)
+
+
+def _check_kept_items(wired: WiredStep, item: str) -> Iterator[Finding]:
+    """A result that holds its item shows it, and has one name for it."""
+    place = (*wired.step.place, "batch", "keep_item")
+    if wired.has_secret_items(item):
+        message = f"'{wired.id}' makes a secret of its items: no result may hold them"
+        yield Finding("PF13", place, message, "leave it out")
+    if "item" in wired.interface.writes:
+        yield Finding("PF13", place, f"'{wired.id}' writes an 'item' of its own", "leave it out")
 
 
 def _item_of(part: Part, wired: WiredStep) -> Item | None:

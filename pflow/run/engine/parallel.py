@@ -15,7 +15,7 @@ from pflow.run.engine.context import StepFailed, drop, in_words, storable
 from pflow.run.engine.step import StepNode, Work
 from pflow.run.engine.workers import Died, run_all
 from pflow.terminal.columns import value_text
-from pflow.types import list_in
+from pflow.types import items_in
 from pflow.usage import usage_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class BatchStep(StepNode):
     """Each write becomes a list in the order of the items, or an object under the names of the members.
 
     With `jobs` the items run in so many processes. Under `keep` a failed item's place is null, and `ID.errors` lists
-    index, item, exit and message of each.
+    index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`.
     """
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -155,7 +155,7 @@ class BatchStep(StepNode):
         self.over = wired.over
 
     def perform(self, shared: Any, work: Work) -> None:
-        over = list_in(self.over.find(shared))
+        over = items_in(self.over.find(shared))
         if not isinstance(over, list | dict):
             what = f"cannot run over '{self.batch.over}': it is {kind_of(over)}, no list and no object"
             raise PflowError(what, exit=BAD_DATA)
@@ -164,7 +164,7 @@ class BatchStep(StepNode):
         done = self._noted_items(shared, items, work)
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
-            values = [each[0].get(key) for each in done]
+            values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
             self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
         found = zip(items, done, strict=True)
         errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why, _) in found if why]
@@ -175,6 +175,11 @@ class BatchStep(StepNode):
         work.reads = self._all_reads(shared, done)
         work.writes = self.places_of(keys)
         self.carry(work.writes)
+
+    def _result(self, key: str, item: Any, done: Done) -> Any:
+        """What one item gave for a write: with `keep_item` beside the item; null where it failed."""
+        changes, _, why, _ = done
+        return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
         """Say how many items failed, and which first: on stderr, and in the trace."""

@@ -1,0 +1,60 @@
+"""pflow doctor: what is missing or broken, and what to type."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.doctor.checks import ADVICE, BROKEN, WELL, Line, examine
+from pflow.errors import FAILED, OK, PflowError
+from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.help.usage import HELP, Flag, Usage, help_text, split_flags
+from pflow.jsontext import encode
+from pflow.printable import clean
+from pflow.process.streams import Diverted, write_pieces
+from pflow.terminal.columns import colour_of, in_ascii, is_utf8
+
+USAGE = Usage(
+    "pflow doctor",
+    "Examine this installation: a line for each thing, which is well, or what to do about it.",
+    ("pflow doctor [--json]",),
+)
+USAGE.description = """\
+It looks at Python and what pflow needs, at llm with its plugins and settings, at the model that would be asked and
+whether it has its key, at the extras, at what man and TAB find, at your nodes and saved flows, and at the directories
+with your data: how large they are, and that only you can read them.
+
+A line is well, or it is advice, for what can be added, or something is broken. A command that adds to pflow is one
+that survives an upgrade: uv tool install with --with, pipx inject, or llm install. No key is shown, nothing is changed,
+no model is asked, and no node is run; plugins of llm are loaded.
+
+The exit code is 0 where nothing is broken, with advice too, and 1 where something is."""
+USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with about, state, text and todo"), HELP]
+USAGE.examples = ("pflow doctor", "pflow doctor --json | jq -r '.findings[] | select(.state == \"broken\") | .todo'")
+
+
+def main(words: list[str]) -> int:
+    """Raises PflowError (2)."""
+    flags, others = split_flags(words, USAGE.flags)
+    if others:
+        raise PflowError(f"cannot take '{others[0]}': pflow doctor takes no words", exit=WRONG_FLAGS)
+    if "--help" in flags:
+        write_pieces(1, [help_text(USAGE).encode()])
+        return OK
+    with Diverted():  # plugins may print
+        lines = list(examine())
+    is_ok = all(line.state != BROKEN for line in lines)
+    if "--json" in flags:
+        write_pieces(1, [encode({"ok": is_ok, "findings": [line._asdict() for line in lines]}), b"\n"])
+    else:
+        _print(lines)
+    return OK if is_ok else FAILED
+
+
+def _print(lines: list[Line]) -> None:
+    colour = colour_of(1)
+    paint = {WELL: colour.good, ADVICE: colour.warning, BROKEN: colour.fault}
+    text = ""
+    for line in lines:
+        about, state = colour.name(f"{line.about:8}"), paint[line.state](f"{line.state:8}")
+        text += f"{about}{state}{clean('; '.join(filter(None, line[2:])))}\n"
+    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])

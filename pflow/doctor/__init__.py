@@ -1,0 +1,1 @@
+"""What an installation has, what is broken, and what to type then."""

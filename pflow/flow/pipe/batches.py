@@ -1,0 +1,123 @@
+"""Batches in pipe syntax: their flags, read and written, and the read of a step that an item fills."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import flag_value
+from pflow.common import BATCH
+from pflow.errors import USAGE, PflowError
+from pflow.flow.flow import MOST_JOBS, Batch
+from pflow.flow.pipe.scan import quote
+from pflow.flow.wiring import wire
+from pflow.flow.written import OVER, parts_of_step, path_text
+from pflow.interface import words_of
+from pflow.templates import parse_place
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.flow import Step
+    from pflow.flow.wired import WiredFlow
+    from pflow.interface import Interface, Item
+    from pflow.stage.words import Texts
+
+
+def take_batch(texts: Texts) -> Batch | None:
+    """The batch that a step's flags say, taken out of their texts. Raises PflowError (2) for one that is wrong."""
+    said = {name: _value(name, texts.pop(name)[0]) for name in BATCH if name in texts}
+    over = said.pop("each", False)
+    if over is False:
+        for name in said:
+            hint = "--each runs the step once for each item"
+            raise PflowError(f"cannot take {BATCH[name].flag} without --each", hint=hint, exit=USAGE)
+        return None
+    item, jobs = said.get("as", "item"), said.get("jobs")
+    if not item:
+        raise PflowError("cannot take --as='': an item needs a name", hint="--as=file", exit=USAGE)
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise PflowError(f"cannot take --jobs={jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
+    on_error = "keep" if said.get("keep_going") else "stop"
+    return Batch("" if over is True else over, item, jobs, on_error, keep_item=bool(said.get("with_item")))
+
+
+def _value(name: str, text: str | bool) -> Any:
+    if isinstance(text, bool):
+        return text
+    flag = BATCH[name].flag
+    if name != "each":
+        return flag_value(flag, BATCH[name].type, text)
+    try:
+        parse_place(text)
+    except ValueError as error:
+        raise PflowError(f"cannot take --each={text}: {error}", hint="--each=PATH names a list", exit=USAGE) from None
+    return text
+
+
+def batch_words(batch: Batch) -> list[str]:
+    """The flags of a batch, quoted: the way back."""
+    return [
+        f"--each={quote(batch.over)}" if batch.over else "--each",
+        *([f"--as={quote(batch.item)}"] if batch.item != "item" else []),
+        *([f"--jobs={batch.jobs}"] if batch.jobs is not None else []),
+        *(["--keep-going"] if batch.on_error == "keep" else []),
+        *(["--with-item"] if batch.keep_item else []),
+    ]
+
+
+def filled_by_item(step: Step, interface: Interface) -> str | None:
+    """The read that an item of a step's batch fills unasked: the `[pipe]` read, else the first `[word]` read.
+
+    None where it is given, where another read has the item's name, and where it is optional and a template or mapping
+    names the item.
+    """
+    batch, read = step.batch, item_reader(interface)
+    if batch is None or read is None or batch.item in interface.reads or _is_given(step, read.name):
+        return None
+    return read.name if read.required or not _names_item(step, batch, interface) else None
+
+
+def item_reader(interface: Interface) -> Item | None:
+    return interface.pipe_read or next(iter(words_of(interface.reads)), None)
+
+
+def with_items(wired: WiredFlow) -> WiredFlow:
+    """The flow, the item of each batch mapped to the read that it fills."""
+    steps = [_with_item(step, wired.steps[step.id].interface) for step in wired.flow.steps]
+    if steps == wired.flow.steps:
+        return wired
+    flow = copy(wired.flow)
+    flow.steps = steps
+    return wire(flow)
+
+
+def _with_item(step: Step, interface: Interface) -> Step:
+    batch, key = step.batch, filled_by_item(step, interface)
+    if batch is None or key is None:
+        return step
+    step = copy(step)
+    step.input_mappings = {**step.input_mappings, key: path_text((batch.item,))}
+    return step
+
+
+def check_item(step: Step, interface: Interface) -> None:
+    """Raise PflowError (2) for a batch whose step would do the same for each item."""
+    batch = step.batch
+    if batch is None or interface.open or filled_by_item(step, interface) or _names_item(step, batch, interface):
+        return
+    if batch.item in interface.reads and not _is_given(step, batch.item):
+        return
+    read = item_reader(interface) or next(iter(interface.reads.values()), None)
+    hint = f"name it: {read.flag}='${batch.item}'" if read else "leave --each out"
+    raise PflowError("cannot take --each: nothing in this step takes an item", hint=hint, exit=USAGE)
+
+
+def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
+    """Whether a template or a mapping does."""
+    parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
+    return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)
+
+
+def _is_given(step: Step, key: str) -> bool:
+    return key in {**step.inputs, **step.input_mappings, **step.params}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# pflow doctor: in installations that are well, and in damaged ones.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+# Another environment with what pflow's has in it, in ./v; each word names something that it lacks.
+environment() {
+    local entry folder
+    mkdir -p v/bin && cp "$(dirname "$PYTHON")/../pyvenv.cfg" v && ln -s "$(readlink -f "$PYTHON")" v/bin/python
+    "$PYTHON" -c 'import sys; print(*(path for path in sys.path if path.endswith("-packages")), sep="\n")' >places
+    folder=v/lib/$(basename "$(dirname "$(head -n 1 places)")")/site-packages
+    mkdir -p "$folder" && ln -s "$folder" site
+    while read -r place; do
+        for entry in "$place"/*; do
+            case $entry in *.pth) case $entry in */_editable*) ;; *) continue ;; esac ;; esac
+            ln -s "$entry" site 2>/dev/null || true
+        done
+    done <places
+    for entry; do rm site/$entry; done
+}
+
+in_environment() { run --separate-stderr v/bin/python "$(command -v pflow)" doctor "$@"; }
+
+# A plugin of llm: its name, and on stdin its module.
+plugin() {
+    mkdir "site/$1-1.5.dist-info"
+    printf 'Metadata-Version: 2.1\nName: %s\nVersion: 1.5\n' "$1" >"site/$1-1.5.dist-info/METADATA"
+    printf '[llm]\n%s = %s\n' "$1" "$1" >"site/$1-1.5.dist-info/entry_points.txt"
+    cat >"site/$1.py"
+}
+
+says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
+
+@test "a line for each thing is well, after use too, and exit code and JSON say so" {
+    need jq
+    pflow save words 'shell --command="wc -w"' --description=Words
+    pflow words -n -q && pflow find words && pflow-llm -n hello -q && pflow __complete bash 9 6 "" 'pflow '
+    run --separate-stderr pflow doctor
+    expect 1 - ''
+    says "llm     broken  others may read the keys in '$LLM_USER_PATH/keys.json'; chmod 600 "
+    chmod 600 "$LLM_USER_PATH/keys.json"
+    run --separate-stderr pflow doctor
+    expect 0 - ''
+    [ -z "$stderr" ]
+    for about in python pflow llm model nodes flows state cache library; do says "$about "; done
+    says 'model   well    '"'echo' is asked"
+    says 'flows   well    1 saved'
+    [[ $output != *broken* ]]
+    in_shells 'pflow doctor --json | jq -c "[.ok, (.findings | map(.about) | unique | length > 8)], .findings[0].state"'
+    expect 0 $'[true,true]\n"well"'
+    in_shells 'pflow doctor words'
+    expect 2 '' 'takes no words'
+}
+
+@test "a model without a key is broken, and no key is shown" {
+    export PFLOW_MODEL=gpt-4o-mini
+    run --separate-stderr pflow doctor
+    says "model   broken  cannot ask 'gpt-4o-mini': it needs a key; llm keys set openai"
+    [ "$status" -eq 1 ]
+    OPENAI_API_KEY=sk-hidden run --separate-stderr pflow doctor
+    says "model   well    'gpt-4o-mini' is asked, and has its key"
+    [[ $output$stderr != *sk-hidden* ]]
+    PFLOW_MODEL=none run --separate-stderr pflow doctor
+    says "model   broken  cannot find the model 'none'"
+}
+
+@test "the command that adds a plugin is that of the tool that made the environment" {
+    environment
+    in_environment
+    says "pflow   well    $(pflow version | sed 's/.*shell \(.*\))/\1/'), installed with pip"
+    cat >v/uv-receipt.toml <<'END'
+[tool]
+requirements = [{ name = "pflow-shell", extras = ["local"] }, { name = "llm-x", specifier = ">=1" }]
+END
+    in_environment
+    says 'pflow   well    '
+    [[ $output == *"installed with uv tool"*"another provider: uv tool install 'pflow-shell[local]' --with 'llm-x>=1' --with llm-NAME"* ]]
+    echo 'not toml' >v/uv-receipt.toml
+    echo '{"main_package": {"package": "pflow-shell"}, "injected_packages": {}}' >v/pipx_metadata.json
+    in_environment
+    [[ $output == *'another provider: pipx inject pflow-shell llm-NAME'* ]]
+}
+
+@test "without llm, without an extra, and with a plugin that raises, it says what to type" {
+    environment 'llm' 'llm-*' 'mcp-*' 'click-*'
+    echo '{"main_package": {"package": "pflow-shell"}, "injected_packages": {}}' >v/pipx_metadata.json
+    in_environment
+    expect 1 - ''
+    says 'pflow   broken  it needs llm>='
+    [[ $output == *', and has none; pipx reinstall pflow-shell'* ]]
+    says 'pflow   broken  it needs click>='
+    says "llm     broken  not checked: ModuleNotFoundError: No module named 'llm'"
+    says 'mcp     advice  not installed: pflow as a server for agents; pipx inject pflow-shell '"'mcp>="
+    says 'nodes   well    '
+    rm -rf v site && environment
+    plugin good <<<'import llm; print("noise")'
+    plugin bad <<<'raise TypeError("no such thing")'
+    in_environment
+    expect 1 - noise
+    [[ $output != *noise* ]]
+    says 'llm     well    '
+    [[ $output == *'with good 1.5'*"the plugin 'bad' fails: TypeError: no such thing; "*bad* ]]
+    says 'model   broken  not known while'
+    plugin late <<<$'import llm\n@llm.hookimpl\ndef register_models(register): raise ValueError("too late")'
+    rm -r site/bad*
+    in_environment
+    [[ $output == *'with good 1.5'*"the plugin 'late' fails: ValueError: too late; "* ]]
+}
+
+@test "broken nodes and flows, settings and modes are told, each with a remedy" {
+    mkdir -p .local/share/pflow/nodes .local/share/pflow/flows/old .local/state/pflow/runs
+    echo 'def' >.local/share/pflow/nodes/odd.py
+    echo '{' >.local/share/pflow/flows/bad.pflow.json
+    chmod -R go= .local/share/pflow/flows
+    echo secret >.local/state/pflow/runs/open
+    run --separate-stderr env LLM_USER_PATH="$PWD/llm" sh -c 'mkdir llm; echo "- model_name: x" >llm/extra-openai-models.yaml; pflow doctor'
+    expect 1 - ''
+    says "nodes   broken  $PWD/.local/share/pflow/nodes/odd.py: "
+    says "flows   broken  cannot read the flow '$PWD/.local/share/pflow/flows/bad.pflow.json'"
+    says "llm     broken  $PWD/llm/extra-openai-models.yaml: entry 1 is passed over: it has no model_id; correct that file"
+    says "state   broken  "
+    [[ $output == *"; chmod -R go= $PWD/.local/state/pflow"* && $stderr != *passed* ]]
+    chmod -R go= .local/state/pflow
+    run --separate-stderr pflow doctor
+    says 'state   well    '
+    chmod 500 .local/state/pflow
+    run --separate-stderr as_mortal 'pflow doctor'
+    says 'state   broken  '
+    [[ $output == *'it cannot be written'* ]]
+}
+
+@test "without a home it has a line for each thing too" {
+    run --separate-stderr env -i PATH="$PATH" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=echo pflow doctor
+    [[ $output != *Traceback* && $output != *'not checked'* ]]
+    says 'state   advice  it has no place, and is not kept; set HOME'
+    says 'model   well    '
+}
