@@ -17,6 +17,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
 from pflow.models.schema import ask_for, load_schema, read_answer
+from pflow.models.settings import default_options
 from pflow.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
@@ -127,7 +128,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """The request as llm sees it; nothing is sent before its answer is read."""
-    options = fit_options(model, request.options)
+    options = fit_options(model, {**default_options(model), **request.options})
     check_key(model)
     more: dict[str, Any] = {}
     prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)

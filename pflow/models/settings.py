@@ -161,20 +161,33 @@ def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
 
 def _aliases(file: Path) -> dict[str, str]:
     """The aliases that `llm aliases set` made, each with the id of its model."""
+    aliases = _members(file)
+    for alias, id in aliases.items():
+        if not isinstance(id, str):
+            faults[alias] = f"{file}: the alias '{shorten(alias)}' is passed over: it names no model"
+    return {alias: id for alias, id in aliases.items() if isinstance(id, str)}
+
+
+def default_options(model: Model) -> dict[str, Any]:
+    """The options that `llm models options set` chose for a model."""
+    options = _members(directory() / "model_options.json").get(model.model_id)
+    report_faults()
+    return options if isinstance(options, dict) else {}
+
+
+def _members(file: Path) -> dict[str, Any]:
+    """The members of a JSON object; none where there is no such file, or it is malformed."""
     try:
-        aliases = json.loads(file.read_text())
+        found = json.loads(file.read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         faults_of_files.append(f"{file}: {_fault(error)}")
         return {}
-    if not isinstance(aliases, dict):
-        faults_of_files.append(f"{file}: it is not a JSON object")
-        return {}
-    for alias, id in aliases.items():
-        if not isinstance(id, str):
-            faults[alias] = f"{file}: the alias '{shorten(alias)}' is passed over: it names no model"
-    return {alias: id for alias, id in aliases.items() if isinstance(id, str)}
+    if isinstance(found, dict):
+        return found
+    faults_of_files.append(f"{file}: it is not a JSON object")
+    return {}
 
 
 def _fault(error: Exception) -> str:

@@ -519,6 +519,13 @@ class TestTheModel:
         error = failure("mine")
         assert (error.exit, fault in error.message) == (78, True), error.message
 
+    @pytest.mark.parametrize(("content", "said"), [("[]", "it is not a JSON object"), ('{"reply": 7}', "")])
+    def test_options_set_with_llm_that_are_malformed_cost_no_answer(self, server, capfd, content, said):
+        (server.llm_user_path / "model_options.json").write_text(content)
+
+        assert run("reply")["response"] == REPLY
+        assert said in capfd.readouterr().err
+
     @pytest.mark.parametrize("content", ["nothing", '["peer"]'])
     def test_keys_that_cannot_be_read_are_named_where_one_is_needed(self, server, content):
         (server.llm_user_path / "keys.json").write_text(content)

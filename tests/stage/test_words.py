@@ -65,6 +65,36 @@ def test_words_and_letters_give_what_flags_give(words, same):
     assert (outcome._common, outcome.map_in, outcome.paths()) == (flags._common, flags.map_in, flags.paths())
 
 
+UNITS = [
+    *(
+        ["--question=a"],
+        ["--at", "b"],
+        ["--args", "c"],
+        ["--loud"],
+        ["--no-loud"],
+        ["-m", "-q"],
+        ["-vlm", "x"],
+        ["-o", "n", "v"],
+    ),
+    *([word] for word in ("w", "[1]", "$text", "@w", "a=b", "")),
+]
+
+
+@given(st.lists(st.sampled_from(UNITS)))
+def test_bare_words_may_stand_anywhere(units):
+    """A flag that comes later counts as one before."""
+
+    def outcome(units: list[list[str]]):
+        try:
+            return values(*(word for unit in units for word in unit))
+        except PflowError as error:
+            return error.message
+
+    flags = [unit for unit in units if unit[0].startswith("-")]
+    bare = [word for unit in units if unit not in flags for word in unit]
+    assert outcome(units) == outcome([*flags, ["--", *bare]])
+
+
 @given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=5) | st.sampled_from(["[1]", "$text", "$$"])))
 def test_each_word_of_a_list_is_one_item_and_never_json(items):
     flags = parse_flags(["--verbatim", "--", "question", "where", *items], NODE)
