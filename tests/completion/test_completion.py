@@ -208,6 +208,8 @@ LINES = {
     "pflow check fix-issue --s": ["--strict", "--schema"],
     "pflow check odd --o": ["--one="],
     "pflow test-node od": ["odd"],
+    "pflow test-node -k dr": ["dry-run"],
+    "pflow models get s": ["smollm2"],
     "pflow test-node ./do": ["docs/"],
     "pflow 'say it' --al": ["--allow=", "--allow-empty"],
     "pflow 'say it' --allow=co": ["commands"],
