@@ -53,7 +53,8 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     if any(map(separates, words)):
         from pflow.flow.pipe.steps import OF_STREAMS
 
-        return _of_steps(words, line.word, named(table["pflow run"].flags, OF_STREAMS))
+        steps = words[1:] if command else words
+        return _of_steps(steps, line.word, named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):

@@ -51,9 +51,13 @@ def usage_of_step(name: str, before: list[str]) -> Usage:
     `before` are the words of the steps before it.
     """
     from pflow.flow.pipe.steps import OF_STEPS
+    from pflow.flow.subflow import FlowCatalog
 
     (type, _), *_ = steps_in([name])
-    interface = _interface_of_type(type)
+    kind = FlowCatalog().find(type)
+    if kind is None:  # a sentence, as far as it is typed
+        return Usage(type, "")
+    interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
     own = [each for each in usage.flags if each.group != kinds.COMMON]
     usage.flags = [*own, *map(kinds.common_flag, BATCH), *named(usage.flags, OF_STEPS)]
@@ -72,26 +76,22 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
 def _with_places(usage: Usage, interface: Interface, before: list[str]) -> Usage:
     """The usage whose flags know the keys of the step, and the places where the steps before it write."""
     from pflow.flow.pipe.recognize import free_id
+    from pflow.flow.subflow import FlowCatalog
 
     places: dict[str, None] = {}
     ids: set[str] = set()
     for type, id in steps_in(before):
         id = id or free_id(type, ids)
         ids.add(id)
-        places.update(dict.fromkeys(f"{id}.{key}" for key in _interface_of_type(type).writes))
-    keys = {"--map-in": interface.reads, "--map-out": interface.writes}
+        places.update(dict.fromkeys(f"{id}.{key}" for key in _interface_of(FlowCatalog().find(type)).writes))
+    choices = {
+        "--each": [*places],
+        "--map-in": [f"{key}={place}" for key in interface.reads for place in ("", *places)],
+        "--map-out": [f"{key}=" for key in interface.writes],
+    }
     for flag in usage.flags:
-        if flag.names[-1] in keys:
-            flag.choices = [f"{key}={place}" for key in keys[flag.names[-1]] for place in ("", *places)]
-        elif flag.names[-1] == "--each":
-            flag.choices = [*places]
+        flag.choices = choices.get(flag.names[-1], flag.choices)
     return usage
-
-
-def _interface_of_type(type: str) -> Interface:
-    from pflow.flow.subflow import FlowCatalog
-
-    return _interface_of(FlowCatalog().find(type))
 
 
 def _interface_of(kind: Kind | None) -> Interface:
