@@ -50,7 +50,7 @@ _FLAGS = [
     CommonFlag("debug", "show the traceback of a failure"),
     CommonFlag("verbose", "say where each value comes from and goes to, and what models took", letter="v"),
     CommonFlag("describe", "print the interface as JSON"),
-    CommonFlag("help", "print this help", letter="h"),
+    CommonFlag("help", "print help, with -v all of it", letter="h"),
     CommonFlag("version", "print the version"),
 ]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.catalog.registry import saved_flow
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
-from pflow.errors import PflowError
+from pflow.completion.usages import named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
+from pflow.help.usage import SENTENCE, Flag, Usage
 from pflow.stage.words import split_flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from pflow.catalog.kinds import Kind
-    from pflow.interface import Interface
 
 
 class Answer:
@@ -57,7 +53,8 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     if any(map(separates, words)):
         from pflow.flow.pipe.steps import OF_STREAMS
 
-        return _of_steps(words, line.word, _named(table["pflow run"].flags, OF_STREAMS))
+        steps = words[1:] if command else words
+        return _of_steps(steps, line.word, named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):
@@ -107,73 +104,11 @@ def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Answe
     start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
-        return Answer(word, 0, [*_named_steps(words), *names.nodes(), *names.flows(prefix)])
-    usage = _usage_of_step(words[start])
+        ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
+        return Answer(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
+    usage = usage_of_step(words[start], words[:start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)
-
-
-def _named_steps(words: list[str]) -> list[Candidate]:
-    """The steps before that were given a name, by which they are referred back to."""
-    from pflow.flow.pipe.recognize import split_name
-
-    firsts = [split_name(word) for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
-    return [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(firsts) if id]
-
-
-def usage_of_type(name: str) -> Usage:
-    """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
-    from pflow.catalog.kinds import TOOL, find_node
-
-    found = find_node(name)
-    if found is None:
-        return usage_of_flow(name) if saved_flow(name) else Usage(name, "")
-    if found.origin == TOOL:
-        return names.read_table()[f"pflow-{found.name}"]
-    return usage_of_node(found.name, _interface_of(found))
-
-
-def usage_of_flow(word: str) -> Usage:
-    """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
-    from pflow.flow.subflow import load_named
-    from pflow.flow.wiring import wire
-    from pflow.run.help import usage_of_run
-
-    try:
-        usage = usage_of_run(wire(load_named([word]).flow))
-    except PflowError:
-        usage = usage_of_run()
-    usage.arguments = []
-    return usage
-
-
-def _usage_of_step(name: str) -> Usage:
-    """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run."""
-    from pflow.flow.pipe.recognize import full_type, split_name
-    from pflow.flow.pipe.steps import OF_STEPS
-    from pflow.flow.subflow import FlowCatalog
-
-    type = full_type(split_name(name.removeprefix("pflow-"))[0])
-    usage = usage_of_node(type, _interface_of(FlowCatalog().find(type)))
-    own = [each for each in usage.flags if each.group != kinds.COMMON]
-    usage.flags = [*own, *_named(usage.flags, OF_STEPS)]
-    return usage
-
-
-def _interface_of(kind: Kind | None) -> Interface:
-    """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
-    from pflow.interface import Interface
-
-    try:
-        return kind.interface if kind else Interface()
-    except Exception:
-        return Interface()
-
-
-def _named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    """The common flags among them of these names."""
-    names = {f"--{name.replace('_', '-')}" for name in wanted}
-    return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]
 
 
 class _Words:
@@ -206,7 +141,7 @@ class _Words:
         self.waiting = flag
         if flag is None or not flag.values or sign:
             return 0
-        return 1 + bool(letters and flag.is_pair) - (kept < len(word))
+        return (flag.words if letters else min(flag.words, 1)) - (kept < len(word))
 
     def find(self, word: str) -> tuple[Flag | None, str, int]:
         """The flag of a word, the sign behind it (`=`, `:=`, `@`), and where a value in the same word begins.
@@ -239,20 +174,20 @@ def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
             flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
         if sign or kept < len(word):
             return _values(flag, word, kept) if flag and sign != ":=" else Answer(word, 0, [])
-        return Answer(word, 0, _flags(usage, before.used))
+        return Answer(word, 0, _flags(usage, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
     found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
-    return Answer(word, 0, [each for each in _flags(usage, before.used) if each.value.startswith("--")])
+    return Answer(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
 
 
 _A_FILE = kinds.argument("FILE", kinds.FILE)
 _NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
 
 
-def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
-    """The flags that may still be given, group by group; a secret has none."""
+def _flags(usage: Usage, used: set[str], word: str) -> Iterator[Candidate]:
+    """The flags that may still be given, group by group; a secret has none. Those with a step's name wait for a dot."""
     done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
@@ -260,11 +195,15 @@ def _flags(usage: Usage, used: set[str]) -> Iterator[Candidate]:
             if not flag.names[0].startswith("-") or not spent.isdisjoint(flag.names):
                 continue
             done.update(flag.names)  # a step's flag comes before the run's of the same name
-            for name in flag.names:
-                yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
-            if flag.is_bool:
-                long = next(name for name in flag.names if name.startswith("--"))
-                yield Candidate(group, f"--no-{long[2:]}", f"not: {flag.text}")
+            shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
+            for name in shown:
+                if not (flag.values and flag.words and name.startswith("--")):
+                    yield Candidate(group, name, flag.text)
+                if flag.values and name.startswith("--"):
+                    yield Candidate(group, f"{name}=", flag.text)
+            for name in shown if flag.is_bool else ():
+                if name.startswith("--"):
+                    yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
 
 
 # How the names of files end that a value may be.
@@ -283,7 +222,9 @@ _NAMES = {
 def _values(flag: Flag, word: str, kept: int) -> Answer:
     """The values of a flag or an argument: they follow the first `kept` characters of the word."""
     typed = word[kept:]
-    found = [Candidate(VALUES, choice) for choice in (("true", "false") if flag.is_bool else flag.choices)]
+    choices = ("true", "false") if flag.is_bool else flag.choices
+    shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
+    found = [Candidate(VALUES, choice) for choice in shown]
     wanted = _FILES.get(flag.values)
     if flag.values == kinds.MODEL and typed.startswith((".", "/", "~")):
         wanted = ".gguf"

@@ -107,6 +107,15 @@ class FlowFlags:
         """The flags that there are; one of one step alone only where its name is not enough."""
         return listed(f"--{name.replace('_', '-')}" for name in self.targets if "." not in name)
 
+    def of_steps(self) -> list[tuple[Item, list[str]]]:
+        """What flags set in steps, beside the inputs, with the names that mean each alone."""
+        found: dict[Target, tuple[Item, list[str]]] = {}
+        for name, targets in self.targets.items():
+            for target, item in self._meant(name).items():
+                if target[0] in (DATA, PARAM) and len(targets) == 1 and name not in OF_RUNS:
+                    found.setdefault(target, (item, []))[1].append(name)
+        return list(found.values())
+
     def values(self, texts: dict[str, list[str | bool]]) -> dict[Target, Any]:
         """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
         flags: dict[Target, str] = {}

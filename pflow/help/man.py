@@ -22,6 +22,7 @@ ENVIRONMENT = (
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
+    ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),
     ("VISUAL, EDITOR", "the editor for a plan, instead of vi"),
     ("TMPDIR", "where the file for the editor lies, instead of /tmp"),
     ("PFLOW_EMBEDDING_MODEL", "the embedding model that finds saved flows, instead of llm's default"),

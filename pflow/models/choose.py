@@ -115,8 +115,9 @@ def check_key(model: Model) -> None:
 
 
 def _chosen_default() -> str | None:
-    """The model that `llm models default NAME` chose; llm itself does not tell it from its built-in default."""
-    return _default() if (settings.directory() / "default_model.txt").exists() else None
+    """The model of LLM_MODEL, or that `llm models default` chose, which llm does not tell from its built-in one."""
+    is_chosen = (settings.directory() / "default_model.txt").exists()
+    return os.environ.get("LLM_MODEL") or (_default() if is_chosen else None)
 
 
 def _default() -> str:

@@ -25,6 +25,8 @@ faults: dict[str, str] = {}
 faults_of_files: list[str] = []
 """Which whole files are passed over, and why."""
 
+_TEMPORARY = "pflow-llm-"
+
 said: set[str] = set()
 """Those of both that need not be said again."""
 
@@ -49,11 +51,16 @@ def directory() -> Path:
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
-    made, maker = tempfile.mkdtemp(prefix="pflow-llm-"), os.getpid()
+    made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
     # a forked child leaves it to its parent
     atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
     os.environ["LLM_USER_PATH"] = made
     return Path(made)
+
+
+def is_temporary(directory: Path) -> bool:
+    """Whether llm's directory stands in for one that cannot be made: what is written there is lost."""
+    return directory.name.startswith(_TEMPORARY)
 
 
 def load_models() -> dict[str, Model]:
@@ -154,20 +161,33 @@ def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
 
 def _aliases(file: Path) -> dict[str, str]:
     """The aliases that `llm aliases set` made, each with the id of its model."""
+    aliases = _members(file)
+    for alias, id in aliases.items():
+        if not isinstance(id, str):
+            faults[alias] = f"{file}: the alias '{shorten(alias)}' is passed over: it names no model"
+    return {alias: id for alias, id in aliases.items() if isinstance(id, str)}
+
+
+def default_options(model: Model) -> dict[str, Any]:
+    """The options that `llm models options set` chose for a model."""
+    options = _members(directory() / "model_options.json").get(model.model_id)
+    report_faults()
+    return options if isinstance(options, dict) else {}
+
+
+def _members(file: Path) -> dict[str, Any]:
+    """The members of a JSON object; none where there is no such file, or it is malformed."""
     try:
-        aliases = json.loads(file.read_text())
+        found = json.loads(file.read_text())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         faults_of_files.append(f"{file}: {_fault(error)}")
         return {}
-    if not isinstance(aliases, dict):
-        faults_of_files.append(f"{file}: it is not a JSON object")
-        return {}
-    for alias, id in aliases.items():
-        if not isinstance(id, str):
-            faults[alias] = f"{file}: the alias '{shorten(alias)}' is passed over: it names no model"
-    return {alias: id for alias, id in aliases.items() if isinstance(id, str)}
+    if isinstance(found, dict):
+        return found
+    faults_of_files.append(f"{file}: it is not a JSON object")
+    return {}
 
 
 def _fault(error: Exception) -> str:

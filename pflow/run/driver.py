@@ -68,7 +68,8 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import help_of
 
-            return self._say(help_of(flow, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…"))
+            synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
+            return self._say(help_of(flow, synopsis=synopsis, is_whole=is_verbose(words)))
         return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
@@ -76,7 +77,8 @@ class Driver:
         if asks_for_help(words):
             from pflow.run.help import help_of
 
-            return self._say(help_of(load(flow_words[:1]) if flow_words else None, flow_words[:1]))
+            flow = load(flow_words[:1]) if flow_words else None
+            return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(words)))
         is_stdin_read = flow_words == ["-"]
         return self._run(load(flow_words), flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
 
@@ -136,6 +138,10 @@ def skip(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
 def take_in_for(flags: RunFlags) -> Intake:
     """What comes through stdin, as the flags of the run say."""
     return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
+
+
+def is_verbose(words: list[str]) -> bool:
+    return bool({"--verbose", "-v"} & set(words[: (*words, "--").index("--")]))
 
 
 def asks_for_help(words: list[str]) -> bool:

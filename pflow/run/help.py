@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
 from pflow.common import COMMON
+from pflow.flow.flags import FlowFlags
 from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
@@ -54,10 +56,10 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     return usage
 
 
-def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "") -> str:
+def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
     """The help, for a flow if there is one. `words` name it: one that is saved is run by its name alone."""
     if flow is None:
-        return help_text(usage_of_run())
+        return help_text(usage_of_run(), is_whole=is_whole)
     wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
@@ -70,17 +72,19 @@ def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "
         synopsis = f"pflow {name} [FLAG]…"
     if synopsis:
         usage.synopsis, usage.examples = (synopsis,), ()
-    return "\n".join(map(clean, help_text(usage).split("\n")))
+    return "\n".join(map(clean, help_text(usage, is_whole=is_whole).split("\n")))
 
 
 def _flow_flags(wired: WiredFlow) -> list[Flag]:
+    """Those of its inputs, then what a step takes otherwise, by each name that means it alone."""
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
-    for step in wired.steps.values():
-        for item in step.interface.params.values():
-            if "secret" not in item.marks:
-                flag = flag_of(item, kinds.PARAMS)
-                flag.names = (f"--{step.id}.{item.name}".replace("_", "-"),)
-                flags.append(flag)
+    for item, names in FlowFlags(wired).of_steps():
+        if "secret" not in item.marks:
+            item = copy(item)
+            item.default = None if item.required else item.default  # the step has a value
+            flag = flag_of(item, kinds.PARAMS)
+            flag.names = tuple(f"--{name.replace('_', '-')}" for name in names)
+            flags.append(flag)
     return flags
 
 

@@ -152,7 +152,7 @@ class Stage:
         else:
             from pflow.help.usage import help_text, usage_of_node
 
-            text = help_text(usage_of_node(self.name, interface))
+            text = help_text(usage_of_node(self.name, interface), is_whole=bool(flags.verbose))
         self.output.write([text.encode()])
         return 0
 

@@ -15,13 +15,17 @@ nodes='read-file write-file list-files shell llm'
 
 @test "help names every read, param and common flag, and where the exit codes are told" {
     for node in $nodes; do
-        in_shells "pflow-$node --help; pflow-$node -h | cmp - /dev/null"
+        in_shells "pflow-$node --help"
         for flag in from no-stdin id map-in map-out verbatim raw json quiet dry-run retries wait timeout allow-empty debug \
             verbose describe help version; do
             [[ $output == *"--$flag"* ]] || expect 0 "--$flag"
         done
         [[ $output == *$'\nExit codes: pflow help exit, or pflow-exit(7)' ]]
     done
+    in_shells 'pflow-llm --help -v >whole; pflow-llm -vh | cmp - whole; grep -c "^  --map-in KEY=PATH  *read KEY" whole; pflow-llm --help'
+    [[ ${lines[0]} -eq 1 && ${#lines[@]} -lt 45 && $output != *'read KEY'* ]]
+    in_shells 'pflow run -h | grep -c "how many branches"; pflow run --help -v | grep -c "how many branches"'
+    expect 0 $'0\n1'
     in_shells 'pflow-llm --help'
     for flag in prompt text model system temperature max-tokens schema option; do
         [[ $output == *"--$flag "* ]] || expect 0 "--$flag"

@@ -335,7 +335,7 @@ E
   --repo TEXT                 whose [default "here"]
 
 Params (how it works):
-  --github-get-issue.limit N
+  --limit, --github-get-issue.limit N
                               how many [default 10]
 
 Common:

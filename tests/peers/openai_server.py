@@ -37,9 +37,9 @@ class Call(BaseHTTPRequestHandler):
         return
 
     def do_HEAD(self) -> None:
-        """Of what type a file is that nobody reads; 404 where its name does not say."""
+        """Of what type a file is that nobody reads, `d` with more words; 404 where its name does not say."""
         kind = guess_type(self.path)[0]
-        self._send(200 if kind else 404, f"{kind}; charset=x", {})
+        self._send(200 if kind else 404, f"{kind}; charset=x" if self.path.startswith("/d.") else str(kind), {})
 
     def do_POST(self) -> None:
         self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
