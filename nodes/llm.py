@@ -16,25 +16,33 @@ if TYPE_CHECKING:
 class Llm(Node):
     """Ask a language model, through the llm library: every provider that has a plugin for it works.
 
-    The text comes after the prompt, and bytes go along as an attachment, and so does what --attachment names; one of
-    these is needed. A PDF is an
-    attachment though all of it be text, and so is an SVG where the model takes such. Without --model and PFLOW_MODEL it
-    asks llm's default where that was chosen or has a key, else the small local model that `pflow models get smollm2`
-    brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was not set. With a schema the
-    response is a value that was checked against it. An answer that reached its token limit counts as one, and stderr
-    says so.
+    The text comes after the prompt. Bytes go along as an attachment, and so do the files and addresses of --attachment;
+    one of these is needed. A PDF is an attachment though all of it be text, and so is an SVG where the model takes it.
+    Without --model and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small local model
+    that `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was
+    not set. With a schema the response is a value that was checked against it. An answer that reached its token limit
+    counts as one, and stderr says so.
+
+    --continue and --conversation go on with what was said before, with the same model unless another is named: what
+    `llm`, `llm chat` or pflow-llm put into llm's log. There the answer is put too, as it is with --log or
+    PFLOW_LLM_LOG=1, for `llm logs` and `llm -c`. In an empty log --continue begins a conversation. An answer that
+    cannot be logged is handed on all the same, with a warning. --no-log logs nothing, and `llm logs off` holds for what
+    goes on.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # what to ask
     - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
-    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took, where known
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # what it took
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # how long the answer may get
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: attachment: list[path] = [] [short a]  # a file or URL that goes along
+    - Params: continue: bool = false [short c]  # go on with the last conversation of llm's log
+    - Params: conversation: str = null  # go on with that of this ID
+    - Params: log: bool = null [env PFLOW_LLM_LOG]  # put question and answer into llm's log
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
 
@@ -44,6 +52,7 @@ class Llm(Node):
         cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
         pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
         pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5
+        pflow-llm --prompt='Name three trees' --log && pflow-llm --continue --prompt='Name a fourth'
     """
 
     version = "1.0.0"
@@ -60,6 +69,7 @@ class Llm(Node):
 
     def prep(self, shared: Mapping[str, Any]) -> Request:
         from pflow.models.ask import Request, parse_options
+        from pflow.models.log import is_kept
 
         places = self.params["attachment"] or []
         prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)
@@ -72,13 +82,16 @@ class Llm(Node):
             system=self.params["system"],
             options=options,
             schema=self.params["schema"],
+            is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 
     def exec(self, request: Request) -> Answer:
         from pflow.models.ask import ask
-        from pflow.models.choose import choose
+        from pflow.models.log import open_conversation
 
-        return ask(choose(self.params["model"]), request, self.emit)
+        params = self.params
+        conversation = open_conversation(params["model"], goes_on=params["continue"], id=params["conversation"])
+        return ask(conversation, request, self.emit)
 
     def post(self, shared: MutableMapping[str, Any], request: Request, answer: Answer) -> None:
         shared["response"] = answer.response

@@ -32,7 +32,7 @@ class WriteFile(Node):
     - Reads: shared["content"]: any [pipe]  # what to write
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
-    - Params: exact: bool = false  # with --append: add no newline to the text; with -r, as of any stage
+    - Params: exact: bool = false  # with --append, as with -r: add no newline to the text
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Effects: writes files
 
@@ -59,7 +59,8 @@ class WriteFile(Node):
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared
         try:
-            self._write(path, _data(content))
+            data = _data(content)
+            self._write(path, _ended(data) if self.params["append"] and not self.params["exact"] else data)
         except UnicodeEncodeError:
             raise PflowError(f"cannot write '{path}': a lone surrogate is no character", exit=BAD_DATA) from None
         except OSError as error:
@@ -69,7 +70,7 @@ class WriteFile(Node):
         if _is_stream(path):
             _write_stream(path, _bytes(data))
         elif self.params["append"]:
-            append(path, _bytes(_ended(data) if not self.params["exact"] else data))
+            append(path, _bytes(data))
         else:
             replace(path, data, overwrite=self.params["overwrite"])
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.peers.openai_server import OpenAIServer
+
 if importlib.util.find_spec("pflow") is None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -42,3 +44,14 @@ def local_models():
         assert not os.environ.get("CI"), "the small local model is missing: make test brings it"
         pytest.skip("the small local model is not here; make test brings it")
     return str(directory)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A server of OpenAI's protocol, whose models are llm's."""
+    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "PFLOW_LLM_LOG", "LLM_OPENAI_SHOW_RESPONSES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OpenAIServer(tmp_path) as server:
+        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
+        yield server

@@ -42,11 +42,15 @@ def nothing_gives(item: Item) -> PflowError:
     return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
 
 
+_SWITCH = {"1": "true", "0": "false"}
+"""What else a variable says of a bool."""
+
+
 def from_environment(item: Item) -> Any:
     """The value of a param's `[env]` variable. Raises PflowError (78) where it is not of its type."""
     text = os.environ[item.env]
     try:
-        return from_text(item.type, text)
+        return from_text(item.type, _SWITCH.get(text, text) if item.type.name == "bool" else text)
     except ValueError as error:
         fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
         if "secret" in item.marks:

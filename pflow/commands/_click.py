@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -133,6 +133,13 @@ class FlowCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+class Known(click.types.StringParamType):
+    """Any text, as the type of an option or a word; TAB offers what is known."""
+
+    def __init__(self, choices: Iterable[str]) -> None:
+        self.choices = tuple(choices)
+
+
 def seconds(text: str) -> float:
     """A time to wait, as the type of an option."""
     try:
@@ -206,7 +213,7 @@ def _paragraph(text: str) -> str:
 def _flag(option: click.Option) -> Flag:
     metavar = "" if option.is_flag else option.metavar or "|".join(_choices(option)) or "N"
     text = (option.help or "").removesuffix(".")
-    *choices, last = metavar.split("|")
+    *choices, last = "|".join(_choices(option) or [metavar]).split("|")
     values = _METAVARS.get(last, "")
     return Flag(
         tuple(sorted(option.opts, key=len)),
@@ -223,7 +230,7 @@ def _argument(word: click.Argument) -> Flag:
 
 
 def _choices(parameter: click.Parameter) -> tuple[str, ...]:
-    return tuple(parameter.type.choices) if isinstance(parameter.type, click.Choice) else ()
+    return tuple(parameter.type.choices) if isinstance(parameter.type, click.Choice | Known) else ()
 
 
 def _metavar(argument: click.Argument) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import print_json
+from pflow.commands._click import Known, print_json
 from pflow.errors import USAGE, PflowError
+from pflow.models.weights import KNOWN, get
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
 @click.command
 @click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=Known(KNOWN))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(act: str | None, name: str | None, as_json: bool) -> int:
     """Print the language models there are, by id and alias, with what each is; or get the small local one.
@@ -35,8 +36,6 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
 
 
 def _get(name: str) -> int:
-    from pflow.models.weights import get
-
     path, is_new = get(name)
     if not is_new:
         say("pflow models", f"'{name}' is there already")

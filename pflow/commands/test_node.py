@@ -7,7 +7,7 @@ from contextlib import closing
 
 import click
 
-from pflow.commands._click import color_option, seconds
+from pflow.commands._click import Known, color_option, seconds
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.node import TestedNode, find_node
 from pflow.conformance.sandbox import limit_files
@@ -28,7 +28,13 @@ class _Command(click.Command):
 
 @click.command(cls=_Command)
 @click.option(
-    "--only", "-k", "only", multiple=True, metavar="CHECK", help="Do this check alone, or those whose names hold this."
+    "--only",
+    "-k",
+    "only",
+    multiple=True,
+    metavar="CHECK",
+    type=Known(check.id for check in choose_checks([])),
+    help="Do this check alone, or those whose names hold this.",
 )
 @click.option("--list", "as_list", is_flag=True, help="Print the checks, and do none.")
 @click.option("--json", "in_json", is_flag=True, help="Print the report as one JSON document.")

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate
-from pflow.completion.usages import named, usage_of_flow, usage_of_step, usage_of_type
+from pflow.completion.usages import named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage
@@ -53,7 +53,8 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     if any(map(separates, words)):
         from pflow.flow.pipe.steps import OF_STREAMS
 
-        return _of_steps(words, line.word, named(table["pflow run"].flags, OF_STREAMS))
+        steps = words[1:] if command else words
+        return _of_steps(steps, line.word, named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line.word)
     if not words and line.word.startswith("-"):
@@ -103,18 +104,11 @@ def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Answe
     start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
-        return Answer(word, 0, [*_named_steps(words), *names.nodes(), *names.flows(prefix)])
-    usage = usage_of_step(words[start])
+        ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
+        return Answer(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
+    usage = usage_of_step(words[start], words[:start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)
-
-
-def _named_steps(words: list[str]) -> list[Candidate]:
-    """The steps before that were given a name, by which they are referred back to."""
-    from pflow.flow.pipe.recognize import split_name
-
-    firsts = [split_name(word) for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
-    return [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(firsts) if id]
 
 
 class _Words:
@@ -147,7 +141,7 @@ class _Words:
         self.waiting = flag
         if flag is None or not flag.values or sign:
             return 0
-        return 1 + bool(letters and flag.is_pair) - (kept < len(word))
+        return (flag.words if letters else min(flag.words, 1)) - (kept < len(word))
 
     def find(self, word: str) -> tuple[Flag | None, str, int]:
         """The flag of a word, the sign behind it (`=`, `:=`, `@`), and where a value in the same word begins.
@@ -203,7 +197,10 @@ def _flags(usage: Usage, used: set[str], word: str) -> Iterator[Candidate]:
             done.update(flag.names)  # a step's flag comes before the run's of the same name
             shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
             for name in shown:
-                yield Candidate(group, f"{name}=" if flag.values and name.startswith("--") else name, flag.text)
+                if not (flag.values and flag.words and name.startswith("--")):
+                    yield Candidate(group, name, flag.text)
+                if flag.values and name.startswith("--"):
+                    yield Candidate(group, f"{name}=", flag.text)
             for name in shown if flag.is_bool else ():
                 if name.startswith("--"):
                     yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
@@ -225,7 +222,9 @@ _NAMES = {
 def _values(flag: Flag, word: str, kept: int) -> Answer:
     """The values of a flag or an argument: they follow the first `kept` characters of the word."""
     typed = word[kept:]
-    found = [Candidate(VALUES, choice) for choice in (("true", "false") if flag.is_bool else flag.choices)]
+    choices = ("true", "false") if flag.is_bool else flag.choices
+    shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
+    found = [Candidate(VALUES, choice) for choice in shown]
     wanted = _FILES.get(flag.values)
     if flag.values == kinds.MODEL and typed.startswith((".", "/", "~")):
         wanted = ".gguf"

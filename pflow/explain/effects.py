@@ -18,6 +18,9 @@ SCHEMA = "schema"
 FILES_OF_LLM = ("attachment", SCHEMA)
 """What names the files that the llm node sends: its effect is the network."""
 
+HISTORY_OF_LLM = ("continue", "conversation")
+"""What has the llm node send what was said before, out of llm's own log."""
+
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
@@ -49,7 +52,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name == "command",
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM),
+    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM, *HISTORY_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.common import BATCH
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import USAGE, PflowError
 from pflow.interface import UNDECLARED, words_of
@@ -42,10 +43,11 @@ class Flag:
     """A flag: the names it is typed as, what is said of it, its group, its value's kind and name (metavar).
 
     Without names it is a word beside the flags. A secret, which has no flag, goes by its name without dashes. `env` is
-    the variable that may give it instead; `is_pair` where two words follow its letter.
+    the variable that may give it instead. `words` says how many may follow it for its value: 2 after the letter of a
+    pair, 0 where a value stands behind an = only.
     """
 
-    __slots__ = ("choices", "env", "group", "is_pair", "metavar", "names", "repeats", "text", "values")
+    __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values", "words")
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class Flag:
         *,
         metavar: str = "",
         env: str = "",
-        is_pair: bool = False,
+        words: int = 1,
     ) -> None:
         self.names = names
         self.text = text
@@ -68,7 +70,7 @@ class Flag:
         self.repeats = repeats
         self.metavar = metavar
         self.env = env
-        self.is_pair = is_pair
+        self.words = words
 
     @property
     def is_bool(self) -> bool:
@@ -142,12 +144,13 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
 
 
 def common_flag(name: str) -> Flag:
-    """A flag that every stage has."""
-    flag = COMMON_FLAGS[name]
+    """A flag that every stage has, or every step of a flow."""
+    flag = COMMON_FLAGS.get(name) or BATCH[name]
     names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
     repeats = flag.type.name == "list"
-    return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar)
+    words = 0 if flag.type.name == "bool" else 1
+    return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar, words=words)
 
 
 def _word_of(item: Item) -> Flag:
@@ -172,7 +175,7 @@ def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
         repeats=item.type.name == "list",
         metavar=metavar(item.type),
         env=item.env,
-        is_pair="pair" in item.marks,
+        words=2 if "pair" in item.marks else 1,
     )
 
 
@@ -182,12 +185,12 @@ def metavar(type: Type) -> str:
 
 
 def _values(item: Item) -> str:
-    """What its value may be: the type says it, and for a directory or a model its name."""
+    """What its value may be: the type says it, and for a directory, a model or a schema its name."""
     type = item.type.items or item.type
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
-    if item.kind == "param" and item.name.rpartition(".")[2] == "model" and type.name == "str":
-        return MODEL
+    if item.kind == "param" and type.name in ("str", "any"):
+        return {"model": MODEL, "schema": FILE}.get(item.name.rpartition(".")[2], TEXT)
     return CHOICE if item.type.choices else TEXT
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm import Model, Response
+from llm import Conversation, Model, Response
 from pydantic import ValidationError
 
 from pflow.errors import FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
+from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
@@ -78,24 +79,28 @@ class Request:
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
+    is_logged: bool = False
 
 
 @dataclass
 class Answer:
-    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost)."""
+    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation)."""
 
     response: Any
     usage: dict[str, Any]
 
 
-def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
-    """The answer of `model`; `emit` gets each part as it comes, but none of a value. Raises PflowError.
+def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
+    """The answer of its model, after all that was said; `emit` gets each part as it comes, but none of a value.
+
+    Raises PflowError.
 
     An answer that reached its token limit is an answer: unless a person set that limit, stderr says so.
     """
     schema = load_schema(request.schema) if request.schema is not None else None
-    model, ending = watch(model)
-    response = _prepare(model, request, schema)
+    model, ending = watch(conversation.model)
+    conversation.model = model
+    response = _prepare(conversation, model, request, schema)
     is_limit_known = any(name in request.options for name in MAX_TOKENS)
     parts = []
     try:
@@ -115,10 +120,13 @@ def ask(model: Model, request: Request, emit: Callable[[str], None]) -> Answer:
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
-    return Answer(answer, _usage(response, ending, model))
+    usage = _usage(response, ending, model)
+    if request.is_logged and log.write(response):
+        usage["conversation"] = conversation.id
+    return Answer(answer, usage)
 
 
-def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
+def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """The request as llm sees it; nothing is sent before its answer is read."""
     options = fit_options(model, {**default_options(model), **request.options})
     check_key(model)
@@ -128,8 +136,9 @@ def _prepare(model: Model, request: Request, schema: dict[str, Any] | None) -> R
         more["schema"] = schema
     elif schema is not None:
         prompt = ask_for(prompt, schema)
+    log.set_system(conversation, request.system)
     try:
-        return model.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
+        return conversation.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
     except Exception as error:
         raise explain(error, model) from error
 

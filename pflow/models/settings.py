@@ -25,6 +25,8 @@ faults: dict[str, str] = {}
 faults_of_files: list[str] = []
 """Which whole files are passed over, and why."""
 
+_TEMPORARY = "pflow-llm-"
+
 said: set[str] = set()
 """Those of both that need not be said again."""
 
@@ -49,11 +51,16 @@ def directory() -> Path:
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
-    made, maker = tempfile.mkdtemp(prefix="pflow-llm-"), os.getpid()
+    made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
     # a forked child leaves it to its parent
     atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
     os.environ["LLM_USER_PATH"] = made
     return Path(made)
+
+
+def is_temporary(directory: Path) -> bool:
+    """Whether llm's directory stands in for one that cannot be made: what is written there is lost."""
+    return directory.name.startswith(_TEMPORARY)
 
 
 def load_models() -> dict[str, Model]:

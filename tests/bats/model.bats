@@ -41,6 +41,36 @@ teardown_file() { stop_server; }
     [ "$(requests_with never-sent)" -eq 0 ]
 }
 
+@test "llm, llm chat, pflow-llm and a flow go on with one another in llm's own log" {
+    need jq
+    echo 'the text' | PFLOW_LLM_LOG=1 pflow-llm --model=reply --prompt=one --system=brief -q
+    run --separate-stderr env -u PFLOW_MODEL llm -c two
+    expect 0 'Oak, ash and elm.'
+    run --separate-stderr env -u PFLOW_MODEL pflow-llm -n -c --prompt=three -r
+    [[ $status -eq 0 && $output == 'Oak, ash and elm.' ]] || expect 0 'Oak, ash and elm.'
+    printf 'four\nexit\n' | llm chat -c -m reply
+    run --separate-stderr pflow run 'llm --model=echo --continue --prompt=five' -n -r
+    expect 0 five
+    tail -n 1 "$PEER/requests.jsonl" | jq -c '[.body.messages[] | select(.role != "assistant").content]' >said
+    [ "$(cat said)" = '["brief","one\n\nthe text\n","two","three","four","five"]' ]
+    run --separate-stderr eval 'llm logs -c --json | jq -r ".[] | .model, .input_tokens > 0"'
+    expect 0 $'reply\ntrue\nreply\ntrue\nreply\ntrue\nreply\ntrue\necho\ntrue'
+    PFLOW_LLM_LOG=0 pflow-llm -n --model=reply --prompt=six -q
+    run --separate-stderr eval 'llm logs --json -n 0 | jq length'
+    expect 0 5
+}
+
+@test "many at once share llm's settings and its log; one that cannot be written costs no answer" {
+    need jq
+    seq 4 | timeout 90 xargs -P 4 -I{} pflow-llm -n --log --model=echo --prompt='busy-{}' -q
+    [ "$(requests_with busy-)" -eq 4 ]
+    [ "$(llm logs --json -n 0 -q busy | jq length)" -eq 4 ]
+    rm "$LLM_USER_PATH/logs.db" && mkdir "$LLM_USER_PATH/logs.db"
+    run --separate-stderr pflow-llm -n --log --model=reply --prompt=x -r
+    rmdir "$LLM_USER_PATH/logs.db"
+    [[ $status -eq 0 && $output == 'Oak, ash and elm.' && $stderr == *'not in llm'*'unable to open'* ]] || expect 0 'a warning'
+}
+
 @test "an answer streams with -r --stream, word by word" {
     mkfifo out
     pflow-llm -n --model=slow-stream --prompt=x -r --stream >out 3>&- &
@@ -94,11 +124,6 @@ teardown_file() { stop_server; }
     in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'
     [[ $stderr == *'pflow-shell[local]'* && $stderr == *PFLOW_MODEL* ]]
-}
-
-@test "many at once share llm's settings" {
-    seq 2 | timeout 60 xargs -P 2 -I{} pflow-llm -n --prompt='many-{}' -q
-    [ "$(requests_with many-)" -eq 2 ]
 }
 
 @test "the small local model summarises the notes in the real pipe" {

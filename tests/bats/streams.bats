@@ -129,6 +129,8 @@ setup() { quick_llm; }
     on_terminal() { run timeout 30 script -qec "$1" /dev/null; }
     on_terminal 'pflow-shell -n --command="printf hi"; printf end'
     expect 0 $'hi\r\nend'
+    on_terminal 'pflow-shell -n --command="printf hi" -r; pflow-shell -n --command="printf hi" -r --exact; printf end'
+    expect 0 $'hi\r\nhiend'
     on_terminal 'pflow-set -n a=1 | pflow-write-file --content=hi --path=o; printf end'
     expect 0 end
     on_terminal 'pflow-list-files -n --pattern="o"'

@@ -30,9 +30,9 @@ teardown_file() { stop_server; }
     echo 'Say $what' >ask.txt
     printf 'for x; do\n    echo "<$x>"\ndone\n' >each.sh
     in_shells '
-        pflow-set -n what="Oak @ask.txt" | pflow-llm --prompt@../ask.txt -r; echo
-        pflow-set -n what=Oak | pflow-llm --prompt@../ask.txt --verbatim -r; echo
-        pflow-llm -n --prompt=@../ask.txt -r; echo
+        pflow-set -n what="Oak @ask.txt" | pflow-llm --prompt@../ask.txt -r
+        pflow-set -n what=Oak | pflow-llm --prompt@../ask.txt --verbatim -r
+        pflow-llm -n --prompt=@../ask.txt -r
         pflow-shell -n --command@../each.sh @a "b c" -r
         pflow-llm -n --prompt@none -q; echo $?'
     expect 0 $'Say Oak @ask.txt\nSay $what\n@../ask.txt\n<@a>\n<b c>\n66' "cannot read 'none' for --prompt: no such file or directory"

@@ -32,6 +32,7 @@ MARKED = """#!/bin/sh
 # Interface:
 # - Reads: shared["what"]: files|some = "some" [word]  # which
 # - Reads: shared["paths"]: list[path] = [] [word]  # where
+# - Writes: shared["result"]: list  # what came of it
 # - Params: model: str = "" [short m]  # which model
 # - Params: option: list[str] = [] [short o pair]  # any of its
 # - Params: bare: bool = false [short b]  # a switch
@@ -128,12 +129,23 @@ LINES = {
     "pflow-marked -o name so": [],
     "pflow-marked -o name value so": ["some"],
     "pflow-marked --option=name=value --op": ["--option="],
+    "pflow-llm --schema=do": ["docs/"],
     "pflow-marked --what@do": ["docs/"],
     "pflow-marked --model@docs/o": ["own.gguf"],
     "pflow-marked --model@a --mo": [],
     "pflow-marked --bare@": [],
     "pflow-marked --retries@": [],
     "pflow-marked --what:=": [],
+    "pflow-marked --ea": [],
+    "pflow-marked --map-in ": ["what=", "paths="],
+    "pflow-marked --map-out=r": ["result="],
+    "pflow 'marked => odd --ea": ["--each", "--each="],
+    "pflow 'marked => odd --each=": ["marked.result"],
+    "pflow run marked :: odd --each=": ["marked.result"],
+    "pflow 'odd --each --jo": ["--jobs="],
+    "pflow 'summarize ": [],
+    "pflow 'odd --each --ea": [],
+    "pflow 'marked:a; marked => odd --map-in=one=": ["one=a.result", "one=marked.result"],
     "pflow 'marked so": ["some"],
     "pflow run marked some do": ["docs/"],
     "pflow 'odd --one@do": ["docs/"],
@@ -193,12 +205,13 @@ LINES = {
     "pflow run 'odd => llm --prompt=x' --pro": ["--prompt="],
     "pflow 'fix-issue --say.command=": [],
     "pflow run 'odd --one=a => odd' --odd-2.kind=s": ["some"],
-    "pflow run - --js": ["--json"],
     "pflow run fix-issue --iss": ["--issue-number="],
     "pflow run data/pflow/flows/fix-issue.pflow.json --iss": ["--issue-number="],
     "pflow check fix-issue --s": ["--strict", "--schema"],
     "pflow check odd --o": ["--one="],
     "pflow test-node od": ["odd"],
+    "pflow test-node -k dr": ["dry-run"],
+    "pflow models get s": ["smollm2"],
     "pflow test-node ./do": ["docs/"],
     "pflow 'say it' --al": ["--allow=", "--allow-empty"],
     "pflow 'say it' --allow=co": ["commands"],
@@ -213,6 +226,11 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_what_is_typed_decides_what_may_follow(line):
     assert offered(line) == LINES[line]
+
+
+def test_a_flow_on_stdin_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("pflow.flow.subflow.read_text", None)
+    assert offered("pflow run - --js") == ["--json"]
 
 
 def test_the_newest_run_is_the_last_too():

@@ -1,7 +1,6 @@
 """Writing pipe syntax: as little as reads back as the same flow."""
 
 import json
-import shlex
 from itertools import pairwise
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, Flow, Step
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.write import write_pipe
 from tests.flow.own_nodes import own_nodes
 
@@ -223,9 +223,9 @@ def step_words(draw, number):
     if not name and draw(st.integers(0, 4)) == 0:
         words.append(f"--id=apart{number}")
     bare = WORDS.get(type, []) if draw(st.booleans()) else []
-    if not set(bare) & set(chosen) and not any(word.startswith("--map-in") for word in words):
+    if bare and not set(bare) & set(chosen) and not any(word.startswith("--map-in") for word in words):
         words += ["--", *(draw(names) for _ in bare)]
-    return " ".join([f"{type}:{name}" if name else type, *map(shlex.quote, words)]), name
+    return " ".join([f"{type}:{name}" if name else type, *map(quote, words)]), name
 
 
 @st.composite
@@ -244,7 +244,7 @@ def flow_texts(draw):
 
 def step_of(step):
     batch = step.batch and (
-        step.batch.over,
+        bool(step.batch.over),  # by whichever of a place's names
         step.batch.item,
         step.batch.jobs,
         step.batch.on_error,
@@ -259,6 +259,7 @@ def step_of(step):
 @example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--text=$B' --map-out=usage=out --id=b")
 @example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=b")
 @example("llm --id=a\nllm --map-out=usage=out => many '--rate=$topic' --map-out=score=out --id=b")
+@example("read-file --id=a => write-file '--content=$A' => write-file --each --path=x")
 def test_text_to_flow_to_text_is_a_fixed_point(text):
     try:
         flow = parse_pipe([text])

@@ -15,9 +15,9 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import choose, local
+from pflow.models import choose, local, log
 from pflow.nodes.llm import Llm
-from tests.peers.openai_server import KEY, REPLY, OpenAIServer
+from tests.peers.openai_server import KEY, REPLY
 
 ROOT = Path(__file__).parents[2]
 PDF = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
@@ -45,16 +45,6 @@ ORDINARY = [
 """Texts that look like files of other kinds to who looks at a few letters."""
 
 TREE = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name", "height"]}
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    for name in ("OPENAI_API_KEY", "PFLOW_MODEL", "LLM_OPENAI_SHOW_RESPONSES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OpenAIServer(tmp_path) as server:
-        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
-        yield server
 
 
 def run(model, prompt="hi", *, text=None, tries=1, **params):
@@ -167,7 +157,7 @@ class TestAttachments:
             model.attachment_types = {"image/svg+xml"}
             return model
 
-        monkeypatch.setattr(choose, "choose", takes_drawings)
+        monkeypatch.setattr(log, "choose", takes_drawings)
         for drawing in (SVG, "\ufeff\n<svg>x</svg>", "<svg\n><g>"):
             assert run("see", "what is it?", text=drawing)["response"] == "what is it?[image_url]"
 
@@ -601,6 +591,14 @@ class TestLocalModels:
         other.symlink_to(Path(local_models, "pflow", "models", "SmolLM2.gguf"))
 
         assert run(str(other), "Say hi", max_tokens=3)["usage"]["model"] == str(other)
+
+    def test_a_conversation_with_one_goes_on(self, local_models):
+        model = str(Path(local_models, "pflow", "models", "SmolLM2.gguf"))
+        first = run(model, "Say hi", max_tokens=3, log=True)["usage"]
+        second = run(None, "Say hi", max_tokens=3, **{"continue": True})["usage"]
+
+        assert second["model"] == model
+        assert second["input"] > first["input"] + first["output"]
 
     def test_what_is_no_model_is_refused(self, tmp_path):
         wrong = tmp_path / "wrong.gguf"

@@ -92,6 +92,12 @@ def test_append_ends_a_text_and_nothing_else(tmp_path):
     assert path.read_bytes() == b"one\ntwo\n3four\n5\nsix\n"
 
 
+def test_append_to_a_stream_ends_a_text_too(capfd):
+    write("/dev/stderr", "one", append=True)
+    write("/dev/stderr", "two", append=True, exact=True)
+    assert capfd.readouterr().err == "one\ntwo"
+
+
 @settings(max_examples=30)  # each waits for the disk
 @given(content=st.binary() | st.text(st.characters(codec="utf-8")))
 def test_any_content_is_written_exactly(content):

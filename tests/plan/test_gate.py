@@ -202,6 +202,15 @@ def test_what_goes_along_with_a_question_is_a_path(place):
     assert found(asking("$content")) == PATHS
 
 
+def test_what_was_said_before_is_somebody_s_own(place):
+    def asking(**params):
+        return {"nodes": [{"id": "s", "type": "llm", "inputs": {"prompt": "x"}, "params": params}]}
+
+    assert found(asking(log=True)) == []
+    assert found(asking(**{"continue": True})) == found(asking(conversation="x")) == PATHS
+    assert found(asking(**{"continue": True}), "paths") == []
+
+
 def test_a_path_from_a_step_is_unknown(place):
     flow = {
         "nodes": [

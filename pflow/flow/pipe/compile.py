@@ -138,7 +138,8 @@ class _Compiler:
 
     def guess(self) -> None:
         """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it."""
-        taken = {writer for writers in self.fed.values() for writer in writers}
+        batches = [self.carried[id].writers for id, step in self.flow.steps.items() if _runs_over_pipe(step)]
+        taken = {writer for writers in [*self.fed.values(), *batches] for writer in writers}
         for id in self.flow.steps:
             carried, reference = self.carried[id], self._only_unknown(id)
             writer = carried.writers[0] if len(carried.writers) == 1 and carried.is_sure else STDIN

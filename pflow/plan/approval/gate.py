@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import FILES_OF_LLM, Effect, effects_of_flow
+from pflow.explain.effects import FILES_OF_LLM, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
@@ -124,6 +124,8 @@ class Gate:
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
         elif effect.step.kind is not None and effect.step.kind.name == "llm":
+            if any(key in effect.values for key in HISTORY_OF_LLM) and not self.allowed.allows(PATHS):
+                yield Refusal(effect.place, "sends a conversation of llm's log", f"--allow={PATHS}")
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
                     yield from self._of_path(effect, key, path, why)

@@ -1,0 +1,118 @@
+"""llm's own log: the conversation that goes on, and answers put where `llm logs` and `llm -c` look for them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import llm
+from llm import Conversation, Response
+from llm.migrations import migrate
+from sqlite_utils import Database
+
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError
+from pflow.models import settings
+from pflow.models.choose import choose
+from pflow.root import hold_below_root
+from pflow.terminal.messages import say
+
+PATIENCE = 30
+"""Seconds that a program waits while others write."""
+
+_EXITS = {
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), TRY_AGAIN),
+    **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), BAD_DATA),
+}
+
+
+def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
+    """The conversation called `id`, or the last one where it `goes_on`, else a new one.
+
+    It asks the model that it asked before, unless one is named. Raises PflowError: 66 where there is no such
+    conversation; 73, 75 or 65 where the log cannot be used.
+    """
+    conversation = _resume(id, model) if goes_on or id else None
+    return conversation or choose(model).conversation()
+
+
+def set_system(conversation: Conversation, system: str | None) -> None:
+    """Say a system prompt that is new where the conversation goes on; after its first turn llm would drop it."""
+    said = conversation.loaded_messages or []
+    current = [message for message in said if message.role == "system"][-1:]
+    if system and said and current != [llm.system(system)]:
+        said.append(llm.system(system))
+
+
+def is_kept(log: bool | None, *, goes_on: bool) -> bool:
+    """Whether an answer goes into the log: where that is wanted; if nobody said, with what goes on.
+
+    `llm logs off` holds for the latter.
+    """
+    return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
+
+
+def write(response: Response) -> bool:
+    """Log an answer. One that cannot be logged was paid for all the same: stderr says why, and it counts."""
+    path = _path()
+    try:
+        if settings.is_temporary(path.parent):
+            raise FileNotFoundError("no home directory")
+        path.touch(0o600)
+        with _database(path) as database:
+            response.log_to_db(database)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        say("pflow", f"warning: the answer is not in llm's log '{path}': {error}")
+        return False
+    return True
+
+
+def _path() -> Path:
+    return settings.directory() / "logs.db"
+
+
+def _resume(id: str | None, model: str | None) -> Conversation | None:
+    """The conversation as llm reads it; None where the log has none at all."""
+    path = _path()
+    hold_below_root(str(path))
+    try:
+        if path.exists():
+            with _database(path):
+                pass  # it can be written, and has its newest form
+            if conversation := _load(id, path, model):
+                return conversation
+    except sqlite3.Error as error:
+        exit = _EXITS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, CANNOT_WRITE)
+        raise PflowError(f"cannot go on with a conversation: '{path}': {error}", exit=exit) from error
+    if id:
+        raise PflowError(f"cannot find the conversation '{id}'", hint="`llm logs` shows them", exit=MISSING)
+    return None
+
+
+def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
+    from llm import cli
+
+    # llm's own knows no GGUF file, and wants the model of each turn, of which none is asked where another is named
+    usual = llm.get_model
+    try:
+        vars(llm)["get_model"] = lambda name: choose(model or name)
+        return cli.load_conversation(id, database=str(path))  # type: ignore[return-value]
+    except cli.click.ClickException:  # type: ignore[attr-defined]
+        return None
+    finally:
+        vars(llm)["get_model"] = usual
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[Database]:
+    """The log, in its newest form, for one writer: others wait. What fails is taken back whole."""
+    connection = sqlite3.connect(path, timeout=PATIENCE)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        database = Database(connection)
+        migrate(database)  # type: ignore[no-untyped-call]
+        yield database
+        connection.commit()
+    finally:
+        connection.close()
