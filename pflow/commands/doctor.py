@@ -9,7 +9,7 @@ from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help.usage import HELP, Flag, Usage, help_text, split_flags
 from pflow.jsontext import encode
-from pflow.printable import clean
+from pflow.printable import clean, clean_json, encodable
 from pflow.process.streams import Diverted, write_pieces
 from pflow.terminal.columns import colour_of, in_ascii, is_utf8
 
@@ -44,7 +44,9 @@ def main(words: list[str]) -> int:
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)
     if "--json" in flags:
-        write_pieces(1, [encode({"ok": is_ok, "findings": [line._asdict() for line in lines]}), b"\n"])
+        findings = [dict(zip(Line._fields, map(encodable, line), strict=True)) for line in lines]
+        document = {"ok": is_ok, "findings": findings}
+        write_pieces(1, [clean_json(str(encode(document), "utf-8")).encode(), b"\n"])
     else:
         _print(lines)
     return OK if is_ok else FAILED

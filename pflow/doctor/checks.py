@@ -180,7 +180,8 @@ def _nodes(installation: Installation) -> Iterator[Line]:
     yield Line("nodes", WELL, f"{sum(each.is_there for each in listed)} found, {len(own)} of them your own")
     for each in listed:
         if each.fault:
-            yield Line("nodes", BROKEN, f"{each.file}: {each.fault}", f"pflow test-node {shlex.quote(each.file)}")
+            why = each.fault if each.file in each.fault else f"{each.file}: {each.fault}"
+            yield Line("nodes", BROKEN, why, f"pflow test-node {shlex.quote(each.file)}")
         elif each.behind and not os.path.exists(os.path.join(os.path.dirname(each.file), "pflow")):
             yield Line("nodes", ADVICE, f"'{each.file}' is never run: {each.behind} has its name", "rename it")
 
@@ -214,17 +215,34 @@ def _files(installation: Installation) -> Iterator[Line]:
 
 
 def _place(about: str, place: str, variable: str) -> Line:
-    paths = [place, *(os.path.join(top, name) for top, *names in os.walk(place) for name in (*names[0], *names[1]))]
-    found = {path: os.lstat(path) for path in paths if os.path.exists(path) and not os.path.islink(path)}
-    text = f"{sum(each.st_size for each in found.values()) / 1e6:.1f} MB in '{place}'"
-    if open_ones := [path for path, status in found.items() if status.st_mode & 0o077]:
+    size, reachable = _look_through(place)
+    text = f"{size / 1e6:.1f} MB in '{place}'"
+    if reachable:
         todo = f"chmod -R go= {shlex.quote(place)}"
-        return Line(about, BROKEN, f"{text}; others may reach {len(open_ones)} files, as '{open_ones[0]}'", todo)
+        return Line(about, BROKEN, f"{text}; others may reach '{reachable[0]}'", todo)
     if not _may_write(place):
-        return Line(
-            about, BROKEN, f"{text}; it cannot be written", f"make it yours, or set {variable} to another place"
-        )
+        todo = f"make it yours, or set {variable} to another place"
+        return Line(about, BROKEN, f"{text}; it cannot be written", todo)
     return Line(about, WELL, text)
+
+
+def _look_through(place: str) -> tuple[int, list[str]]:
+    """The bytes of all files in a directory, and what others than its owner can reach."""
+    size, reachable, closed = 0, [], set()
+    for folder, folders, files in os.walk(place):
+        for path in [folder, *(os.path.join(folder, name) for name in files)]:
+            try:
+                status = os.stat(path)
+            except OSError:  # a run that is pruned just now, or a link to nowhere
+                continue
+            size += status.st_size
+            if folder not in closed and status.st_mode & 0o077:
+                reachable.append(path)
+            elif path == folder:
+                closed.add(folder)
+        if folder in closed:
+            closed.update(os.path.join(folder, name) for name in folders)
+    return size, reachable
 
 
 def _may_write(place: str) -> bool:

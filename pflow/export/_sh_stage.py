@@ -25,6 +25,14 @@ def refused(why: str) -> PflowError:
     return PflowError(f"cannot export the flow to sh: {why}", hint=hint, exit=BAD_DATA)
 
 
+def word_of(place: Path) -> str:
+    """A place as pflow-set takes it. Raises PflowError (65) where a sign of its own is in it."""
+    path = write_path(place)
+    if "=" in path or ":@" in path or path.endswith(":"):
+        raise refused(f"pflow-set has no word for '{path}'")
+    return path
+
+
 class State:
     """What is known of the store between two stages.
 

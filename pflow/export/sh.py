@@ -1,11 +1,12 @@
-"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps."""
+"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; a batch is a loop in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from pflow import __version__
-from pflow.export._sh_stage import Stage, State, refused
+from pflow.export._sh_loop import HELPERS, loop
+from pflow.export._sh_stage import Stage, State, refused, word_of
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
@@ -57,6 +58,7 @@ class _Script:
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
+        self.helpers = ""
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
         self.state = State()
         self._begin()
@@ -70,7 +72,7 @@ class _Script:
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         code = "\n".join(self._flags()) if self.inputs else _NONE
-        text = "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
+        text = "\n".join([head, self.helpers + code, "", " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text:
             raise refused("a text in it holds a NUL, which no script can")
         return text
@@ -85,8 +87,7 @@ class _Script:
         for each in self.inputs:
             if each.step is not None:
                 raise refused(f"nothing in the flow gives '{each.step}' its '{each.readers[0][1]}'")
-            if "=" in (place := write_path(each.path)) or place.endswith(":"):
-                raise refused(f"pflow-set has no word for '{each.name}'")
+            word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
         defaults = [each for each in self.inputs if each.has_default]
         members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
@@ -99,6 +100,10 @@ class _Script:
         return "" if self.commands or self.takes_pipe else " -n"
 
     def _add(self, step: WiredStep) -> None:
+        if step.step.batch is not None:
+            self.helpers = HELPERS
+            self.commands.append(loop(step, self.wired, self.state))
+            return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
         stage = Stage(step, self.state, takes_pipe=takes_pipe)
@@ -153,8 +158,6 @@ def _one_line(wired: WiredFlow) -> list[WiredStep]:
         raise refused("it declares outputs, and a pipe ends with the whole store")
     for step, following in zip(order, [*order[1:], None], strict=True):
         _check_edges(wired, step, following)
-        if step.step.batch is not None:
-            raise refused(f"'{step.id}' runs once for each item, and a pipe runs each stage once")
     return order
 
 

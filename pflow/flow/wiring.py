@@ -187,7 +187,8 @@ class _Wiring:
         """Let the first step's unfilled `[pipe]` read take what comes through the pipe."""
         first = self.steps.get(self.wired.graph.first or "")
         read = first.interface.pipe_read if first else None
-        if first is None or read is None or any(each.pipe for each in self.inputs.values()):
+        is_taken = self.wired.runs_over_pipe or any(each.pipe for each in self.inputs.values())
+        if first is None or read is None or is_taken:
             return
         is_named = first.step.params.get("input_key") == read.name
         if read.name in first.sources and read.name not in first.soft and not is_named:

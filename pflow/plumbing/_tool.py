@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING, __version__
-from pflow.binding.flag_value import flag_value
+from pflow.binding.flag_value import flag_value, read_text
 from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import HELP, Flag
@@ -87,10 +87,21 @@ def take_store(*, source: str = "auto") -> Intake:
     return intake
 
 
-def set_members(document: Document, words: list[str]) -> list[Path]:
-    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written. Returns the places that were set.
+def place(text: str) -> Path:
+    """The place that a path of the command line names. Raises PflowError (2) for what is no path."""
+    from pflow.paths import parse_path
 
-    Raises PflowError (2) for what is neither.
+    try:
+        return parse_path(text)
+    except ValueError as error:
+        raise PflowError(f"cannot take the path: {error}", exit=USAGE) from None
+
+
+def set_members(document: Document, words: list[str]) -> list[Path]:
+    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written or in FILE of KEY:@FILE. Returns the places that
+    were set.
+
+    Raises PflowError (2) for what is none of them, and for a file as reading it fails.
     """
     from pflow.jsontext import decode, encode
     from pflow.paths import parse_path
@@ -99,8 +110,12 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
     places = []
     for word in words:
         key, equals, text = word.partition("=")
-        is_json = key.endswith(":")
-        key = key.removesuffix(":")
+        if ":@" in key:
+            key, equals, file = word.partition(":@")
+            text, is_json = read_text(shorten(key), file), True
+        else:
+            is_json = key.endswith(":")
+            key = key.removesuffix(":")
         if not equals or not key:
             raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
         try:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, errors
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, Usage, argument, split_flags
-from pflow.paths import meet, parse_path, write_path
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, run_tool, source_in, take_store
+from pflow.jsontext import encode
+from pflow.paths import kind_of, meet, parse_path, write_path
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.terminal.messages import write_stderr
+from pflow.types import items_in
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from pflow.paths import Path
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 USAGE = Usage(
     "pflow-get",
     "Print what the store on stdin holds at each PATH: text as lines, bytes as is, anything else as a line of JSON.",
-    ("pflow-get [-e] [--exact | -0] [PATH]…",),
+    ("pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…",),
 )
 USAGE.description = """\
 A text that is not empty gets a last newline unless it has one. Without a PATH: what the pipe carries. After a stage
@@ -31,6 +34,8 @@ USAGE.flags = [
     Flag(("-e", "--exit-status"), "say nothing and exit with 1 where a value is missing or null"),
     Flag(("--exact",), "add no newline to a text"),
     Flag(("-0", "--null"), "end each value with a NUL, and add no newline"),
+    Flag(("-j", "--json"), "print each value as a line of JSON"),
+    Flag(("--each",), "print each item of a list, and each line of a text, as a line of JSON"),
     FROM,
     *HELP_FLAGS,
 ]
@@ -43,7 +48,7 @@ USAGE.examples = (
 
 def work(words: list[str], tool: Tool) -> int:
     flags, names = split_flags(words, USAGE.flags)
-    paths = [_path(name) for name in names]
+    paths = [place(name) for name in names]
     intake = take_store(source=source_in(flags))
     document = intake.document
     if intake.kind == "raw":
@@ -57,9 +62,24 @@ def work(words: list[str], tool: Tool) -> int:
     values = [_value(document, path, is_test="--exit-status" in flags) for path in paths]
     if "--exit-status" in flags and None in values:
         return 1
-    is_exact, with_nul = "--exact" in flags, "--null" in flags
-    write_pieces(1, [_with_nul(value) if with_nul else raw_form(value, exact=is_exact) for value in values])
+    if "--each" in flags:
+        values = [item for path, value in zip(paths, values, strict=True) for item in _items(path, value)]
+    write_pieces(1, [_form(value, flags) for value in values])
     return 0
+
+
+def _items(path: Path, value: Any) -> list[Any]:
+    found = items_in(value)
+    if not isinstance(found, list):
+        raise PflowError(f"cannot print each item of '{write_path(path)}': it is {kind_of(found)}", exit=BAD_DATA)
+    return found
+
+
+def _form(value: Any, flags: Collection[str]) -> bytes:
+    if "--null" in flags:
+        return _with_nul(value)
+    is_json = "--json" in flags or "--each" in flags
+    return encode(value) + b"\n" if is_json else raw_form(value, exact="--exact" in flags)
 
 
 def _value(document: Document, path: Path, *, is_test: bool) -> Any:
@@ -72,17 +92,10 @@ def _value(document: Document, path: Path, *, is_test: bool) -> Any:
         raise
 
 
-def _path(text: str) -> Path:
-    try:
-        return parse_path(text)
-    except ValueError as error:
-        raise PflowError(f"cannot take the path: {error}", exit=errors.USAGE) from None
-
-
 def _carried(document: Document) -> Path:
     if "last" not in document.header:
         raise PflowError("cannot tell which value: the pipe carries none", hint="name a PATH", exit=MISSING)
-    return _path(document.header["last"])
+    return place(document.header["last"])
 
 
 def _with_nul(value: Any) -> bytes:

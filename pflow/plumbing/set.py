@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from pflow.binding.sources import find
 from pflow.help.usage import Flag, Usage, argument, split_flags
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, run_tool, set_members, source_in
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, empty_pipe, take_in
 
 USAGE = Usage(
     "pflow-set",
     "Set members of the store on stdin, or of a new one, and write it.",
-    ("pflow-set [-n] [KEY=VALUE | KEY:=JSON]…",),
+    ("pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…",),
 )
 USAGE.description = """\
 What the pipe carries stays what it was; raw input is carried as 'stdin'. A VALUE is text, and JSON is set as it is
-written (in a path, its numbers anew); neither is a template. A KEY may be a path: draft.title=… sets title in the
-object draft."""
+written (in a path, its numbers anew), or as FILE has it; neither is a template. A KEY may be a path: draft.title=… sets
+title in the object draft."""
 USAGE.flags = [
     Flag(("-n", "--no-stdin"), "read nothing: start a new store"),
     Flag(("--allow-empty",), "take an empty pipe as an empty text"),
+    Flag(("--carry",), "what the pipe carries from here on", metavar="PATH"),
     FROM,
     *HELP_FLAGS,
 ]
@@ -39,6 +41,9 @@ def work(words: list[str], tool: Tool) -> int:
         write_pieces(1, [intake.data])
         return intake.ended_with
     set_members(document, members)
+    for path in flags.get("--carry", []):
+        find(document, place(path))
+        document.header["last"] = path
     document.start()
     write_pieces(1, document.pieces())
     return 0

@@ -119,7 +119,7 @@ END
     echo secret >.local/state/pflow/runs/open
     run --separate-stderr env LLM_USER_PATH="$PWD/llm" sh -c 'mkdir llm; echo "- model_name: x" >llm/extra-openai-models.yaml; pflow doctor'
     expect 1 - ''
-    says "nodes   broken  $PWD/.local/share/pflow/nodes/odd.py: "
+    says "nodes   broken  cannot read the node '$PWD/.local/share/pflow/nodes/odd.py': SyntaxError"
     says "flows   broken  cannot read the flow '$PWD/.local/share/pflow/flows/bad.pflow.json'"
     says "llm     broken  $PWD/llm/extra-openai-models.yaml: entry 1 is passed over: it has no model_id; correct that file"
     says "state   broken  "

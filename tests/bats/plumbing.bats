@@ -23,6 +23,22 @@ load helper
     expect 65 '' NUL
 }
 
+@test "pflow-get prints JSON, and each item of a list or line of a text; pflow-set takes both back from a file" {
+    run bash -c "pflow-set -n 'l:=[\"a\\nb\", {\"x\": 1}]' t=it | pflow-get -j t l"
+    expect 0 '"it"'$'\n''["a\nb",{"x":1}]'
+    run bash -c "pflow-set -n 'l:=[\"a\\nb\", null]' t=\$'it\n\nis' | pflow-get --each l t"
+    expect 0 '"a\nb"'$'\n'null$'\n''"it"'$'\n''"is"'
+    run --separate-stderr bash -c "pflow-set -n d:={} | pflow-get --each d"
+    expect 65 - "pflow-get: cannot print each item of 'd': it is a dict"
+    printf '[1,\n"@x"]\n' >l.json
+    run bash -c "pflow-set -n s=o l:@l.json --carry=l | pflow-shell --command=cat | pflow-get"
+    expect 0 '[1,"@x"]'
+    run --separate-stderr bash -c "pflow-set -n x:@gone | pflow-get"
+    expect 66 - "pflow-set: cannot read 'gone' for x: no such file or directory"
+    run --separate-stderr pflow-set -n --carry=x
+    expect 66 - "pflow-set: cannot find 'x'"
+}
+
 @test "pflow-get says what there is, and -e only tells" {
     in_shells 'pflow-set -n stdout=1 | pflow-get stdot'
     expect 66 '' 'did you mean stdout?'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,9 @@ def said(value: Any, tone: str = "plain") -> dict[str, Any]:
 def batch(over: str, **more: Any) -> dict[str, Any]:
     return {"over": over, "as": "item", **more}
 
+
+AWKWARD = ["two\nlines\n", "it's", '"$(>CANARY)`', "-n", "--", "\\'"]
+PLAIN = [{"value": value, "tone": "plain"} for value in (1, "two", None, True)]
 
 CASES = {
     "one step": Case(chain(READ), WAS_READ),
@@ -256,7 +260,61 @@ CASES = {
             mappings=reads(say={"value": "template:<${item}>"}),
         ),
         {**WAS_JSON, "said": [{"value": text, "tone": "t"} for text in ("<1>", "<two>", "<>", "<true>")]},
-        sh="once for each item",
+        sh="would keep it in the store",
+    ),
+    "a batch over awkward items": Case(
+        chain(
+            node("say", inputs={"tone": "t"}, batch=batch("wish")),
+            node("echo", "shell", inputs={"command": 'printf "%s" "$1"; cat'}, batch=batch("said")),
+            mappings=reads(say={"value": "item"}, echo={"args": "template:${item.value}", "input": "item.tone"}),
+        ),
+        {
+            "wish": AWKWARD,
+            "said": [{"value": item, "tone": "t"} for item in AWKWARD],
+            "command": 'printf "%s" "$1"; cat',
+            "stdout": [f"{item}t" for item in AWKWARD],
+            "stderr": [""] * 6,
+            "exit_code": [0] * 6,
+        },
+        flags=(f"--wish={json.dumps(AWKWARD)}",),
+    ),
+    "a batch over no items, and bytes in one": Case(
+        chain(
+            node("none", "say", batch=batch('["no items"]')),
+            node("cat", "shell", inputs={"command": "head -c 1"}, batch=batch("some")),
+            inputs={"no items": {"type": "list", "default": []}, "some": {"type": "list", "default": ["é", "b"]}},
+            mappings=reads(none={"value": "item"}, cat={"input": "item"}),
+        ),
+        {
+            "no items": [],
+            "some": ["é", "b"],
+            "said": [],
+            "command": "head -c 1",
+            "stdout": [{"$bytes": "ww=="}, "b"],
+            "stderr": ["", ""],
+            "exit_code": [0, 0],
+        },
+    ),
+    "a batch over the lines of what the pipe brings": Case(
+        "shell --command='printf \"%s.\" \"$1\"; cat' --args='$item' --each => say --each",
+        {
+            "stdin": "a\n\n-b 'c\n",
+            "command": 'printf "%s." "$1"; cat',
+            "stdout": ["a.", "-b 'c."],
+            "stderr": ["", ""],
+            "exit_code": [0, 0],
+            "said": [{"value": "a.", "tone": "plain"}, {"value": "-b 'c.", "tone": "plain"}],
+        },
+        stdin=b"a\n\n-b 'c\n",
+    ),
+    "a batch with jobs whose results know their items": Case(
+        chain(
+            JSON,
+            node("say", batch=batch("content.list", jobs=2, on_error="keep", keep_item=True)),
+            mappings=reads(say={"value": "item"}),
+        ),
+        {**WAS_JSON, "said": [{"item": each["value"], "said": each} for each in PLAIN], "say": {"errors": []}},
+        sh="runs several items at the same time",
     ),
     "a fork": Case(
         FORK,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -41,6 +43,12 @@ def of_input(name="text", **about):
     return chain(SHELL, inputs={name: about}, mappings={"a": {"input_mappings": {"input": source}}})
 
 
+def of_batch(over, item):
+    """A flow whose only step runs once for each item, and takes it."""
+    step = {**SHELL, "batch": {"over": over, "as": item}}
+    return chain(step, mappings={"a": {"input_mappings": {"input": f"[{json.dumps(item)}]"}}})
+
+
 PLACES = {
     "a name": lambda text: {**of_input(), "name": text},
     "a description": lambda text: {**chain(SHELL), "name": "x", "description": text},
@@ -59,7 +67,8 @@ PLACES = {
     "a path": lambda text: chain(SHELL, mappings={"a": {"input_mappings": {"input": text}}}),
     "a key": lambda text: chain(SHELL, mappings={"a": {"output_mappings": {"stdout": f"[{json.dumps(text)}]"}}}),
     "a write": lambda text: chain(SHELL, mappings={"a": {"output_mappings": {text: "x"}}}),
-    "a batch": lambda text: chain({**SHELL, "batch": {"over": "l", "as": text}}),
+    "an item": lambda text: of_batch("l", text),
+    "a batch": lambda text: of_batch(f"[{json.dumps(text)}]", "item"),
 }
 every_place = pytest.mark.parametrize("make", PLACES.values(), ids=PLACES)
 
@@ -82,6 +91,10 @@ def stubs(tmp_path_factory):
     for name in ("pflow", "pflow-set", "pflow-shell"):
         (folder / name).write_text("#!/bin/sh\n")
         (folder / name).chmod(0o755)
+    (folder / "pflow-get").write_text(f"#!/bin/sh\nprintf '%s\\n' {shlex.quote(json.dumps(SH))}\n")
+    (folder / "pflow-get").chmod(0o755)
+    for name in ("cat", "mktemp", "mv", "rm", "sed", "touch"):
+        (folder / name).symlink_to(shutil.which(name) or name)
     return folder
 
 

@@ -13,7 +13,7 @@ from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
-from tests.export.cases import CASES, Case, chain, node, reads
+from tests.export.cases import CASES, Case, batch, chain, node, reads
 from tests.export.running import export, run, store_of
 
 LINES = {name: case for name, case in CASES.items() if not case.sh}
@@ -49,6 +49,19 @@ def test_a_chain_is_a_pipe_of_its_nodes():
         '    pflow-llm --prompt="It\'s" --temperature=0.5 --map-out=response=draft.response --retries=2 |\n'
         "    pflow-write-file --path=out.md"
     )
+
+
+def test_a_batch_is_a_loop_whose_failing_item_ends_the_script(tmp_path):
+    flow = "read-file --each => write-file --path=never.txt --content=x"
+    case = Case(flow, {}, stdin=b"a.txt\nnone.txt\n")
+    assert "while IFS= read -r item; do" in export("sh", case, tmp_path).read_text()
+    done = run_script(case, tmp_path)
+    assert done.returncode == 66
+    assert done.stderr.decode() == "pflow-read-file: cannot read 'none.txt': no such file or directory\n"
+    for stdin, why in ((b"", "stdin was empty"), (b'{"a":\n1}', "cannot print each item of 'stdin': it is a str")):
+        done = run_script(Case(flow, {}, stdin=stdin), tmp_path)
+        assert (done.returncode, why in done.stderr.decode()) == (66 if not stdin else 65, True)
+    assert not (tmp_path / "never.txt").exists()
 
 
 def test_a_node_with_the_name_of_a_command_is_not_taken_for_it(tmp_path, monkeypatch):
@@ -150,6 +163,14 @@ def test_any_text_arrives_as_it_is(tmp_path):
         (chain(node("llm", params={"model": None}, inputs={"prompt": "x"})), "no flag gives 'llm' its 'model'"),
         (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes what comes through the pipe"),
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
+        (chain(node("say", batch=batch("l", on_error="keep"))), "'say' goes on past items that fail"),
+        (chain(node("say", batch=batch("l", keep_item=True))), "'say' has results with their items"),
+        (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), "'say' uses item_name or item_stem"),
+        (chain(node("say", inputs={"value": "$x"}, batch=batch("l"))), "'say' keeps its 'value', which cannot be told"),
+        (
+            chain(node("say"), node("a", "say", batch=batch("said")), mappings=reads(a={"value": "item"})),
+            "'a' writes 'said' where something may be already",
+        ),
     ],
 )  # fmt: skip
 def test_what_a_stage_cannot_do_is_refused(flow, why):

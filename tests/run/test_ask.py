@@ -69,6 +69,8 @@ class Terminal:
         self.said.append(question)
         return self.lines.pop(0) if self.lines else None
 
+    read_path = read_line
+
     def say(self, text):
         self.said.append(text)
 
