@@ -405,6 +405,7 @@ class OpenAIServer:
         models.append({"model_id": "refused", "model_name": "refused", "api_base": "http://127.0.0.1:1/v1"})
         (self.llm_user_path / "extra-openai-models.yaml").write_text(json.dumps(models, indent=1))
         (self.llm_user_path / "keys.json").write_text(json.dumps({"peer": KEY}))
+        (self.llm_user_path / "keys.json").chmod(0o600)  # as llm does
 
 
 def main(directory: Path) -> None:
