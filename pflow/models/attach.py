@@ -14,7 +14,7 @@ from pflow.models.errors import explain
 from pflow.models.media import SVG, media_type
 
 PIPE = "-"
-"""llm's name for what comes through the pipe, which goes along anyway."""
+"""llm's name for the bytes that come through the pipe, which go along anyway."""
 
 
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
@@ -25,6 +25,8 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
     """
     found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
+    if PIPE in places and not piped:
+        raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
     words, attachments = [prompt], []
     for name, each in found:
         if each.type in model.attachment_types:

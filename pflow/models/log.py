@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,12 @@ from pflow.terminal.messages import say
 PATIENCE = 30
 """Seconds that a program waits while others write."""
 
+_SHORT = 0.2
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
 _EXITS = {
-    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), TRY_AGAIN),
+    **dict.fromkeys(_BUSY, TRY_AGAIN),
     **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), BAD_DATA),
 }
 
@@ -58,12 +63,13 @@ def write(response: Response) -> bool:
     path = _path()
     try:
         if settings.is_temporary(path.parent):
-            raise FileNotFoundError("no home directory")
+            raise LookupError("there is no home directory")
         path.touch(0o600)
         with _database(path) as database:
             response.log_to_db(database)  # type: ignore[no-untyped-call]
     except Exception as error:
-        say("pflow", f"warning: the answer is not in llm's log '{path}': {error}")
+        why = error.strerror if isinstance(error, OSError) else error
+        say("pflow", f"warning: the answer is not in llm's log '{path}': {why}")
         return False
     return True
 
@@ -107,12 +113,24 @@ def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
 @contextmanager
 def _database(path: Path) -> Iterator[Database]:
     """The log, in its newest form, for one writer: others wait. What fails is taken back whole."""
-    connection = sqlite3.connect(path, timeout=PATIENCE)
+    connection = sqlite3.connect(path, timeout=_SHORT)
     try:
-        connection.execute("BEGIN IMMEDIATE")
+        _begin(connection, time.monotonic() + PATIENCE)
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")  # somebody may still read at the commit
         database = Database(connection)
         migrate(database)  # type: ignore[no-untyped-call]
         yield database
         connection.commit()
     finally:
         connection.close()
+
+
+def _begin(connection: sqlite3.Connection, ends_at: float) -> None:
+    """Wait until nobody else writes. No wait is long: a signal gets through only between them."""
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in _BUSY or time.monotonic() > ends_at:
+                raise

@@ -183,6 +183,7 @@ class TestAttachments:
             ("see", "gone.png", 66, "cannot attach '{}/gone.png': No such file or directory"),
             ("see", "", 66, "Is a directory"),
             ("see", "empty.png", 66, "it is empty"),
+            ("see", "-", 66, "cannot attach '-': no file comes through the pipe"),
             ("see", "notes.md", 65, "it is text/markdown, and the model 'see' takes application/pdf, "),
             ("see", "odd", 65, "it is text/plain, and"),
             ("see", "bytes", 65, "it is of an unknown type"),
@@ -198,7 +199,9 @@ class TestAttachments:
         directory.mkdir()
         for name, data in {"empty.png": b"", "notes.md": b"# a", "odd": b"a", "bytes": b"\0\1", "a.png": PNG}.items():
             (directory / name).write_bytes(data)
-        error = failure(model, attachment=[place.format(server.port) if "://" in place else f"{directory}/{place}"])
+        error = failure(
+            model, attachment=[place.format(server.port) if "://" in place or place == "-" else f"{directory}/{place}"]
+        )
 
         assert (error.exit, words.format(directory) in error.message) == (exit, True), error
         assert server.requests() == []
