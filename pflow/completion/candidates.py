@@ -197,12 +197,12 @@ def _flags(usage: Usage, used: set[str], word: str) -> Iterator[Candidate]:
             done.update(flag.names)  # a step's flag comes before the run's of the same name
             shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
             for name in shown:
-                if not (flag.values and flag.words and name.startswith("--")):
+                is_long = name.startswith("--")
+                if not (is_long and flag.values and flag.words):
                     yield Candidate(group, name, flag.text)
-                if flag.values and name.startswith("--"):
+                if is_long and flag.values:
                     yield Candidate(group, f"{name}=", flag.text)
-            for name in shown if flag.is_bool else ():
-                if name.startswith("--"):
+                if is_long and flag.is_bool:
                     yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
 
 

@@ -89,12 +89,12 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 
 def _fish(text: str) -> list[str]:
     """The whole word, as it is without quotes, and what is said of it."""
-    line = split(text, escapable="\\'")
+    line = split(text, escapable=("\\", "'"))
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
     if len(words) == 1 and (end := _end_in_flow(found.candidates[0], found.flow)):
-        words, abouts = _left_open(words[0] + end), abouts * 2
+        words, abouts = _left_open(words[0] + end), [*abouts, ""]
     return [f"{word}\t{about}" for word, about in zip(words, abouts, strict=True)]
 
 

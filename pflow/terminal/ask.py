@@ -11,11 +11,8 @@ import termios
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
 
-_READLINE = (
-    *("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on"),
-    *("tab: complete", "bind ^I rl_complete"),
-)
-"""Its settings: `~` is expanded as a shell does, letters stay what they are in any locale. libedit knows the last."""
+_READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
+"""Its settings: `~` is expanded as a shell does, letters stay what they are in any locale."""
 
 
 class Terminal:
@@ -63,7 +60,8 @@ class Terminal:
             return self.read_line(prompt)
         os.dup2(self.fd, 1)
         readline.set_completer_delims("")  # or a blank would begin another name
-        for setting in _READLINE:
+        is_libedit = "libedit" in (readline.__doc__ or "")
+        for setting in (*_READLINE, "bind ^I rl_complete" if is_libedit else "tab: complete"):
             readline.parse_and_bind(setting)
         try:
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]

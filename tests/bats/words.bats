@@ -56,6 +56,7 @@ teardown_file() { stop_server; }
     echo Oslo >city
     in_shells '
         pflow "shell \"echo \\\$1\" \"a\"" -nr; pflow run -n shell "echo \$1" b -r; pflow "pflow-shell \"echo c\"" -r
+        echo c, | pflow "llm \"Why\" -m echo" -r
         pflow read-file ../city :: shell "echo d; cat" -r
         pflow "pflow-read-file ../city | pflow-shell -- \"echo e; cat\"" -r
         pflow "read-file:city ../city; city => shell:x \"cat; echo f\"; x => write-file city" -q; cat city
@@ -64,6 +65,9 @@ teardown_file() { stop_server; }
     expect 0 "a
 b
 c
+Why
+
+c,
 d
 Oslo
 e

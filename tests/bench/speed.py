@@ -192,8 +192,9 @@ def find_rows(scratch: Path) -> list[Row]:
 
 
 def tab_rows() -> list[Row]:
-    """What TAB starts: for names, flags and models, and inside a quoted flow."""
-    lines = {"pflow-llm --": 2.5, "pflow ": 2.5, "pflow-llm --model=": 2.5, "pflow 'read-file => llm --": 4}
+    """What TAB starts: for names, flags and models, inside a quoted flow and behind one."""
+    lines = {"pflow-llm --": 2.5, "pflow ": 2.5, "pflow-llm --model=": 2.5}
+    lines |= {"pflow 'read-file => llm --": 2.5, "pflow 'read-file => llm' --": 4}
     command = [program("pflow"), "__complete", "fish"]
     return [Row(f"TAB: {line}", [[*command, line]], limit, Path(os.devnull)) for line, limit in lines.items()]
 

@@ -207,7 +207,7 @@ class _Reader:
             self.draft_of[mention] = self.named[name]
             return
         if name in ids and find_kind(name) is None:
-            why = "flags belong where a step gets its name" if name in self.named else "it is named only further on"
+            why = "words and flags belong where it is named" if name in self.named else "it is named only further on"
             raise fault(self.text, mention.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
         type, id = self._type_and_id(mention)
         draft = self._draft(mention, type, id)
