@@ -15,7 +15,10 @@ from typing import Any, NoReturn
 
 import openai.resources.chat  # noqa: F401 - what both import is imported once, before the forks
 import pytest
+from click.testing import CliRunner
 from llm.cli import cli
+from llm.migrations import migrate
+from sqlite_utils import Database
 
 import pflow.models.choose  # noqa: F401
 from pflow.models import ask  # noqa: F401
@@ -36,8 +39,21 @@ FILES = {
 }
 
 
+TRANSIENT = {"id", "datetime_utc", "duration_ms"}
+
+
+@pytest.fixture(scope="module")
+def empty_log(tmp_path_factory):
+    """llm's log before the first answer: to make one takes as long as to ask."""
+    file = tmp_path_factory.mktemp("log") / "logs.db"
+    database = Database(file)
+    migrate(database)
+    database.close()
+    return file
+
+
 @pytest.fixture
-def typed(tmp_path):
+def typed(tmp_path, empty_log):
     """Types a line to one of the two programs, each with files and settings of its own; what came of it."""
     (tmp_path / "server").mkdir()
     with OpenAIServer(tmp_path / "server") as server:
@@ -45,15 +61,26 @@ def typed(tmp_path):
         def type_line(program: str, line: str) -> dict[str, Any]:
             home = tmp_path / program
             shutil.copytree(server.llm_user_path, home / "llm")
+            shutil.copy(empty_log, home / "llm")
             for name, data in FILES.items():
                 (home / name).write_bytes(data)
             before = len(server.requests())
             line = line.replace("http://example.com", f"http://127.0.0.1:{server.port}")
             ran = [run(program, words, home) for words in line.split("; ")]
             asked = [(each["path"], each["body"]) for each in server.requests()[before:]]
-            return {"ran": ran, "asked": asked}
+            return {"ran": ran, "asked": asked, "logged": logged(home)}
 
         yield type_line
+
+
+def logged(home: Path) -> list[dict[str, Any]]:
+    """What `llm logs` knows, without ids, times and the place where it was."""
+    listed = CliRunner().invoke(cli, ["logs", "list", "--json", "-n", "0", "-d", str(home / "llm" / "logs.db")])
+    found = json.loads(listed.stdout.replace(str(home), "~")) if listed.exit_code == 0 else []
+    conversations: dict[str, int] = {}
+    for each in found:
+        each["conversation_id"] = conversations.setdefault(each["conversation_id"], len(conversations))
+    return [{name: value for name, value in each.items() if name not in TRANSIENT} for each in found]
 
 
 def run(program: str, line: str, home: Path) -> tuple[int, Any]:
@@ -97,7 +124,8 @@ def be(program: str, words: list[str], stdin: bytes, home: Path, variables: dict
         os.chdir(home)
         for name in ("PFLOW_MODEL", "LLM_MODEL", "OPENAI_API_KEY"):
             os.environ.pop(name, None)
-        os.environ |= {"HOME": str(home), "LLM_USER_PATH": str(home / "llm"), "NO_PROXY": "127.0.0.1", **variables}
+        os.environ |= {"HOME": str(home), "LLM_USER_PATH": str(home / "llm"), "NO_PROXY": "127.0.0.1"}
+        os.environ |= {"PFLOW_LLM_LOG": "1", **variables}
         sys.argv = [program, *words]
         PROGRAMS[program]()
         code = 0
@@ -118,7 +146,7 @@ def test_a_line_does_the_same_or_differs_as_the_page_says(typed, line, verdict, 
     assert bool(why) == (verdict == "differs")
     if verdict == "same":
         assert outcomes[0] == outcomes[1]
-        assert outcomes[0]["asked"]
+        assert all(outcomes[0].values())
     else:
         assert outcomes[0] != outcomes[1]
 
