@@ -47,7 +47,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff format --check --quiet .; \
 	try mypy; \
 	try python -m pflow.generate --check; \
-	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(wildcard tests/bats/*.bash); \
+	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \

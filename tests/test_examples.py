@@ -1,4 +1,4 @@
-"""What README and the man pages show, run as it is written, by the installed executables.
+"""What README, docs/ and the man pages show, run as it is written, by the installed executables.
 
 The pages have the examples of the docstrings of nodes and commands.
 """
@@ -16,12 +16,23 @@ from pflow.commands._usages import usages
 from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
 from tests.peers.openai_server import OpenAIServer
+from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+BLOCKS = [
+    pytest.param(block, id=f"{name}-{number}")
+    for name, text in DOCS.items()
+    for number, block in enumerate(re.findall(r"^```sh\n((?!#!).*?)^```$", text, re.MULTILINE | re.DOTALL))
+]
+README_BLOCKS = [block for block in BLOCKS if block.id.startswith("README")]
+SCRIPT = re.findall(r"^```sh\n(#!.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)[0]
+OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)
+RULE, JOB = (
+    re.search(rf"^```{kind}\n(.*?)^```$", DOCS["README.md"], re.MULTILINE | re.DOTALL)[1]
+    for kind in ("make", "crontab")
+)
 PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
@@ -31,6 +42,8 @@ def shell(tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "count_words.py").write_text(OWN_NODE)
+    (tmp_path / "nodes" / "pflow-shout").write_text(SCRIPT)
+    (tmp_path / "nodes" / "pflow-shout").chmod(0o755)
     (tmp_path / "server").mkdir()
     (tmp_path / "quick").mkdir()
     quick_llm = tmp_path / "quick" / "pflow-llm"
@@ -47,12 +60,12 @@ def shell(tmp_path):
             "PFLOW_PLAN_MODEL": "readme",
         }
 
-        def run(script: str, *, stop: bool = False, quick: bool = True) -> subprocess.CompletedProcess[str]:
-            model = {"PFLOW_MODEL": "json" if "--schema" in script else "reply"}
+        def run(script: str, *program: str, quick: bool = True) -> subprocess.CompletedProcess[str]:
+            model = {"PFLOW_MODEL": "reply" if quick else "form"}
             if quick:
                 model["PATH"] = f"{quick_llm.parent}:{environment['PATH']}"
             return subprocess.run(
-                ["sh", *["-e"] * stop, "-c", script],
+                [*(program or ("sh",)), "-c", script],
                 cwd=tmp_path,
                 env=environment | model,
                 stdin=subprocess.DEVNULL,
@@ -66,10 +79,10 @@ def shell(tmp_path):
 
 
 PRINTED = {
-    "wc -w": '"stdout":"4\\n"',
+    "brown fox": '"stdout":"4\\n"',
     "pflow-get 'tags[0]' name": "a\nAda\n",
     "cat Oslo.txt": "Oslo, 1931\n",
-    "/nope | pflow-llm": "exit code 66\n",
+    "/nope | pflow-llm": "it failed\n",
     "pflow-catch": "nothing to read",
     "xargs": "job 1\njob 2\njob 3\n",
     "six words' | pflow trace": "[1] llm (llm)",
@@ -80,26 +93,64 @@ PRINTED = {
     "words.pflow.json": "[2] count (shell)",
     "lines.sh": "28\n",
     "pflow-shout": "THE TIDE MILL",
-    "pflow setup": "man1/pflow-llm.1",
     "pflow-hello": "0 failed",
     "count-words": "1",
     "--search": "write-file",
-    "--yes -q": "Oak, ash and elm.",
+    "cat summary.md": "Oak, ash and elm.",
     "pflow find": "summarize",
     "reads files": "list-files\nread-file\n",
     "make -s": "notes/",
 }
-"""A part of each block of the README that prints, and what it prints at least."""
+"""A part of each block that prints, and what it prints at least."""
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_what_readme_shows_works(shell, block):
-    ran = shell(block, quick=block != BLOCKS[0])
+@pytest.mark.parametrize("program", ["sh", "zsh -f"])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_what_readme_and_docs_show_works(shell, block, program):
+    need(program.split()[0])
+    check(shell(block, *program.split(), quick=is_quick(block)), block)
+
+
+@pytest.mark.parametrize("block", README_BLOCKS)
+def test_what_readme_shows_works_in_fish(shell, block):
+    need("fish")
+    check(shell(block, "fish", quick=is_quick(block)), block)
+
+
+def is_quick(block):
+    return not any(flag in block for flag in ("--schema", "llm logs"))
+
+
+def check(ran, block):
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
-    for part, printed in PRINTED.items():
-        if part in block:
-            assert printed in ran.stdout, ran.stdout
+    assert [said for part, said in PRINTED.items() if part in block and said not in ran.stdout] == [], ran.stdout
+
+
+def test_fish_can_read_what_docs_show(shell):
+    need("fish")
+    for block in BLOCKS:
+        read = shell(block.values[0], "fish", "--no-execute")
+        assert read.returncode == 0, f"{block.id}: {read.stderr}"
+
+
+def test_the_rule_of_make_that_readme_shows_makes_a_summary(shell, tmp_path):
+    need("make")
+    (tmp_path / "Makefile").write_text(RULE)
+    ran = shell("cp examples/notes.txt . && make -s notes.summary && cat notes.summary")
+    assert ran.stdout == "Oak, ash and elm.", ran.stderr
+
+
+def test_the_line_for_cron_that_readme_shows_summarizes_a_day_and_leaves_a_quiet_one(shell, tmp_path):
+    need("git")
+    job = JOB.split(maxsplit=5)[5]
+    assert "%" not in job, "cron takes % for the end of the line"
+    commit = "git -C src -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m work"
+    ran = shell(f"git init -q src; GIT_COMMITTER_DATE=2001-01-01T00:00:00 {commit}; ({job})")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert not (tmp_path / "src" / "new.md").exists()
+    ran = shell(f"{commit}; ({job}); cat src/new.md")
+    assert ran.stdout == "Oak, ash and elm.", ran.stderr
 
 
 def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp_path):
@@ -109,8 +160,14 @@ def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp
     assert by_flow == by_node, ran.stderr
 
 
-def test_each_block_that_prints_is_in_readme():
-    assert all(any(part in block for block in BLOCKS) for part in PRINTED)
+def test_each_block_that_prints_is_shown():
+    assert all(any(part in block.values[0] for block in BLOCKS) for part in PRINTED)
+
+
+def test_readme_is_short():
+    lines = DOCS["README.md"].splitlines()
+    assert len(lines) <= 150
+    assert max(map(len, lines)) <= 120
 
 
 PAGE_PRINTED = {
@@ -144,7 +201,7 @@ def test_what_a_man_page_shows_works(shell, name):
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue
-        ran = shell(text, stop=True, quick=name != "pflow-llm.1")
+        ran = shell(text, "sh", "-e", quick=name != "pflow-llm.1")
         assert ran.returncode == 0, ran.stderr
         assert "Traceback" not in ran.stderr
         assert [part for part in PAGE_PRINTED.get(name, []) if part not in ran.stdout] == [], ran.stdout

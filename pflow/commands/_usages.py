@@ -36,10 +36,10 @@ Templates such as $name are pflow's: single quotes keep the shell from eating th
 DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
 DRIVER.arguments = [argument("WORD", WORD)]
 DRIVER.examples = (
-    "cat examples/notes.txt | pflow llm --prompt='Summarize'",
+    "cat examples/notes.txt | pflow llm 'Summarize'",
     "pflow 'read-file examples/notes.txt => llm \"Summarize\"' -r",
-    "pflow read-file --path=examples/notes.txt :: shell --command='wc -w'",
-    "pflow llm --help",
+    "pflow read-file examples/notes.txt :: shell 'wc -w'",
+    "pflow help llm",
 )
 
 

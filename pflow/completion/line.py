@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pflow import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _BLANKS = " \t\n"
 _FLOW_BLANKS = " \t"
 _SEPARATORS = ";|\n"
@@ -48,7 +53,7 @@ class Typed:
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
-def split(text: str, *, breaks: str = "", escapable: str = "", is_flow: bool = False) -> Typed:
+def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> Typed:
     """Take a command line apart, or pipe syntax, whose separators become words.
 
     `breaks` are readline's; `escapable` is what a backslash escapes in single quotes, which is nothing but in fish.
@@ -59,7 +64,7 @@ def split(text: str, *, breaks: str = "", escapable: str = "", is_flow: bool = F
     while at < len(text):
         char = text[at]
         at += 1
-        if char == "\\" and (typed.quote != "'" or (escapable and text[at : at + 1] in escapable)):
+        if char == "\\" and (typed.quote != "'" or text[at : at + 1] in escapable):
             escaped = text[at : at + 1]
             is_kept = typed.quote == '"' and escaped not in _ESCAPED_IN_QUOTES
             typed.add(char + escaped if is_kept else escaped, at - 1)

@@ -89,7 +89,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 
 def _fish(text: str) -> list[str]:
     """The whole word, as it is without quotes, and what is said of it."""
-    line = split(text, escapable="\\'")
+    line = split(text, escapable=("\\", "'"))
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")

@@ -39,6 +39,7 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
     need jq
     pflow save words 'shell --command="wc -w"' --description=Words
     pflow words -n -q && pflow find words && pflow-llm -n hello -q && pflow __complete bash 9 6 "" 'pflow '
+    chmod 644 "$LLM_USER_PATH/keys.json"
     run --separate-stderr pflow doctor
     expect 1 - ''
     says "llm     broken  others may read the keys in '$LLM_USER_PATH/keys.json'; chmod 600 "

@@ -86,7 +86,7 @@ nodes='read-file write-file list-files shell llm'
     in_terminal sh
     type_line 'pflow; echo "code $?"'
     shows 'code 2'
-    shows '  pflow llm --help'
+    shows '  pflow help llm'
 }
 
 @test "pflow help WORD shows the help of a command, node or flow, or a page, without man too" {

@@ -61,10 +61,10 @@ END
 }
 
 @test "TAB completes the path that a question asks for, and the terminal is as before" {
-    mkdir 'my box'
+    mkdir 'my box' 'my car'
     echo hello >'my box/a file'
     in_terminal INPUTRC=/dev/null bash --norc -i
-    for answer in 'my b:a' '~/m:a'; do
+    for answer in 'my b:a' '~/my b:a'; do
         type_line 'clear; pflow "read-file => shell --command=cat" -rn | tr a-z A-Z'
         shows 'read-file needs --path (the file to read): path?'
         "${tmux[@]}" send-keys -l "${answer%:*}" \; send-keys Tab

@@ -248,6 +248,19 @@ def without_schemas(call: Call) -> None:
         call.answer(json.dumps({"nodes": [{"id": "ask", "type": "llm", "inputs": {"prompt": "Summarize data.txt"}}]}))
 
 
+def form(call: Call) -> None:
+    """Answers a schema with an object that fits it, and anything else with a sentence."""
+    asked = call.body.get("response_format", {}).get("json_schema", {})
+    call.answer(json.dumps(_filled(asked["schema"])) if asked else REPLY)
+
+
+def _filled(schema: dict[str, Any]) -> Any:
+    if "properties" in schema:
+        return {name: _filled(member) for name, member in schema["properties"].items()}
+    kinds = {"array": [], "boolean": True, "integer": 40, "number": 4.5, "object": {}}
+    return kinds.get(schema.get("type", "string"), "oak")
+
+
 def transcript(name: str) -> Callable[[Call], None] | None:
     """A model that says what transcripts/NAME.json has: a list of answers, one a try, of which the last repeats.
 
@@ -288,6 +301,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "priced": replying(REPLY, cost=0.25),
     "see": echo,
     "tools": echo,
+    "form": form,
     "json": replying(TREE),
     "json-native": replying(TREE),
     "json-fenced": replying(f"Here it is:\n```json\n{TREE}\n```\nAnything else?"),
@@ -333,6 +347,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
 TRAITS: dict[str, dict[str, Any]] = {
     "whole": {"can_stream": False},
     "see": {"vision": True},
+    "form": {"supports_schema": True, "vision": True},
     "json-native": {"supports_schema": True},
     "unauthorized": {"api_key_name": "peer"},
     "keyed": {"api_key_name": "peer"},
@@ -405,6 +420,7 @@ class OpenAIServer:
         models.append({"model_id": "refused", "model_name": "refused", "api_base": "http://127.0.0.1:1/v1"})
         (self.llm_user_path / "extra-openai-models.yaml").write_text(json.dumps(models, indent=1))
         (self.llm_user_path / "keys.json").write_text(json.dumps({"peer": KEY}))
+        (self.llm_user_path / "keys.json").chmod(0o600)  # as llm does
 
 
 def main(directory: Path) -> None:

@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# examples/jobs: what people do with a model in a day, each in five lines of pflow at most.
+# shellcheck disable=SC2016,SC2154 # a $ in single quotes is for pflow; helper.bash's variables
+
+load helper
+
+setup_file() { start_server; }
+teardown_file() { stop_server; }
+
+setup() {
+    jobs=$(realpath "$BATS_TEST_DIRNAME/../../examples/jobs")
+    export PATH=$jobs:$PATH PFLOW_MODEL=reply LLM_USER_PATH=$HOME/llm NO_PROXY=127.0.0.1
+    cp -r "$PEER/llm" llm # a log of its own for each test
+    cp -r "$jobs/../notes" "$jobs/../notes.txt" .
+}
+
+run_job() { run --separate-stderr timeout 60 "$@"; }
+
+repository() {
+    need git
+    export GIT_CONFIG_GLOBAL=$PWD/gitconfig GIT_CONFIG_NOSYSTEM=1
+    git config --global user.name Ada
+    git config --global user.email ada@example.org
+    git config --global init.defaultBranch main
+    git init -q repository
+}
+
+@test "fifteen jobs: each says what it does, and has five lines of pflow at most" {
+    [ "$(ls "$jobs" | wc -l)" -eq 15 ]
+    for job in "$jobs"/*; do
+        [[ $(sed '/^#!/d' "$job" | head -n 1) == '# '[A-Z]* ]]
+        [ "$(grep -v '^#' "$job" | grep -c 'pflow')" -le 5 ]
+    done
+}
+
+@test "a day in git is summarized, and a quiet day is quiet" {
+    repository
+    GIT_COMMITTER_DATE=2001-01-01T00:00:00 git -C repository commit -q --allow-empty -m old
+    run_job env -i HOME="$HOME" PATH="$PATH" "$jobs/day-in-git" repository day.md
+    expect 0 ''
+    [ -z "$stderr" ] && [ ! -e day.md ]
+    git -C repository commit -q --allow-empty -m new
+    run_job day-in-git repository day.md
+    expect 0 ''
+    [ "$(cat day.md)" = 'Oak, ash and elm.' ]
+    run_job day-in-git nowhere day.md
+    [ "$(cat day.md)" = 'Oak, ash and elm.' ]
+}
+
+@test "fifty mails are fields, one that fails is told" {
+    mkdir mails
+    for number in $(seq 50); do echo "From: $number" >"mails/$number.eml"; done
+    PFLOW_MODEL=form run_job mails-to-json mails fields.json
+    expect 0 ''
+    jq -e 'length == 50 and .[0].response.sender == "oak" and (.[0].item | startswith("From: "))' fields.json
+}
+
+@test "translations are made once, and again when the text is another" {
+    need make
+    cp notes.txt README.md
+    run_job make -s -j2 -f "$jobs/translations.mk"
+    expect 0
+    [ "$(cat README.German.md README.French.md)" = 'Oak, ash and elm.Oak, ash and elm.' ]
+    run_job make -q -f "$jobs/translations.mk"
+    expect 0
+    touch -d tomorrow README.md
+    run_job make -q -f "$jobs/translations.mk"
+    expect 1
+}
+
+@test "a talk about a log file goes on with what was said" {
+    printf 'first line\n' >log
+    run --separate-stderr sh -c "printf 'And \$why?\nReally?\n' | talk-about-log log 'What is this?'"
+    expect 0 $'Oak, ash and elm.\nOak, ash and elm.\nOak, ash and elm.'
+    tail -n 1 "$PEER/requests.jsonl" | jq -e '[.body.messages[].content] | (.[0] | contains("first line")) and .[2] == "And $why?" and .[4] == "Really?"'
+}
+
+@test "rows of a CSV file get a class" {
+    printf 'id,text\n1,"It broke"\n2,"Thanks, all"\n' >tickets.csv
+    PFLOW_MODEL=form run_job classify-rows <tickets.csv
+    expect 0 $'oak,1,"It broke"\noak,2,"Thanks, all"'
+    PFLOW_MODEL=nokey run_job classify-rows <tickets.csv
+    expect 77 ''
+}
+
+@test "an image and an invoice go along" {
+    base64 -d <<<'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' >part.png
+    printf '%%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%%%EOF\n' >invoice.pdf
+    PFLOW_MODEL=form run_job compare-invoice part.png invoice.pdf
+    expect 0 'Oak, ash and elm.'
+    tail -n 1 "$PEER/requests.jsonl" | jq -e '[.body.messages[0].content[].type] == ["text", "image_url", "file"]'
+    PFLOW_MODEL=form run_job compare-invoice part.png missing.pdf
+    expect 66 '' missing.pdf
+}
+
+@test "two hundred texts get a sentence each, four at a time" {
+    mkdir -p texts/more
+    for number in $(seq 100); do echo "$number" | tee "texts/$number.txt" >"texts/more/$number.txt"; done
+    run_job sentence-each texts all.json
+    expect 0 ''
+    jq -e 'length == 200 and all(. == "Oak, ash and elm.")' all.json
+}
+
+@test "a git hook writes the message, and a commit never waits for a model" {
+    repository
+    cp "$jobs/prepare-commit-msg" repository/.git/hooks/
+    cd repository
+    echo one >file && git add file
+    GIT_EDITOR=true run_job git commit -q
+    expect 0
+    [ "$(git log -1 --format=%s)" = 'Oak, ash and elm.' ]
+    echo two >file
+    PFLOW_MODEL=nokey GIT_EDITOR='sh -c "echo by hand >\"\$1\"" sh' run_job git commit -q -a
+    expect 0
+    [ "$(git log -1 --format=%s)" = 'by hand' ]
+    run_job git commit -q --allow-empty -m given
+    [ "$(git log -1 --format=%s)" = given ]
+}
+
+@test "a loop in a script on stdin runs to its end" {
+    mkdir examples && mv notes examples
+    run --separate-stderr sh -c 'cat "$1" | sh' sh "$jobs/loop-on-stdin.sh"
+    expect 0 3
+    [ "$(sort -u titles.txt)" = 'Oak, ash and elm.' ]
+}
+
+@test "what an answer took is told, and a price only where it is known" {
+    PFLOW_MODEL=priced run_job cost notes.txt
+    [[ $output == *'$0.25'* ]] || expect 0 '$0.25'
+    run_job cost notes.txt
+    [[ $status -eq 0 && $output == *' tokens'* && $output != *'$0'* ]] || expect 0 'unknown'
+}
+
+@test "a prompt comes from a library, with templates" {
+    mkdir prompts && echo 'Translate into ${language}:' >prompts/translate.txt
+    run_job ask translate language=French <notes.txt
+    expect 0 'Oak, ash and elm.'
+    tail -n 1 "$PEER/requests.jsonl" | jq -e '.body.messages[0].content | startswith("Translate into French:\n\nThe tide mill")'
+    run_job ask nothing <notes.txt
+    expect 66 '' prompts/nothing.txt
+}
+
+@test "what is urgent is mailed, and a failure is one" {
+    mkdir bin && printf '#!/bin/sh\necho "$@" >mailed; cat >>mailed\n' >bin/mail && chmod +x bin/mail
+    PATH=$PWD/bin:$PATH PFLOW_MODEL=form run_job mail-if-urgent ada@example.org <notes.txt
+    expect 0 ''
+    [ "$(head -n 1 mailed)" = '-s urgent ada@example.org' ] && tail -n +2 mailed | cmp - notes.txt
+    rm mailed
+    PATH=$PWD/bin:$PATH PFLOW_MODEL=nokey run_job mail-if-urgent ada@example.org <notes.txt
+    expect 77 ''
+    [ ! -e mailed ]
+}
+
+@test "a page is explained, and an error of its server is none" {
+    need curl
+    mkdir site && cp notes.txt site/page
+    "$PYTHON" -u -m http.server --bind 127.0.0.1 -d site 0 >log 2>&1 3>&- &
+    local server=$!
+    until_true grep -q Serving log
+    base=$(grep -o 'http://[0-9.:]*' log)
+    run_job explain-page "$base/page"
+    expect 0 'Oak, ash and elm.'
+    run_job explain-page "$base/nope"
+    expect 66 '' 'stdin was empty'
+    kill "$server"
+}
+
+@test "titles and years are lines for sort and cut" {
+    need jq
+    PFLOW_MODEL=form run_job titles-by-year notes/*
+    expect 0 $'40\toak\n40\toak\n40\toak'
+    PFLOW_MODEL=nokey run_job titles-by-year notes/*
+    expect 77 ''
+}
+
+@test "rename-by-content only says it, and with -f does it; nothing is ever replaced" {
+    mkdir 'a dir' && echo one >'a dir/x y.txt' && echo two >plain
+    run_job rename-by-content 'a dir/x y.txt'
+    expect 0 'a dir/x y.txt -> a dir/oak-ash-and-elm.txt'
+    [ "$(ls 'a dir')" = 'x y.txt' ] && [ -e plain ]
+    run_job rename-by-content -f 'a dir/x y.txt' plain
+    expect 0 $'a dir/x y.txt -> a dir/oak-ash-and-elm.txt\nplain -> ./oak-ash-and-elm'
+    [ "$(cat 'a dir/oak-ash-and-elm.txt' oak-ash-and-elm)" = $'one\ntwo' ]
+    run_job rename-by-content -f 'a dir/oak-ash-and-elm.txt'
+    expect 0 ''
+    echo three >three.txt && echo four >four.txt
+    run_job rename-by-content -f three.txt four.txt
+    expect 73 'three.txt -> ./oak-ash-and-elm.txt' 'cannot call four.txt'
+    [ "$(cat four.txt oak-ash-and-elm.txt)" = $'four\nthree' ]
+    PFLOW_MODEL=empty run_job rename-by-content -f four.txt
+    expect 73 '' 'cannot call four.txt'
+    run_job rename-by-content -f missing.txt four.txt
+    [[ $status -ne 0 && -e four.txt ]]
+}
