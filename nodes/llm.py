@@ -41,7 +41,7 @@ class Llm(Node):
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: attachment: list[path] = [] [short a]  # a file or URL that goes along
     - Params: continue: bool = false [short c]  # go on with the last conversation of llm's log
-    - Params: conversation: str = null  # go on with that of this ID
+    - Params: conversation: str = null [flag cid]  # go on with the conversation of this ID
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # put question and answer into llm's log
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
@@ -50,7 +50,7 @@ class Llm(Node):
         pflow-llm --prompt='Name three trees'
         cat examples/notes.txt | pflow-llm 'Summarize' -s 'Be brief' --max-tokens=200
         cat examples/notes.txt | pflow-llm --prompt='A title for this' --retries=2 --timeout=600 -r
-        pflow-llm --prompt='Name a tree' --schema='{"type":"object","properties":{"name":{"type":"string"}}}'
+        pflow-llm --prompt='Name a tree' --schema='name, height int: in metres'
         pflow-llm --prompt='Name a tree' --option=seed=1 --option=top_p=0.5
         pflow-llm --prompt='Name three trees' --log && pflow-llm --continue --prompt='Name a fourth'
     """
