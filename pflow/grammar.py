@@ -6,7 +6,7 @@ Its words are somebody else's: what a terminal would obey in them is escaped her
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import LETTERS, RESERVED, is_shared
+from pflow.common import BATCH, LETTERS, RESERVED, is_shared
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface import Interface, Item, piped, words_of
 from pflow.jsontext import scan
@@ -127,7 +127,7 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
         if any(names & {other.name, *other.flags} for other in others):
             _fail(f"'{item.name}' has a flag that another read or param has")
         if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
-            _fail(f"'{item.name}' has a flag that every stage has")
+            _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & BATCH.keys() else 'stage'} has")
         if item.letter and any(item.letter == other.letter for other in others):
             _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
     if "word" in item.marks and any(read.type.name == "list" for read in words_of(items)):

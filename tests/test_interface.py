@@ -111,6 +111,8 @@ REFUSED = [
     ("- Params: x: str [short x] [short y]", "one [short X] is enough"),
     *[(f"- Params: x: {type} [short x pair]", "is for a list[str]") for type in ("str", "list[int]", "dict")],
     ("- Params: x: str [short q]", "a flag that every stage has"),
+    ("- Params: jobs: int", "'jobs' has a flag that every step of a flow has"),
+    ('- Reads: shared["x"]: str [flag with-item]', "a flag that every step of a flow has"),
     ("- Params: x: str [secret] [env X] [short x]", "a [secret] is never given by a flag or a word"),
     ('- Reads: shared["a"]: str [secret] [word]', "a [secret] is never given by a flag or a word"),
     ("- Actions:", "not the name of an action"),

@@ -85,7 +85,7 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
     for input in flow.inputs.values():
         if input.pipe:
             return {"input": input.name}
-    readers = [(each.step, each.key) for each in flow.references if each.input == "stdin"]
+    readers = [(each.step, each.key or "batch.over") for each in flow.references if each.input == "stdin"]
     reader = flow.first_read or next(iter(readers), None)
     return {"step": reader[0], "key": reader[1]} if reader else None
 

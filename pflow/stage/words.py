@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
-from pflow.common import COMMON, LETTERS
+from pflow.common import BATCH, COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface import words_of
 
@@ -218,6 +218,8 @@ def _unknown(flag: str, items: Items, hint: str) -> PflowError:
 
     near = meant(flag[2:], _flag_names(items))
     hint = f"did you mean --{near}?" if near else _behind_dashes(flag) if " " in flag else hint
+    if flag[2:].replace("-", "_") in BATCH:
+        hint = "a step of a flow takes it: pflow run 'list-files \"*.txt\" => read-file --each'"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
 
 

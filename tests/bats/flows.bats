@@ -131,6 +131,8 @@ END
     expect 0 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
     run --separate-stderr pflow run -n -r 'read-file --each'
     expect 66 - "pflow run: cannot run 'read-file' once for each: nothing came through the pipe"
+    run --separate-stderr pflow-read-file -n --each
+    [ "$status" -eq 2 ] && [[ $stderr == "pflow-read-file: cannot take --each: no such flag; a step of a flow takes it: "* ]]
 }
 
 @test "a step that may return error and has no edge for it goes on, as in a pipe, in each form of the flow" {

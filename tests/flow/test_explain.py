@@ -196,6 +196,12 @@ def test_an_output_reads_too():
     assert "  answer    str  a.response" in account_text(account, 80)
 
 
+def test_a_batch_over_what_the_pipe_brings_takes_it():
+    account = explain(chain(Step("a", "ask", batch=Batch("stdin", "prompt"))))
+    assert account["piped"] == {"step": "a", "key": "batch.over"}
+    assert account["steps"][0]["batch"]["over"] == {"from": "pipe", "path": "stdin"}
+
+
 def test_edges_say_what_comes_next_by_action():
     found = plan(
         Step("a", "run", inputs={"command": "x"}),
@@ -225,11 +231,12 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
             timeout=60,
             max_visits=3,
             version="1.0",
-            batch=Batch("s.parts", "prompt", jobs=4, on_error="keep"),
+            batch=Batch("s.parts", "prompt", jobs=4, on_error="keep", keep_item=True),
         ),
     )
     lines = lines_of(found)
-    assert "× once for each in s.parts, as prompt; 4 at a time; those that fail are kept as null" in lines
+    kept = "those that fail are kept as null; each result with its item"
+    assert f"× once for each in s.parts, as prompt; 4 at a time; {kept}" in " ".join(lines)
     assert "· version 1.0 at least, and the same major" in lines
     assert "· timeout 60 s" in lines
     assert "· visits 3 at most" in lines
