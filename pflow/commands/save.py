@@ -11,14 +11,20 @@ from pflow.commands._click import FlowCommand, checked
 from pflow.errors import FAILED, USAGE, PflowError
 from pflow.flow.flow import Flow
 from pflow.flow.subflow import load_named
+from pflow.flow.wired import WiredFlow
 from pflow.library.command import check_command, is_on_path, make_command
-from pflow.library.save import AlreadySaved, Outcome, own_words, save_flow
+from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
+from pflow.plan.secrets import hide_secrets
 from pflow.printable import clean
 from pflow.process.streams import write_pieces
+from pflow.templates import TEMPLATE
 from pflow.terminal.ask import ask, confirm
 from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
+
+_LONGEST = 40
+"""Letters of a step's words in a description of its flow."""
 
 
 class _Command(FlowCommand):
@@ -73,7 +79,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     loaded = load_named(flow or ["-"])
     wired = checked(loaded, "save")
     if description is not None or not loaded.flow.description:
-        loaded.flow.description = _described(own_words(wired)) if description is None else description
+        loaded.flow.description = _described(_own_words(wired)) if description is None else description
     if with_command:
         check_command(name_of(file_for(name)), file_for(name))
     saved = _save(name, loaded.flow, force=force)
@@ -84,6 +90,18 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
         if not is_on_path(folder := os.path.dirname(file)):
             say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")
     return 0
+
+
+def _own_words(wired: WiredFlow) -> str:
+    """What a flow does in its own words: each step's type, and what its first bare word says."""
+    words = []
+    for step in wired.steps.values():
+        key = next((key for key, item in step.interface.reads.items() if "word" in item.marks), "")
+        said = step.step.inputs.get(key) or step.step.input_mappings.get(key)
+        is_said = isinstance(said, str) and (key in step.step.inputs or said.startswith(TEMPLATE))
+        about = hide_secrets(" ".join(str(said).removeprefix(TEMPLATE).split())) if is_said else ""
+        words.append(f"{step.step.type} '{shorten(about, _LONGEST)}'" if about else step.step.type)
+    return shorten(", ".join(words), 5 * _LONGEST)
 
 
 def _described(proposal: str) -> str:

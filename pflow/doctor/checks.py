@@ -58,23 +58,19 @@ def _pflow(installation: Installation) -> Iterator[Line]:
         if _numbers(there) < _numbers(requirement):
             text = f"it needs {requirement}, and has {there or 'none'}"
             yield Line("pflow", BROKEN, text, installation.mend(requirement))
-    own, found = os.path.join(sys.prefix, "bin"), shutil.which("pflow-llm")
+    own, found = os.path.join(sys.prefix, "bin", "pflow-llm"), shutil.which("pflow-llm")
     if found is None:
-        yield Line(
-            "pflow", ADVICE, "pflow-llm is not on PATH", f'export PATH={shlex.quote(own)}:"$PATH" in your profile'
-        )
-    elif os.path.isfile(f"{own}/pflow-llm") and not os.path.samefile(found, f"{own}/pflow-llm"):
-        yield Line("pflow", ADVICE, f"'{found}', which PATH has, is another installation", "pflow version tells which")
+        yield Line("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
+    elif os.path.isfile(own) and not os.path.samefile(found, own):
+        text = f"'{found}' of another installation stands before this one on PATH"
+        yield Line("pflow", ADVICE, text, installation.to_path())
 
 
 def _requirements(extra: str = "") -> list[str]:
     """What pflow needs, or one of its extras."""
-    parts = [each.partition(";") for each in requires(NAME) or ()]
-    return [
-        name.strip()
-        for name, _, marker in parts
-        if marker.strip().replace('"', "'") == (extra and f"extra == '{extra}'")
-    ]
+    marked = extra and f"extra == '{extra}'"
+    parts = [each.replace('"', "'").partition(";") for each in requires(NAME) or ()]
+    return [name.strip() for name, _, marker in parts if marker.strip() == marked]
 
 
 def _numbers(text: str) -> list[int]:

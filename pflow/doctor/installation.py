@@ -45,6 +45,11 @@ class Installation:
             return shlex.join(["uv", "pip", "uninstall", "--python", sys.executable, distribution])
         return shlex.join([*_pip("uninstall"), distribution])
 
+    def to_path(self) -> str:
+        """The command that lets the shell find what this environment has."""
+        own = f'export PATH={shlex.quote(os.path.join(sys.prefix, "bin"))}:"$PATH" in your profile'
+        return {UV: "uv tool update-shell", PIPX: "pipx ensurepath"}.get(self.tool, own)
+
     def mend(self, requirement: str) -> str:
         """The command that brings back a distribution that pflow needs."""
         if self.tool == UV:

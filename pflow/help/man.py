@@ -17,8 +17,8 @@ ENVIRONMENT = (
     ("PATH", "where programs called pflow-NAME are nodes"),
     ("PFLOW_NODES", "directories of your own nodes, with colons between them"),
     ("PFLOW_ROOT", "a directory that no file of a node or flow is outside of, as with pflow mcp serve --root"),
-    ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends; the name of a file or directory "
-     "writes it there; no value, an empty one or 0 writes none"),
+    ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends, and when an item of a batch ends; the "
+     "name of a file or directory writes it there; no value, an empty one or 0 writes none"),
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),

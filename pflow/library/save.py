@@ -27,13 +27,9 @@ from pflow.flow.wiring import wire
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
 from pflow.source import plain
 from pflow.templates import TEMPLATE, references
-from pflow.terminal.columns import shorten
 from pflow.xdg import make_private
 
 Place = tuple[str, ...]
-
-_LONGEST = 40
-"""Letters of a step's words in a description of its flow."""
 
 MOST = 10
 """How many versions of a name are kept."""
@@ -205,18 +201,6 @@ def _subflow_files(flow: WiredFlow) -> set[str]:
                 files.add(step.kind.file)
                 todo.append(step.kind.flow)
     return files
-
-
-def own_words(wired: WiredFlow) -> str:
-    """What a flow does in its own words: each step's type, and what its first bare word says."""
-    words = []
-    for step in wired.steps.values():
-        key = next((key for key, item in step.interface.reads.items() if "word" in item.marks), "")
-        said = step.step.inputs.get(key) or step.step.input_mappings.get(key)
-        is_said = isinstance(said, str) and (key in step.step.inputs or said.startswith(TEMPLATE))
-        about = " ".join(str(said).removeprefix(TEMPLATE).split()) if is_said else ""
-        words.append(f"{step.step.type} '{shorten(about, _LONGEST)}'" if about else step.step.type)
-    return shorten(", ".join(words), 5 * _LONGEST)
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:

@@ -51,6 +51,7 @@ class LocalModel(llm.Model):
     can_stream = True
     supports_schema = True
     cost = 0
+    """What an answer costs."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)

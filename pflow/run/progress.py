@@ -119,7 +119,8 @@ class Progress:
         self.clear()
         self.end_line()
         number, name = label
-        text = shorten(f"{name} {words}" if words == "…" else f"{name}  {words}", stderr_width() - len(number) - 2)
+        text = f"{name} {words}" if words == "…" else f"{name}  {words}"
+        text = shorten(text, max(stderr_width() - len(number) - 2, 1))
         write_stderr(f"{self.colour.dim(number)} {text}")
         self.is_mid_line = True
 

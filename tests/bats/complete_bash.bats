@@ -89,9 +89,11 @@ tab() {
     chmod +x .local/share/pflow/nodes/pflow-its_own
     echo '{"pflow":1,"inputs":{"issue_number":{"type":"int"}},"nodes":[{"id":"a","type":"llm","inputs":{"prompt":"$issue_number"}}]}' >a.json
     pflow save fix-issue a.json
-    open_bash
+    open_bash 'PATH=~/.local/bin:$PATH'
+    pflow save again a.json --command
     tab 'pflow its_own --the' TAB 'pflow its_own --the-size='
     tab 'pflow fix-issue --iss' TAB 'pflow fix-issue --issue-number='
+    tab 'pflow-again --iss' TAB 'pflow-again --issue-number='
 }
 
 @test "with bash-completion, a command's file is found by its name" {

@@ -140,3 +140,12 @@ END
     says 'state   advice  it has no place, and is not kept; set HOME'
     says 'model   well    '
 }
+
+@test "where the shell finds no pflow-llm, or another's, it says so" {
+    environment
+    run --separate-stderr env PATH=/usr/bin:/bin v/bin/python "$(command -v pflow)" doctor
+    says 'pflow   advice  pflow-llm is not on PATH; export PATH='
+    echo '#!/bin/sh' >v/bin/pflow-llm && chmod +x v/bin/pflow-llm
+    in_environment
+    says "pflow   advice  '$(command -v pflow-llm)' of another installation"
+}

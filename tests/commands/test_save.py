@@ -112,6 +112,7 @@ def test_the_inputs_of_a_flow_that_declares_none_are_listed_as_its_flags(home, c
         ),
         ("llm:draft --prompt='To $language' => shell --command=cat", "llm 'To $language', shell 'cat'"),
         ("list-files", "list-files"),
+        ("shell 'curl -u sk-0123456789abcdefgh x'", "shell 'curl -u *** x'"),
         (f"shell --command='{'x' * 99}'", f"shell '{'x' * 39}…'"),
     ],
 )

@@ -30,6 +30,7 @@ ROWS = re.findall(r"^\| `(.+)` \| (same|differs) \| (.*?) *\|$", PAGE, re.MULTIL
 PROGRAMS: dict[str, Callable[[], Any]] = {"llm": cli, "pflow-llm": lambda: main("llm")}
 FILES = {
     "notes.txt": b"Oaks grow slowly.\n",
+    "empty.txt": b"",
     "photo.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde",
     "bill.pdf": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n",
     "tree.json": b'{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}',
@@ -85,10 +86,10 @@ def logged(home: Path) -> list[dict[str, Any]]:
 
 def run(program: str, line: str, home: Path) -> tuple[int, Any]:
     """The exit code and what a terminal shows, JSON as what it means."""
-    reading, piped, line = re.fullmatch(r"(?:cat (\S+) (\|) )?(.*)", line).groups()
+    file, line = re.fullmatch(r"(?:cat (\S+) \| )?(.*)", line).groups()
     words = shlex.split(line)
     at = words.index("llm")
-    stdin = (home / reading).read_bytes() if piped else b""
+    stdin = (home / file).read_bytes() if file else None
     pid, terminal = pty.fork()
     if pid == 0:
         be(program, words[at + 1 :], stdin, home, dict(word.split("=", 1) for word in words[:at]))
@@ -111,14 +112,14 @@ def read(terminal: int) -> bytes:
         return b""
 
 
-def be(program: str, words: list[str], stdin: bytes, home: Path, variables: dict[str, str]) -> NoReturn:
+def be(program: str, words: list[str], stdin: bytes | None, home: Path, variables: dict[str, str]) -> NoReturn:
     """In the child process: become the program, which has a terminal for its stdout alone."""
     code = 99
     try:
         reading, writing = os.pipe()
-        os.write(writing, stdin)
+        os.write(writing, stdin or b"")
         os.close(writing)
-        os.dup2(reading if stdin else os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else reading, 0)
         os.dup2(os.open(home / "err", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
         os.chdir(home)

@@ -206,7 +206,7 @@ def test_what_was_said_before_is_somebody_s_own(place):
     def asking(**params):
         return {"nodes": [{"id": "s", "type": "llm", "inputs": {"prompt": "x"}, "params": params}]}
 
-    assert found(asking(log=True)) == []
+    assert found(asking(log=True)) == found(asking(**{"continue": False}, conversation="")) == []
     assert found(asking(**{"continue": True})) == found(asking(conversation="x")) == PATHS
     assert found(asking(**{"continue": True}), "paths") == []
 

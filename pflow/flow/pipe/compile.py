@@ -9,6 +9,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain, is_given
+from pflow.flow.pipe.moved import find_moved, is_whole
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
@@ -46,7 +47,7 @@ class _Compiler:
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
         self.flow = flow
         self.apart = apart
-        self.moved = _find_moved(flow, apart)
+        self.moved = find_moved(flow, apart)
         self.warnings: list[str] = []
         self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
         self.overs: dict[str, tuple[Path, ...]] = {}
@@ -87,7 +88,7 @@ class _Compiler:
     def _place_of(self, write: Write) -> Path:
         """Where a write, or a data flag, goes in the end."""
         step = self.flow.steps[write.step]
-        if write.step not in self.moved or (write.is_data and not _is_whole(step, self.moved)):
+        if write.step not in self.moved or (write.is_data and not is_whole(step, self.moved)):
             return write.target
         return self._place_of_key(step, write.key)
 
@@ -244,39 +245,6 @@ class _Compiler:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
                 step.input_mappings[key] = _source(map(self._place_of, writes))
-
-
-def _find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
-    """The steps that move whole under their ids: those `apart`, and those whose writes meet what another step stores.
-
-    Moving one may put it in another's way.
-    """
-    moved = set(apart)
-    while more := _meeting(flow, moved):
-        moved |= more
-    return moved
-
-
-def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
-    """The steps that would write where another does, by the roots of their places."""
-    writers: dict[str, set[str]] = {}
-    free: list[tuple[str, str]] = []
-    for id, step in flow.steps.items():
-        mapped = step.step.output_mappings
-        for key in step.interface.writes:
-            root = str(parse_path(mapped[key])[0]) if key in mapped else id if id in moved else key
-            writers.setdefault(root, set()).add(id)
-            free += [(id, key)] if key not in mapped and id not in moved else []
-        for key in step.step.inputs:
-            if key in step.interface.reads and step.interface.reads[key].is_stored:
-                writers.setdefault(id if _is_whole(step, moved) else key, set()).add(id)
-    return {id for id, key in free if len(writers[key]) > 1}
-
-
-def _is_whole(step: WiredStep, moved: set[str]) -> bool:
-    """Whether all writes of a step go under its id, and so its data flags too."""
-    writes = step.interface.writes
-    return step.id in moved and bool(writes) and not any(key in step.step.output_mappings for key in writes)
 
 
 def _reads_by_name(step: WiredStep, key: str) -> bool:

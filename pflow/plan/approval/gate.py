@@ -124,7 +124,8 @@ class Gate:
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
         elif effect.step.kind is not None and effect.step.kind.name == "llm":
-            if any(key in effect.values for key in HISTORY_OF_LLM) and not self.allowed.allows(PATHS):
+            history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
+            if any(origin.get("value", True) for origin in history) and not self.allowed.allows(PATHS):
                 yield Refusal(effect.place, "sends a conversation of llm's log", f"--allow={PATHS}")
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
