@@ -38,6 +38,7 @@ def method(head, body):
         ('return shared[self.params["key"]], other["b"], self.shared["c"]', ""),
         ('del shared["a"]', ""),
         ('return shared["not a word"], shared["id"], shared["a"]', "a"),
+        ('return shared["jobs"], shared["each"]', "jobs each"),  # flags of steps alone
     ],
 )
 def test_prep_shows_the_reads_and_which_must_be_there(body, reads):

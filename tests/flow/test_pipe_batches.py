@@ -17,7 +17,9 @@ NODES = {
 
 
 @pytest.fixture(autouse=True)
-def nodes(tmp_path):
+def nodes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.txt").write_text("content")
     with own_nodes(tmp_path, NODES):
         yield
 
@@ -78,6 +80,7 @@ def test_a_batch_after_a_batch_runs_over_what_that_wrote():
         ("--keep-going", "cannot take --keep-going without --each"),
         ("--each --each=x", "cannot take --each twice"),
         ("--each=a..b", "cannot take --each=a..b"),
+        ("--each@list.txt", "cannot take --each@FILE: a path of the store names the list; read-file FILE => … --each"),
         ("--each=", "cannot take --each="),
         ("--each --jobs=0", "cannot take --jobs=0: it is not in 1 … 256"),
         ("--each --jobs=257", "cannot take --jobs=257: it is not in 1 … 256"),

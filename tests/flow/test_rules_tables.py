@@ -461,6 +461,10 @@ WORDS = [
         flow("ask", inputs={"json": {}}, mappings={"ask": {"input_mappings": {"prompt": "json"}}}),
         "inputs.json: PF02: warning: --json is a flag of pflow run",
     ),
+    (
+        flow("ask", inputs={"as": {}}, mappings={"ask": {"input_mappings": {"prompt": "as"}}}),
+        "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax: there it does not give this input",
+    ),
     (step("aks"), "nodes[0].type: PF11: there is no node 'aks'; did you mean ask?"),
     (step("read-fil"), "did you mean read-file?"),
     (step("flow:none"), "there is no saved flow 'none'; there is list-files, llm, "),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import flag_value
+from pflow.binding.flag_value import Word, flag_value
 from pflow.common import BATCH
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS, Batch
@@ -48,6 +48,9 @@ def _value(name: str, text: str | bool) -> Any:
     flag = BATCH[name].flag
     if name != "each":
         return flag_value(flag, BATCH[name].type, text)
+    if isinstance(text, Word):
+        what, hint = "cannot take --each@FILE: a path of the store names the list", "read-file FILE => … --each"
+        raise PflowError(what, hint=hint, exit=USAGE)
     try:
         parse_place(text)
     except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import OF_RUNS
+from pflow.common import BATCH, OF_RUNS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
 from pflow.paths import write_path
@@ -71,8 +71,11 @@ def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
 def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
-        if given.declared and name.replace("-", "_") in OF_RUNS:
-            message = f"--{name.replace('_', '-')} is a flag of pflow run: it does not give this input"
+        flag, plain = f"--{name.replace('_', '-')}", name.replace("-", "_")
+        if given.declared and plain in {*OF_RUNS, *BATCH}:
+            of_steps = "a step in pipe syntax: there it does not give this input"
+            of_runs = "pflow run: it does not give this input"
+            message = f"{flag} is a flag of {of_runs if plain in OF_RUNS else of_steps}"
             remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
             yield Finding("PF02", ("inputs", name), message, remedy, is_warning=True)
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
