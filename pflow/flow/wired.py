@@ -196,14 +196,8 @@ class WiredFlow:
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
-        """The step and the read that take what comes through the pipe."""
-
-    @property
-    def runs_over_pipe(self) -> bool:
-        """Whether the first step is a batch over what comes through the pipe."""
-        first = self.steps.get(self.graph.first or "")
-        is_declared = any(each.pipe for each in self.flow.inputs.values())
-        return first is not None and not is_declared and first.over is not None and first.over.paths == (("stdin",),)
+        self.runs_over_pipe = False
+        """The step and the read that take what comes through the pipe, and whether the first one runs once for each."""
 
     def before(self, id: str) -> list[WiredStep]:
         """The steps that may run before one; for END all that are reached. Latest last."""

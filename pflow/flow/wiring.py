@@ -187,8 +187,10 @@ class _Wiring:
         """Let the first step's unfilled `[pipe]` read take what comes through the pipe."""
         first = self.steps.get(self.wired.graph.first or "")
         read = first.interface.pipe_read if first else None
-        is_taken = self.wired.runs_over_pipe or any(each.pipe for each in self.inputs.values())
-        if first is None or read is None or is_taken:
+        if first is None or any(each.pipe for each in self.inputs.values()):
+            return
+        self.wired.runs_over_pipe = first.over is not None and first.over.paths == (("stdin",),)
+        if read is None or self.wired.runs_over_pipe:
             return
         is_named = first.step.params.get("input_key") == read.name
         if read.name in first.sources and read.name not in first.soft and not is_named:

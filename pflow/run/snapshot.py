@@ -140,6 +140,8 @@ def _secret_keys(step: WiredStep) -> set[str]:
     for key, item in step.interface.params.items():
         if "secret" in item.marks and key in step.params:
             keys |= {str(path[0]) for path in step.params[key].paths}
+    if step.step.batch is not None and step.over is not None and step.has_secret_items(step.step.batch.item):
+        keys |= {str(path[0]) for path in step.over.paths}
     return keys
 
 

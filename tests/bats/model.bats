@@ -41,6 +41,17 @@ teardown_file() { stop_server; }
     [ "$(requests_with never-sent)" -eq 0 ]
 }
 
+@test "a model is asked once for each text, of files and of lines, as it is typed" {
+    mkdir d && cd d && echo one >a.txt && echo two >'b c.txt'
+    pflow 'list-files "*.txt" => read-file --each => llm "One sentence" --each --jobs=4 => write-file all.json'
+    [ "$(cat all.json)" = '["One sentence\n\none\n","One sentence\n\ntwo\n"]' ]
+    run --separate-stderr bash -c 'printf "oak\nash\n" | pflow "llm \"On \$item\" --each --with-item" -r'
+    expect 0 '[{"item":"oak","response":"On oak"},{"item":"ash","response":"On ash"}]'
+    pflow export --to=sh 'llm "On $item" --each' >each.sh
+    run --separate-stderr bash -c 'printf "oak\nash\n" | sh each.sh | pflow-get'
+    expect 0 '["On oak","On ash"]'
+}
+
 @test "llm, llm chat, pflow-llm and a flow go on with one another in llm's own log" {
     need jq
     echo 'the text' | PFLOW_LLM_LOG=1 pflow-llm --model=reply --prompt=one --system=brief -q

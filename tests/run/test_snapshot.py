@@ -67,6 +67,9 @@ def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, 
         ({}, {"key": "template:Bearer ${stdin}"}, {}),
         ({"params": {"token": "$stdin"}}, {}, {}),
         ({"type": "opened"}, {}, {}),
+        ({"batch": {"over": "stdin"}}, {"key": "item"}, {}),
+        ({"batch": {"over": "stdin", "as": "key"}}, {}, {}),
+        ({"batch": {"over": "stdin"}, "params": {"token": "$item"}}, {}, {}),
         ({}, {"key": "given"}, {"given": {"pipe": True}}),
     ],
 )
@@ -102,6 +105,15 @@ def test_what_the_pipe_carries_is_masked_where_it_is_a_secret_under_another_name
     store, snapshot = Piped(vault={"key": "hush"}, text="x"), Snapshot()
     store.header = {"last": "vault.key"}
     snapshot.note_piped(plan_of(flow), Intake(store, STORE), store)
+    assert snapshot.cli_injections == {"vault": "***", "text": "x"}
+
+
+def test_what_the_pipe_carries_is_masked_where_a_batch_over_it_has_secret_items(locked):
+    wired, snapshot = locked({"key": "item"}, batch={"over": "stdin"}), Snapshot()
+    store = Piped(vault=["hush"], text="x")
+    store.header = {"last": "vault"}
+    RunInputs(wired, {}).take_pipe(Intake(store, STORE), allow_empty=False)
+    snapshot.note_piped(wired, Intake(store, STORE), store)
     assert snapshot.cli_injections == {"vault": "***", "text": "x"}
 
 
