@@ -93,7 +93,7 @@ def _is_page(word: str) -> bool:
     """Whether `pflow help WORD` asks for a page, and not for the help of what has the name."""
     from pflow.commands.help import page
 
-    return page(word) is not None
+    return word == "pflow" or page(word) is not None
 
 
 def _is_pipe(words: list[str]) -> bool:

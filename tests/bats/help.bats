@@ -68,7 +68,7 @@ nodes='read-file write-file list-files shell llm'
 }
 
 @test "pflow's help has each command in its group with half a line, the nodes and the tools" {
-    in_shells 'pflow --help >a; pflow -h | cmp - a; pflow help | cmp - a; grep -x "Run:\|Look:\|Keep:\|Make:" a'
+    in_shells 'pflow --help >a; pflow -h | cmp - a; pflow help | cmp - a; pflow help pflow | cmp - a; grep -x "Run:\|Look:\|Keep:\|Make:" a'
     expect 0 $'Run:\nLook:\nKeep:\nMake:'
     in_shells 'pflow --help'
     for line in 'runs  *the runs that there are' 'save  *keep a flow under a name' 'llm  *ask a language model$' 'get  *the raw value'; do
