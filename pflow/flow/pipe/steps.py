@@ -149,11 +149,12 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
 
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
-    interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
+    name = "".join(words[:1]).removeprefix("pflow-")
+    interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
     items = {**items_of(interface), **(BATCH if is_batch else {})}
     step, beside = part_flags(words[1:], items, own, is_open=interface.open)
-    return [words[0], *step], beside
+    return [*words[:1], *step], beside
 
 
 def part_flags(
