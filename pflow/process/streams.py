@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from io import FileIO
 
 from pflow import TYPE_CHECKING
@@ -102,6 +103,15 @@ def divert_prints() -> int:
     return saved
 
 
+def flush_prints() -> None:
+    """Write what was printed and is still kept back."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, AttributeError, ValueError):
+            pass  # nobody reads it, or it was closed: from the start, or by a node
+
+
 class Diverted:
     """A while in which what a library prints goes to stderr: `with Diverted():`."""
 
@@ -109,6 +119,7 @@ class Diverted:
         self._stdout = divert_prints()
 
     def __exit__(self, *error: object) -> None:
+        flush_prints()
         os.dup2(self._stdout, 1)
         os.close(self._stdout)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import select
-import sys
 import time
 
 from pflow import TYPE_CHECKING
@@ -13,6 +12,7 @@ from pflow.atomic import write_all
 from pflow.errors import FAILED, OK, PflowError, bug_error, no_memory
 from pflow.process.children import GRACE, collect_children, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
+from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -114,7 +114,7 @@ class _Worker:
         self.answers, answers = os.pipe()
         held = HeldSignals()  # an exception before the child is known would leave it running
         try:
-            _flush()
+            flush_prints()
             parent = os.getpid()
             self.pid = os.fork()
             if self.pid == 0:
@@ -214,7 +214,7 @@ def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: H
     except BaseException:
         return FAILED
     finally:
-        _flush()
+        flush_prints()
 
 
 def _answer(serve: Serve, number: int, take: Take) -> bytes:
@@ -226,11 +226,3 @@ def _answer(serve: Serve, number: int, take: Take) -> bytes:
         return pickle.dumps((FAILURE, error if isinstance(error, PflowError) else bug_error(error)))
     except BaseException as error:
         return pickle.dumps((FAILURE, PflowError(f"it raised {type(error).__name__}")))
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, AttributeError, ValueError):
-            pass
