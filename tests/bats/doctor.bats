@@ -107,7 +107,7 @@ END
     plugin late <<<$'import llm\n@llm.hookimpl\ndef register_models(register): raise ValueError("too late")'
     rm -r site/bad*
     in_environment
-    [[ $output == *'with good 1.5'* ]]
+    [[ $output == *'good 1.5'* ]]
     says "model   broken  cannot load llm's models: ValueError: too late; "
 }
 
