@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.doctor.checks import ADVICE, BROKEN, WELL, Line, examine
+from pflow.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help.usage import HELP, Flag, Usage, help_text, split_flags
@@ -20,11 +20,11 @@ USAGE = Usage(
 )
 USAGE.description = """\
 It looks at Python and what pflow needs, at llm with its plugins and settings, at the model that would be asked and
-whether it has its key, at the extras, at what man and TAB find, at your nodes and saved flows, and at the directories
-with your data: how large they are, and that only you can read them.
+whether it has its key, at what man and TAB find, at your own nodes, and at the directory of runs: how large it is, and
+that only you can read it.
 
 A line is well, or it is advice, for what can be added, or something is broken. A command that adds to pflow is one
-that survives an upgrade: uv tool install with --with, pipx inject, or llm install. No key is shown, nothing is changed,
+that survives an upgrade: uv tool install with --with, pipx inject, or pip install. No key is shown, nothing is changed,
 no model is asked, and no node is run; plugins of llm are loaded.
 
 The exit code is 0 where nothing is broken, with advice too, and 1 where something is."""

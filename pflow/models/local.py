@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.installation import read_installation
 from pflow.root import hold_below_root
 
 SUFFIX = ".gguf"
@@ -34,6 +36,11 @@ def register_models(register: Any) -> None:
 def models_directory() -> str | None:
     """Where the models lie that go by a name: `$XDG_DATA_HOME/pflow/models`."""
     return data_directory("models")
+
+
+def engine_command() -> str:
+    """What to type for the engine of local models; empty where it is there."""
+    return "" if find_spec("xllamacpp") else read_installation().add("xllamacpp")
 
 
 def from_file(path: str) -> LocalModel:
@@ -130,8 +137,8 @@ def _load(path: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        hint = "pip install 'pflow-shell[local]' brings it"
-        raise PflowError(f"cannot load the engine of local models: {error}", hint=hint, exit=BAD_CONFIG) from error
+        what = f"cannot load the engine of local models: {error}"
+        raise PflowError(what, hint=engine_command(), exit=BAD_CONFIG) from error
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
     parameters.n_parallel = 1

@@ -27,8 +27,7 @@ faults_of_files: list[str] = []
 
 _TEMPORARY = "pflow-llm-"
 
-said: set[str] = set()
-"""Those of both that need not be said again."""
+_said: set[str] = set()
 
 _MEMBERS = {
     **dict.fromkeys(("model_id", "model_name", "api_base", "api_key_name"), (str, "text; put it in quotes")),
@@ -83,12 +82,17 @@ def load_models() -> dict[str, Model]:
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
 
 
+def new_faults() -> list[str]:
+    """What of the settings is passed over, as far as nobody asked before."""
+    found = [each for each in dict.fromkeys([*faults_of_files, *faults.values()]) if each not in _said]
+    _said.update(found)
+    return found
+
+
 def report_faults() -> None:
     """Say, once, what of the settings is passed over."""
-    for fault in dict.fromkeys([*faults_of_files, *faults.values()]):
-        if fault not in said:
-            said.add(fault)
-            say("pflow", f"warning: {fault}")
+    for fault in new_faults():
+        say("pflow", f"warning: {fault}")
 
 
 def broken(error: Exception) -> PflowError:

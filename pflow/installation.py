@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
 import tomllib
 from dataclasses import dataclass, field
@@ -25,59 +24,39 @@ class Installation:
     name: str = NAME
     beside: list[str] = field(default_factory=list)
 
-    def add(self, requirement: str, *, is_plugin: bool = False) -> str:
+    def add(self, requirement: str) -> str:
         """The command that adds a distribution so that the next upgrade keeps it."""
         if self.tool == UV:
             return _uv(self.name, [*self.beside, requirement])
-        if self.tool == PIPX:
-            return shlex.join(["pipx", "inject", self.name, requirement])
-        if not find_spec("pip"):
-            return shlex.join(["uv", "pip", "install", "--python", sys.executable, requirement])
-        return shlex.join([_own("llm"), "install", requirement] if is_plugin else _pip("install", requirement))
+        return self._command(["inject", self.name, requirement], ["install", requirement])
 
     def remove(self, distribution: str) -> str:
         """The command that takes a plugin away."""
         if self.tool == UV:
-            return _uv(self.name, [each for each in self.beside if name_of(each) != distribution])
-        if self.tool == PIPX:
-            return shlex.join(["pipx", "uninject", self.name, distribution])
-        if not find_spec("pip"):
-            return shlex.join(["uv", "pip", "uninstall", "--python", sys.executable, distribution])
-        return shlex.join([*_pip("uninstall"), distribution])
+            return _uv(self.name, [each for each in self.beside if re.split(r"[^\w.-]", each)[0] != distribution])
+        return self._command(["uninject", self.name, distribution], ["uninstall", distribution])
+
+    def mend(self) -> str:
+        """The command that brings back what pflow needs."""
+        if self.tool == UV:
+            return _uv(self.name, self.beside, "--reinstall")
+        return self._command(["reinstall", self.name], ["install", "--force-reinstall", NAME])
 
     def to_path(self) -> str:
         """The command that lets the shell find what this environment has."""
         own = f'export PATH={shlex.quote(os.path.join(sys.prefix, "bin"))}:"$PATH" in your profile'
         return {UV: "uv tool update-shell", PIPX: "pipx ensurepath"}.get(self.tool, own)
 
-    def mend(self, requirement: str) -> str:
-        """The command that brings back a distribution that pflow needs."""
-        if self.tool == UV:
-            return _uv(self.name, self.beside, "--reinstall")
+    def _command(self, pipx: list[str], pip: list[str]) -> str:
         if self.tool == PIPX:
-            return shlex.join(["pipx", "reinstall", self.name])
-        return (
-            shlex.join(_pip("install", "--force-reinstall", requirement)) if find_spec("pip") else self.add(requirement)
-        )
-
-
-def name_of(requirement: str) -> str:
-    match = re.match(r"[\w.-]+", requirement)
-    return match[0] if match else requirement
+            return shlex.join(["pipx", *pipx])
+        if find_spec("pip"):
+            return shlex.join([sys.executable, "-m", "pip", *pip])
+        return shlex.join(["uv", "pip", pip[0], "--python", sys.executable, *pip[1:]])
 
 
 def _uv(name: str, beside: list[str], *flags: str) -> str:
     return shlex.join(["uv", "tool", "install", *flags, name, *(word for each in beside for word in ("--with", each))])
-
-
-def _pip(*words: str) -> list[str]:
-    return [sys.executable, "-m", "pip", *words]
-
-
-def _own(program: str) -> str:
-    """A program of this environment, by its name where the shell finds that one."""
-    own, found = os.path.join(sys.prefix, "bin", program), shutil.which(program)
-    return program if found and os.path.realpath(found) == os.path.realpath(own) else own
 
 
 def read_installation(prefix: str = sys.prefix) -> Installation:
@@ -90,8 +69,7 @@ def read_installation(prefix: str = sys.prefix) -> Installation:
         pass
     try:
         with open(os.path.join(prefix, "pipx_metadata.json"), "rb") as metadata:
-            about = json.load(metadata)
-        return Installation(PIPX, str(about["main_package"]["package"]), list(about["injected_packages"]))
+            return Installation(PIPX, str(json.load(metadata)["main_package"]["package"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Installation()
 

@@ -1,1 +1,0 @@
-"""What an installation has, what is broken, and what to type then."""
