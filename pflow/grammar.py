@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.common import BATCH, LETTERS, RESERVED, is_shared
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import Interface, Item, piped, words_of
+from pflow.interface import Interface, Item, piped, word_reads
 from pflow.jsontext import scan
 from pflow.printable import clean
 from pflow.types import parse_type
@@ -130,7 +130,7 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
             _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & BATCH.keys() else 'stage'} has")
         if item.letter and any(item.letter == other.letter for other in others):
             _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
-    if "word" in item.marks and any(read.type.name == "list" for read in words_of(items)):
+    if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
         _fail(f"'{item.name}' gets no bare word: the list before it takes the rest")
     items[item.name] = item
 

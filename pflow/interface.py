@@ -140,7 +140,7 @@ def piped(items: dict[str, Item]) -> Item | None:
     return next((item for item in items.values() if "pipe" in item.marks), None)
 
 
-def words_of(reads: dict[str, Item]) -> list[Item]:
+def word_reads(reads: dict[str, Item]) -> list[Item]:
     """The reads that bare words fill, in their order; a list, which takes the rest of them, is the last."""
     return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 

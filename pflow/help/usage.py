@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.common import BATCH
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.errors import USAGE, PflowError
-from pflow.interface import UNDECLARED, words_of
+from pflow.interface import UNDECLARED, word_reads
 from pflow.printable import clean_json
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     """How a node is used: its interface, and the flags that every stage has."""
     usage = Usage(f"pflow-{name}", interface.summary)
     usage.is_node = True
-    usage.arguments = [_word_of(item) for item in words_of(interface.reads)]
+    usage.arguments = [_word_of(item) for item in word_reads(interface.reads)]
     words = (f" [{each.metavar}]{'…' * each.repeats}" for each in usage.arguments)
     usage.synopsis = ("".join([f"{usage.name} [FLAG]…", *words]),)
     usage.description = interface.description

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.common import BATCH, COMMON, LETTERS
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface import words_of
+from pflow.interface import word_reads
 
 if TYPE_CHECKING:
     from pflow.interface import Item
@@ -181,7 +181,7 @@ def _check_bare(word: str, switch: str) -> None:
 def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
     """Give bare words to the reads that take them, as far as no flag does."""
     mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
-    free = [item for item in words_of(items) if item.name not in texts and item.name not in mapped]
+    free = [item for item in word_reads(items) if item.name not in texts and item.name not in mapped]
     for at, word in enumerate(bare):
         if not free:
             raise _one_too_many(bare, at, texts, items)
@@ -192,13 +192,13 @@ def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
 def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
     """The error for a bare word that nothing takes, with the flag that has one already, or that would take it."""
     what = f"cannot take the bare word '{shorten(bare[at])}'"
-    filled = [item for item in words_of(items) if isinstance(texts.get(item.name, [""])[0], Word)]
+    filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
     if at and filled:
         there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
         return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1]), exit=USAGE)
-    if words_of(items):
+    if word_reads(items):
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
-        return PflowError(f"{what}: {words_of(items)[-1].flag} is given", hint=hint, exit=USAGE)
+        return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
     reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
     needed = [item for item in reads if item.required and "pipe" not in item.marks]
     wanted = next(iter(needed + reads), None)

@@ -12,7 +12,7 @@ from pflow.flow.flow import MOST_JOBS, Batch
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, parts_of_step, path_text
-from pflow.interface import words_of
+from pflow.interface import word_reads
 from pflow.templates import parse_place
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def filled_by_item(step: Step, interface: Interface) -> str | None:
 
 
 def item_reader(interface: Interface) -> Item | None:
-    return interface.pipe_read or next(iter(words_of(interface.reads)), None)
+    return interface.pipe_read or next(iter(word_reads(interface.reads)), None)
 
 
 def with_items(wired: WiredFlow) -> WiredFlow:

@@ -11,7 +11,7 @@ from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.steps import words_of
+from pflow.flow.pipe.step_words import step_words
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, path_text, reference
@@ -253,7 +253,7 @@ def _text(flow: Flow, apart: set[str]) -> str:
             if id in steps:
                 step = steps.pop(id)
                 name = quote(f"{step.type}:{id}" if id in named else step.type)
-                words = [name, *words_of(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
+                words = [name, *step_words(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
     return "\n".join(lines) + "\n"

@@ -1,0 +1,74 @@
+"""The words of a step in pipe syntax, from its values: the way back."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.common import COMMON, is_shared
+from pflow.errors import PflowError
+from pflow.flow.pipe.batches import batch_words
+from pflow.flow.pipe.scan import quote
+from pflow.flow.pipe.steps import interface_of_type
+from pflow.jsontext import compact, text_of
+from pflow.templates import is_reference
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.catalog.kinds import Catalog
+    from pflow.flow.flow import Step
+    from pflow.interface import Item
+
+
+def step_words(step: Step, catalog: Catalog) -> list[str]:
+    """The flags of a step, quoted: the way back. Raises PflowError for a value that no flag gives."""
+    interface = interface_of_type(step.type, catalog)[0]
+    words = []
+    if step.batch is not None:
+        words += batch_words(step.batch)
+    for key, value in {**step.inputs, **step.params}.items():
+        words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
+    for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
+        source = step.input_mappings[key]
+        words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
+    words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
+    fields = (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout))
+    return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None]
+
+
+def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
+    """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
+    type, name = item.type.name if item else "any", key.replace("_", "-")
+    if key.replace("-", "_") in COMMON and not is_shared(item):
+        raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
+    if item is not None and "secret" in item.marks:
+        raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
+    if item is None and set(key) & set("-=@:"):
+        raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
+    if type == "bool" and isinstance(value, bool):
+        return [quote(f"--{name}" if value else f"--no-{name}")]
+    if isinstance(value, str | bytes):
+        texts = [os.fsdecode(value)]
+    elif type == "list" and isinstance(value, list) and _is_plain_list(value):
+        texts = value
+    elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
+        texts = [_json(value)]
+    elif value is None and type != "any":
+        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives no null")
+    else:
+        return [f"{quote(f'--{name}')}:={quote(compact(value))}"]
+    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
+
+
+def _json(value: Any) -> str:
+    """A value as JSON, as one would write it: 60 for 60.0."""
+    text = text_of(value)
+    return text.removesuffix(".0") if isinstance(value, float) else text
+
+
+def _is_plain_list(value: list[Any]) -> bool:
+    """Whether one flag an item gives a list: texts that are no JSON, and not one that is a reference."""
+    if not value or not all(isinstance(item, str) and not item.lstrip().startswith("[") for item in value):
+        return False
+    return len(value) > 1 or not is_reference(value[0])
