@@ -38,8 +38,8 @@ _OWN = {
     "show_store": (Type("bool"), "print the final store on stderr"),
 }
 
-_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty")
-_LAST = ("-r", "-j", "-q", "--raw", "--stream", "--json", "--quiet")
+_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
+_LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:
@@ -106,15 +106,13 @@ def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str],
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
-    places = _separators(words)
-    last = {*_LAST, "--exact"} if {"-r", "--raw"} & {*words[places[-1] :]} else {*_LAST}
-    flow: list[str] = []
-    taken: list[str] = []
-    for at, word in enumerate(words):
-        is_first = at < places[0] and (word in _FIRST or word.startswith("--from="))
-        is_last = at > places[-1] and word in last
-        (taken if is_first or is_last else flow).append(word)
-    return flow, taken
+    from pflow.flow.pipe.steps import split_step
+
+    own, places = own_flags(), _separators(words)
+    begin, end = places[0], places[-1] + 1
+    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _FIRST})
+    last, printing = split_step(words[end:], {flag: own[flag] for flag in _LAST})
+    return [*first, *words[begin:end], *last], reading + printing
 
 
 class RunFlags:

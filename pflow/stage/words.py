@@ -41,7 +41,7 @@ def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--
             bare.append(word)
             switch = ""
             continue
-        values = [rest.pop() for _ in range(min(len(rest), values_after(word, items, is_open=is_open)))]
+        values = [rest.pop() for _ in range(values_after(word, rest, items, is_open=is_open))]
         if word.startswith("--"):
             switch = _take_long(texts, items, word, values, hint="" if is_open else hint)
         else:
@@ -54,16 +54,22 @@ def _is_flag(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and word != "--"
 
 
-def values_after(word: str, items: Items, *, is_open: bool) -> int:
-    """How many of the words that follow a flag, or letters behind one dash, are its values; 0 for a bare word."""
-    if not _is_flag(word):
-        return 0
+def values_after(word: str, rest: list[str], items: Items, *, is_open: bool) -> int:
+    """How many words of `rest`, whose last one is the next, are values of a flag or of letters behind one dash.
+
+    A bare word has none. Behind a flag that is not known another flag is no value.
+    """
+    return min(_values_wanted(word, rest, items, is_open=is_open), len(rest)) if _is_flag(word) else 0
+
+
+def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -> int:
     if word.startswith("--"):
         flag, sign, _ = split_flag(word)
         name = flag[2:].replace("-", "_")
         item = COMMON.get(name) or items.get(name)
-        is_switch = item.type.name == "bool" if item else _switched_off(name, items) is not None or not is_open
-        return 0 if sign or is_switch else 1
+        if item is None and (_switched_off(name, items) or not is_open or (rest and rest[-1].startswith("-"))):
+            return 0
+        return 0 if sign or (item and item.type.name == "bool") else 1
     letters = _letters(items)
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)

@@ -37,6 +37,7 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
 
 @test "a line for each thing is well, after use too, and exit code and JSON say so" {
     need jq
+    own_llm
     pflow save words 'shell --command="wc -w"' --description=Words
     pflow words -n -q && pflow find words && pflow-llm -n hello -q && pflow __complete bash 9 6 "" 'pflow '
     chmod 644 "$LLM_USER_PATH/keys.json"

@@ -118,6 +118,12 @@ start_server() {
 
 stop_server() { kill "$PEER_PID"; }
 
+# llm's settings, keys and log for one test alone: others run at the same time.
+own_llm() {
+    cp -r "$PEER/llm" llm
+    export LLM_USER_PATH=$PWD/llm
+}
+
 # Put a pflow-llm first on PATH that is quick, in ./bin: its answers are like the server's, and it asks nobody.
 quick_llm() {
     mkdir -p bin

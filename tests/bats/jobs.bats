@@ -9,8 +9,8 @@ teardown_file() { stop_server; }
 
 setup() {
     jobs=$(realpath "$BATS_TEST_DIRNAME/../../examples/jobs")
-    export PATH=$jobs:$PATH PFLOW_MODEL=reply LLM_USER_PATH=$HOME/llm NO_PROXY=127.0.0.1
-    cp -r "$PEER/llm" llm # a log of its own for each test
+    export PATH=$jobs:$PATH PFLOW_MODEL=reply NO_PROXY=127.0.0.1
+    own_llm
     cp -r "$jobs/../notes" "$jobs/../notes.txt" .
 }
 
@@ -72,7 +72,7 @@ repository() {
     printf 'first line\n' >log
     run --separate-stderr sh -c "printf 'And \$why?\nReally?\n' | talk-about-log log 'What is this?'"
     expect 0 $'Oak, ash and elm.\nOak, ash and elm.\nOak, ash and elm.'
-    tail -n 1 "$PEER/requests.jsonl" | jq -e '[.body.messages[].content] | (.[0] | contains("first line")) and .[2] == "And $why?" and .[4] == "Really?"'
+    grep -F 'Really?' "$PEER/requests.jsonl" | jq -e '[.body.messages[].content] | (.[0] | contains("first line")) and .[2] == "And $why?" and .[4] == "Really?"'
 }
 
 @test "rows of a CSV file get a class" {
@@ -88,7 +88,7 @@ repository() {
     printf '%%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%%%EOF\n' >invoice.pdf
     PFLOW_MODEL=form run_job compare-invoice part.png invoice.pdf
     expect 0 'Oak, ash and elm.'
-    tail -n 1 "$PEER/requests.jsonl" | jq -e '[.body.messages[0].content[].type] == ["text", "image_url", "file"]'
+    grep -F image_url "$PEER/requests.jsonl" | jq -e '[.body.messages[0].content[].type] == ["text", "image_url", "file"]'
     PFLOW_MODEL=form run_job compare-invoice part.png missing.pdf
     expect 66 '' missing.pdf
 }
@@ -135,7 +135,7 @@ repository() {
     mkdir prompts && echo 'Translate into ${language}:' >prompts/translate.txt
     run_job ask translate language=French <notes.txt
     expect 0 'Oak, ash and elm.'
-    tail -n 1 "$PEER/requests.jsonl" | jq -e '.body.messages[0].content | startswith("Translate into French:\n\nThe tide mill")'
+    grep -F French: "$PEER/requests.jsonl" | jq -e '.body.messages[0].content | startswith("Translate into French:\n\nThe tide mill")'
     run_job ask nothing <notes.txt
     expect 66 '' prompts/nothing.txt
 }

@@ -91,6 +91,8 @@ END
             type_line 'echo "<$?>"'
         fi
         shows "<${key#*:}>"
+        type_line clear
+        until_true eval '! screen | grep -q needs'
     done
     [ ! -e ran ]
 }

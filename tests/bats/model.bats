@@ -54,6 +54,7 @@ teardown_file() { stop_server; }
 
 @test "llm, llm chat, pflow-llm and a flow go on with one another in llm's own log" {
     need jq
+    own_llm
     echo 'the text' | PFLOW_LLM_LOG=1 pflow-llm --model=reply --prompt=one --system=brief -q
     run --separate-stderr env -u PFLOW_MODEL llm -c two
     expect 0 'Oak, ash and elm.'
@@ -62,7 +63,7 @@ teardown_file() { stop_server; }
     printf 'four\nexit\n' | llm chat -c -m reply
     run --separate-stderr pflow run 'llm --model=echo --continue --prompt=five' -n -r
     expect 0 five
-    tail -n 1 "$PEER/requests.jsonl" | jq -c '[.body.messages[] | select(.role != "assistant").content]' >said
+    grep -F '"five"' "$PEER/requests.jsonl" | jq -c '[.body.messages[] | select(.role != "assistant").content]' >said
     [ "$(cat said)" = '["brief","one\n\nthe text\n","two","three","four","five"]' ]
     run --separate-stderr eval 'llm logs -c --json | jq -r ".[] | .model, .input_tokens > 0"'
     expect 0 $'reply\ntrue\nreply\ntrue\nreply\ntrue\nreply\ntrue\necho\ntrue'
@@ -73,6 +74,7 @@ teardown_file() { stop_server; }
 
 @test "many at once share llm's settings and its log; one that cannot be written costs no answer" {
     need jq
+    own_llm
     seq 4 | timeout 90 xargs -P 4 -I{} pflow-llm -n --log --model=echo --prompt='busy-{}' -q
     [ "$(requests_with busy-)" -eq 4 ]
     [ "$(llm logs --json -n 0 -q busy | jq length)" -eq 4 ]

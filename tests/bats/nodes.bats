@@ -75,7 +75,7 @@ own'
 for n in one two three; do
     pflow $n --help; pflow $n --version; pflow $n --describe; pflow $n -n --nope; pflow $n -n; pflow nodes $n; pflow nodes --json $n
     pflow explain $n; pflow check "$n => $n => $n"; pflow check --json $n; pflow run -n $n; pflow run $n --help
-    pflow test-node $n; pflow save s$n "$n --need=x"; pflow show s$n; pflow "$n --need=x => $n" -n --dry-run
+    pflow test-node $n; pflow save s$n "$n --need=x" --description=x; pflow show s$n; pflow "$n --need=x => $n" -n --dry-run
     for to in sh python pipe dot mermaid; do pflow export --to=$to "$n --need=x"; done
     for shell in bash zsh fish; do pflow __complete $shell 2 pflow $n --; done
 done

@@ -270,6 +270,15 @@ def test_flags_of_a_type_that_is_not_known_are_data():
     assert found.params == {}
 
 
+def test_a_flag_that_an_open_node_reads_needs_its_value(tmp_path):
+    code = 'class Bare(Node):\n    def prep(self, shared):\n        return shared["x"]\n'
+    (tmp_path / "pflow" / "nodes").mkdir()
+    (tmp_path / "pflow" / "nodes" / "bare.py").write_text(f"from pflow import Node\n\n\n{code}")
+    assert step("bare --other --x=1").inputs == {"other": "true", "x": "1"}
+    assert "cannot take --x: it needs a value" in refusal("bare --x")
+    assert "cannot take --retries: it needs a value" in refusal("bare --retries")
+
+
 def test_flags_of_a_flow_are_its_inputs_and_its_steps_params():
     found = step("flow:fix-issue --topic='Trees' --draft-it.temperature=0.5 --draft-it.max-tokens=7")
     assert found.inputs == {"topic": "Trees"}

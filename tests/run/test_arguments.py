@@ -19,13 +19,18 @@ from pflow.run.arguments import RunFlags, split
         ("text -n :: echo -r", "text :: echo", "-n -r"),
         ("text --from=text --allow-empty => echo --raw", "text => echo", "--from=text --allow-empty --raw"),
         ("text =left=> echo -q", "text =left=> echo", "-q"),
+        ("shell -n --from json a -- -n :: shell --input -q b -r -- -r", "shell a -- -n :: shell --input -q b -- -r",
+            "-n --from json -r"),
+        ("llm -r :: llm -s -r -q :: write-file a --exact -r", "llm -r :: llm -s -r -q :: write-file a --exact", "-r"),
+        ("llm -s -n :: llm -s -r -jq", "llm -s -n :: llm -s -r", "-jq"),
+        (":: a -r ::", ":: a -r ::", ""),
         ("", "", ""),
         ("a.json --sep=| -r", "a.json", "--sep=| -r"),
         ("-n shell --command=a -r --jobs=2 --retries 3", "shell --command=a --retries 3", "-n -r --jobs=2"),
         ("shell:a --args -r --command a --from text -nq", "shell:a --args -r --command a", "--from text -nq"),
         ("shell --no-check --dry_run -- -r", "shell --no-check -- -r", "--dry_run"),
     ],
-)
+)  # fmt: skip
 def test_the_flow_and_the_flags_beside_it(line, flow, flags):
     assert split(line.split()) == (flow.split(), flags.split())
 

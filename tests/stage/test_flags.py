@@ -294,7 +294,7 @@ def test_without_an_interface_any_flag_is_data_and_param_and_text():
 
 
 def test_without_an_interface_a_bare_word_and_a_flag_without_a_value_are_refused_too():
-    for words in (["a"], ["--x"], ["--x=1", "--x=2"]):
+    for words in (["a"], ["--x"], ["--x", "--y=1"], ["--x", "-r"], ["--x=1", "--x=2"]):
         with pytest.raises(PflowError) as caught:
             parse(*words, node=Interface())
         assert caught.value.exit == 2

@@ -110,37 +110,33 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
-    """The words, `=true` after each flag that has no value: of one that is not known nothing says whether it has.
+    """The words, `=true` after each flag that is not known and has no value: nothing says whether it wants one.
 
     Of a type that is not known only flags are left: the rules say what is wrong with it.
     """
     found = []
     for group, _ in _groups(words, items, {}, is_open=True):
-        has_none = len(group) == 1 and values_after(group[0], items, is_open=True)
+        behind_it = [values_after(group[0], [word], items, is_open=True) for word in ("a", "-a")]
         if is_known or (group[0].startswith("--") and group[0] != "--"):
-            found += [f"{group[0]}=true"] if has_none else group
+            found += [f"{group[0]}=true"] if len(group) == 1 and behind_it == [1, 0] else group
     return found
 
 
 def _groups(
     words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
 ) -> Iterator[tuple[list[str], bool]]:
-    """Each flag with its values, each bare word, and `--` with all behind it; and whether it is one of `own`.
-
-    Of a flag that is not known, a flag behind it is no value.
-    """
+    """Each flag with its values, each bare word, and `--` with all behind it; and whether it is one of `own`."""
     rest = words[::-1]
     taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
     own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
     while rest:
         word = rest.pop()
         flag, sign, _ = split_flag(word.replace("_", "-"))
-        name = flag[2:].replace("-", "_") if flag.startswith("--") else ""
         is_own = _is_among(flag, own)
-        count = own.get(flag, False) and not sign if is_own else values_after(word, items, is_open=is_open)
-        if name and not is_own and name not in items and name not in COMMON and rest and rest[-1].startswith("-"):
-            count = 0
-        count = len(rest) if word == "--" else min(count, len(rest))
+        if is_own:
+            count = int(own.get(flag, False) and not sign and bool(rest))
+        else:
+            count = len(rest) if word == "--" else values_after(word, rest, items, is_open=is_open)
         yield [word, *(rest.pop() for _ in range(count))], is_own
 
 
@@ -149,11 +145,12 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
 
     `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
     """
-    interface, _ = interface_of_type(full_type(split_name(words[0].removeprefix("pflow-"))[0]), Catalog())
+    name = "".join(words[:1]).removeprefix("pflow-")
+    interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
     items = {**items_of(interface), **(BATCH if is_batch else {})}
     step, beside = part_flags(words[1:], items, own, is_open=interface.open)
-    return [words[0], *step], beside
+    return [*words[:1], *step], beside
 
 
 def part_flags(
