@@ -16,18 +16,14 @@ if TYPE_CHECKING:
 class Llm(Node):
     """Ask a language model, through the llm library: every provider that has a plugin for it works.
 
-    The text comes after the prompt. Bytes go along as an attachment, and so do the files and addresses of --attachment;
-    one of these is needed. A PDF is an attachment though all of it be text, and so is an SVG where the model takes it.
-    Without --model and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small local model
-    that `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. Nothing is sent that was
-    not set. With a schema the response is a value that was checked against it. An answer that reached its token limit
-    counts as one, and stderr says so.
+    The text comes after the prompt; bytes go along as an attachment, and so does a PDF, and an SVG where the model
+    takes it. Without --model and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small
+    local model that `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. An answer that
+    reached its token limit counts as one, and stderr says so.
 
-    --continue and --conversation go on with what was said before, with the same model unless another is named: what
-    `llm`, `llm chat` or pflow-llm put into llm's log. There the answer is put too, as it is with --log or
-    PFLOW_LLM_LOG=1, for `llm logs` and `llm -c`. In an empty log --continue begins a conversation. An answer that
-    cannot be logged is handed on all the same, with a warning. --no-log logs nothing, and `llm logs off` holds for what
-    goes on.
+    --continue and --conversation go on with what `llm`, `llm chat` or pflow-llm put into llm's log, with the same model
+    unless another is named; in an empty log --continue begins a conversation. Their answers are logged too, unless
+    --no-log or `llm logs off` says no. One that cannot be logged is handed on all the same, with a warning.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # what to ask

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points, requires, version
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,8 @@ def examine() -> Iterator[Line]:
         except PflowError as error:
             yield Line(about, BROKEN, error.message, error.hint)
         except (Exception, SystemExit) as error:
-            yield Line(about, BROKEN, f"not checked: {in_words(error)}", installation.mend())
+            todo = installation.mend() if isinstance(error, ImportError) else ""
+            yield Line(about, BROKEN, f"not checked: {in_words(error)}", todo)
 
 
 def _python(installation: Installation) -> Iterator[Line]:
@@ -131,7 +133,9 @@ def _model(installation: Installation) -> Iterator[Line]:
 def _shells(installation: Installation) -> Iterator[Line]:
     from pflow.setup import FOLDERS, advise, find_share
 
-    places = [Path(sys.prefix, "share"), find_share(None)]
+    places = [Path(sys.prefix, "share")]
+    with suppress(PflowError):  # there is no home
+        places.append(find_share(None))
     for program, (file, lines) in advise(places[-1]).items():
         filled = [place for place in places if any((place / FOLDERS[program]).glob("**/*pflow*"))]
         found = [place for place in filled if not advise(place)[program][1]]
@@ -158,21 +162,21 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 
 
 def _state(installation: Installation) -> Iterator[Line]:
-    place = pflow_directory("XDG_STATE_HOME", ".local/state")
-    if not place:
+    place = nearest = pflow_directory("XDG_STATE_HOME", ".local/state")
+    if not place or not nearest:
         yield Line("state", ADVICE, "runs have no place, and are not kept", "set HOME")
-    elif not os.path.lexists(place):
-        yield Line("state", WELL, f"there is nothing in '{place}' yet")
+        return
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest)
+    sizes = (file.lstat().st_size for file in Path(place).rglob("*") if file.is_file())
+    text = f"{sum(sizes) / 1e6:.1f} MB in '{place}'"
+    if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
+        todo = "make it a directory of yours, or set XDG_STATE_HOME to another place"
+        yield Line("state", BROKEN, f"{text}; '{nearest}' cannot be written", todo)
+    elif nearest == place and os.stat(place).st_mode & 0o077:
+        yield Line("state", BROKEN, f"{text}; others may look into it", f"chmod go= {shlex.quote(place)}")
     else:
-        sizes = (file.lstat().st_size for file in Path(place).rglob("*") if file.is_file())
-        text = f"{sum(sizes) / 1e6:.1f} MB in '{place}'"
-        if os.stat(place).st_mode & 0o077:
-            yield Line("state", BROKEN, f"{text}; others may look into it", f"chmod go= {shlex.quote(place)}")
-        elif not os.access(place, os.W_OK | os.X_OK):
-            todo = "make it yours, or set XDG_STATE_HOME to another place"
-            yield Line("state", BROKEN, f"{text}; it cannot be written", todo)
-        else:
-            yield Line("state", WELL, text)
+        yield Line("state", WELL, text)
 
 
 CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {

@@ -56,7 +56,7 @@ def _type_at(url: str, model: Model) -> str:
     """The type that the server tells llm."""
     try:
         told = Attachment(url=url).resolve_type()  # type: ignore[no-untyped-call]
-        return str(told).partition(";")[0].strip().lower()
+        return str(told or "").partition(";")[0].strip().lower()
     except Exception as error:
         why = explain(error, model, f"cannot attach '{url}'")
         raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error

@@ -38,7 +38,7 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
     It asks the model that it asked before, unless one is named. Raises PflowError: 66 where there is no such
     conversation; 73, 75 or 65 where the log cannot be used.
     """
-    conversation = _resume(id, model) if goes_on or id else None
+    conversation = _resume(id, model) if goes_on or id is not None else None
     return conversation or choose(model).conversation()
 
 
@@ -91,7 +91,7 @@ def _resume(id: str | None, model: str | None) -> Conversation | None:
     except sqlite3.Error as error:
         exit = _EXITS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, CANNOT_WRITE)
         raise PflowError(f"cannot go on with a conversation: '{path}': {error}", exit=exit) from error
-    if id:
+    if id is not None:
         raise PflowError(f"cannot find the conversation '{id}'", hint="`llm logs` shows them", exit=MISSING)
     return None
 

@@ -25,7 +25,7 @@ faults: dict[str, str] = {}
 faults_of_files: list[str] = []
 """Which whole files are passed over, and why."""
 
-_TEMPORARY = "pflow-llm-"
+_TEMPORARY = "pflow-without-home-"
 
 _said: set[str] = set()
 

@@ -128,12 +128,20 @@ END
     chmod 500 .local/state/pflow
     run --separate-stderr as_mortal 'pflow doctor'
     says 'state   broken  '
-    [[ $output == *'it cannot be written'* ]]
+    [[ $output == *"'$PWD/.local/state/pflow' cannot be written"* ]]
+    chmod 700 .local/state/pflow && mv .local/state/pflow moved
+    for way in 'touch .local/state/pflow' 'ln -s /nonexistent .local/state/pflow' 'export XDG_STATE_HOME=/dev/null'; do
+        run --separate-stderr sh -c "$way && pflow doctor"
+        says 'state   broken  0.0 MB in '
+        [[ $output == *' cannot be written; make it a directory of yours'* ]]
+        rm -f .local/state/pflow
+    done
 }
 
 @test "without a home it has a line for each thing too" {
     run --separate-stderr env -i PATH="$PATH" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=echo pflow doctor
     [[ $output != *Traceback* && $output != *'not checked'* ]]
+    [[ $output != *' --prefix'* && $output != *'shells  '* ]]
     says 'state   advice  runs have no place, and are not kept; set HOME'
     says 'model   well    '
 }

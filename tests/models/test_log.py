@@ -61,8 +61,9 @@ class TestGoingOn:
         run("reply", "two", conversation=first)
 
         assert [content for _, content in messages(server)] == ["one", REPLY, "two"]
-        error = failure("reply", conversation="gone")
-        assert (error.exit, error.message) == (66, "cannot find the conversation 'gone'")
+        for wrong in ("gone", ""):
+            error = failure("reply", conversation=wrong)
+            assert (error.exit, error.message) == (66, f"cannot find the conversation '{wrong}'")
         assert len(server.requests()) == 3
 
     def test_in_an_empty_log_a_conversation_begins(self, server, database):
@@ -164,10 +165,10 @@ class TestLogging:
         assert len(server.requests()) == 1
 
     def test_without_a_home_stderr_says_that_nothing_is_logged(self, server, monkeypatch, capfd):
-        place = server.directory / "pflow-llm-stand-in"
+        place = server.directory / "pflow-without-home-stand-in"
         server.llm_user_path.rename(place)
         monkeypatch.setenv("LLM_USER_PATH", str(place))
 
         assert "conversation" not in run("reply", log=True)["usage"]
-        assert "no home directory" in capfd.readouterr().err
+        assert "there is no home directory" in capfd.readouterr().err
         assert not (place / "logs.db").exists()

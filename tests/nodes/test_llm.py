@@ -191,6 +191,7 @@ class TestAttachments:
             ("see", "http://127.0.0.1:1/a.png", 69, "cannot attach 'http://127.0.0.1:1/a.png': cannot connect"),
             ("see", "http://127.0.0.1:{}/gone", 66, "/gone': 404: "),
             ("see", "http://127.0.0.1:{}/a.wav", 65, "it is audio/x-wav, and"),
+            ("see", "http://127.0.0.1:{}/untyped", 65, "/untyped': it is of an unknown type, and"),
             ("see", "file:///etc/passwd", 66, "cannot attach 'file:///etc/passwd': No such file"),
         ],
     )

@@ -37,7 +37,14 @@ class Call(BaseHTTPRequestHandler):
         return
 
     def do_HEAD(self) -> None:
-        """Of what type a file is that nobody reads, `d` with more words; 404 where its name does not say."""
+        """Of what type a file is that nobody reads, `d` with more words; 404 where its name does not say.
+
+        `untyped` is there and has no type.
+        """
+        if self.path == "/untyped":
+            self.send_response(200)
+            self.end_headers()
+            return
         kind = guess_type(self.path)[0]
         self._send(200 if kind else 404, f"{kind}; charset=x" if self.path.startswith("/d.") else str(kind), {})
 
