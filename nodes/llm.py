@@ -22,8 +22,9 @@ class Llm(Node):
     reached its token limit counts as one, and stderr says so.
 
     --continue and --conversation go on with what `llm`, `llm chat` or pflow-llm put into llm's log, with the same model
-    unless another is named; in an empty log --continue begins a conversation. Their answers are logged too, unless
-    --no-log or `llm logs off` says no. One that cannot be logged is handed on all the same, with a warning.
+    unless --model or PFLOW_MODEL names another; in an empty log --continue begins a conversation. Their answers are
+    logged too, unless --no-log or `llm logs off` says no. One that cannot be logged is handed on all the same, with a
+    warning.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # what to ask

@@ -11,7 +11,7 @@ from typing import Any
 
 from llm import Model, NeedsKeyException
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.masks import Secrets
 
 COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
@@ -146,6 +146,7 @@ _BY_CLASS = (
     (("JSONDecodeError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
+    (("FileNotFoundError",), MISSING, ""),  # what went along earlier in a conversation is gone
     (("APIError",), TRY_AGAIN, "the provider failed"),
 )
 

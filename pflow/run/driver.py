@@ -74,11 +74,11 @@ class Driver:
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if asks_for_help(words):
+        if asks_for_help(flag_words) and not has_separator(flow_words):
             from pflow.run.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
-            return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(words)))
+            return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
         is_stdin_read = flow_words == ["-"]
         return self._run(load(flow_words), flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
 
@@ -145,7 +145,7 @@ def is_verbose(words: list[str]) -> bool:
 
 
 def asks_for_help(words: list[str]) -> bool:
-    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")])) and not has_separator(words)
+    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")]))
 
 
 def load(words: list[str]) -> Flow:

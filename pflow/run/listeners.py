@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document
 
-_TELLING = (b'"model":', b'"tokens":', b'"cost":', b'"items":', b'"event":"batch"', b'"event":"item"')
-"""What stands in the events that count where no terminal shows each."""
-
 
 class Listeners:
     """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
@@ -47,7 +44,6 @@ class Listeners:
         is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.progress = None if flags.quiet else Progress(end_line) if is_drawn else LogProgress()
         self.is_verbose = flags.verbose
-        self.hears_all = is_drawn or flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
     def _open_log(self, run_id: str, document: Document) -> RunLog | None:
@@ -72,8 +68,6 @@ class Listeners:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        if not self.hears_all and not any(name in line for name in _TELLING):
-            return
         event = decode(line)
         self.usage.add_event(event)
         if "exit" not in event:

@@ -22,9 +22,10 @@ PERIOD = 60.0
 
 
 class Batch:
-    """How far a batch is. `said` is when that was last told, `label` the number and the name of its step."""
+    """How far the batch of a step is. `said` is when that was last told, `label` the step's number and name."""
 
-    def __init__(self, count: int, now: float) -> None:
+    def __init__(self, step: str, count: int, now: float) -> None:
+        self.step = step
         self.count = count
         self.done = self.failed = 0
         self.usage = Usage()
@@ -39,57 +40,49 @@ class Batch:
         return list(filter(None, parts))
 
 
-class Batches:
-    """The batches that run: of one inside another, the outermost."""
+class LogProgress:
+    """Tells a log how far a batch is: nothing in its first minute, then a line a minute."""
 
-    def __init__(self) -> None:
-        self.running: dict[str, Batch] = {}
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+        self.batches: dict[str, Batch] = {}
 
-    def take(self, event: dict[str, Any], now: float) -> tuple[str, Batch | None]:
-        """The step of the batch that an event belongs to, and how far that is now; None where it belongs to none."""
+    def show(self, event: dict[str, Any]) -> None:
+        now = self.clock()
+        batch = self.batch_of(event, now)
+        if batch is not None and event["event"] == "item" and now - batch.said >= PERIOD:
+            batch.said = now
+            say(PROGRAM, f"{batch.step}: {', '.join(batch.words(now))}")
+
+    def batch_of(self, event: dict[str, Any], now: float) -> Batch | None:
+        """The batch that an event belongs to, and how far it is now; of one inside another, the outermost."""
         step, kind = str(event["step"]), event["event"]
-        outer = next((each for each in self.running if step.startswith(each + "/")), step)
+        outer = next((each for each in self.batches if step.startswith(each + "/")), step)
         if kind == "batch" and outer == step:
-            self.running[step] = Batch(event["count"], now)
-        batch = self.running.get(outer)
+            self.batches[step] = Batch(step, event["count"], now)
+        batch = self.batches.get(outer)
         if batch is not None:
             batch.usage.add_event(event)
             if kind == "item" and outer == step:
                 batch.done += 1
                 batch.failed += "exit" in event
             elif kind == "end" and outer == step:
-                del self.running[step]
-        return outer, batch
-
-
-class LogProgress:
-    """Tells a log how far a batch is: nothing in its first minute, then a line a minute."""
-
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self.clock = clock
-        self.batches = Batches()
-
-    def show(self, event: dict[str, Any]) -> None:
-        now = self.clock()
-        step, batch = self.batches.take(event, now)
-        if batch is not None and event["event"] == "item" and now - batch.said >= PERIOD:
-            batch.said = now
-            say(PROGRAM, f"{step}: {', '.join(batch.words(now))}")
+                del self.batches[step]
+        return batch
 
     def clear(self) -> None:
         """There is nothing to make room for."""
 
 
-class Progress:
+class Progress(LogProgress):
     """Tells a person at a terminal which step runs, how far a batch is, and how long each took.
 
     `end_line` is called before each line.
     """
 
     def __init__(self, end_line: Callable[[], None], clock: Clock = time.monotonic) -> None:
+        super().__init__(clock)
         self.end_line = end_line
-        self.clock = clock
-        self.batches = Batches()
         self.count = 0
         self.labels: dict[str, tuple[str, str]] = {}
         self.is_mid_line = False
@@ -97,10 +90,10 @@ class Progress:
 
     def show(self, event: dict[str, Any]) -> None:
         now, kind, key = self.clock(), event["event"], f"{event.get('lane', '')} {event['step']}"
-        outer, batch = self.batches.take(event, now)
-        if batch is not None and (kind in ("batch", "item") or outer != event["step"]):
-            if outer == event["step"]:
-                batch.label = self.labels.get(key, ("", outer))
+        batch = self.batch_of(event, now)
+        if batch is not None and (kind in ("batch", "item") or batch.step != event["step"]):
+            if batch.step == event["step"]:
+                batch.label = self.labels.get(key, ("", batch.step))
             self._draw(batch.label, "  ".join(batch.words(now)))
         elif kind == "start":
             self.count += 1

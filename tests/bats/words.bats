@@ -81,6 +81,19 @@ h, Oslo
 h, i"
 }
 
+@test "what looks like a flag of the run and is a value stays the step's, whatever the form" {
+    in_shells '
+        say="printf %s. \"\$@\""
+        for value in -h --help -r -n -q --version; do
+            pflow-shell -nr "$say" --args "$value"
+            pflow run -r shell "$say" --args "$value"
+            pflow run "shell \"printf %s. \\\"\\\$1\\\"\" --args $value" -r
+            pflow shell "$say" -- "$value" :: shell cat -r
+            pflow run -r shell : :: shell "$say" -- "$value"
+        done | uniq -c'
+    expect 0 $'      5 -h.\n      5 --help.\n      5 -r.\n      5 -n.\n      5 -q.\n      5 --version.'
+}
+
 @test "a saved flow takes flags, with a file's text as it is, and names them where it gets a word" {
     pflow save ask 'shell "echo \"\$1\"" $topic => write-file' --description=Ask
     echo 'Oak $x' >topic
