@@ -122,15 +122,22 @@ class FlowCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = not any(is_separator(word) or is_cut_separator(word) for word in args)
         if ctx.allow_interspersed_args:
-            options = [each for each in self.params if isinstance(each, click.Option)]
-            own = {name: not each.is_flag for each in options for name in each.opts}
-            flags, words = leading_flags(args, own)
-            before, flow = words[: self.words_before], words[self.words_before :]
-            if is_one_step(flow):
-                ctx.allow_interspersed_args = False
-                step, beside = split_step(flow, own)
-                args = [*flags, *beside, *before, *step]
+            before, step = self.part(args)
+            ctx.allow_interspersed_args = not step
+            args = [*before, *step]
         return super().parse_args(ctx, args)
+
+    def part(self, args: list[str]) -> tuple[list[str], list[str]]:
+        """The words without those of a step that is the whole flow, and those."""
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        own = {name: not each.is_flag for each in options for name in each.opts}
+        own |= dict.fromkeys(("-h", "--help"), False)
+        flags, words = leading_flags(args, own)
+        before, flow = words[: self.words_before], words[self.words_before :]
+        if not is_one_step(flow):
+            return args, []
+        step, beside = split_step(flow, own)
+        return [*flags, *beside, *before], step
 
 
 class Known(click.types.StringParamType):
@@ -163,7 +170,8 @@ def checked(loaded: Loaded, act: str) -> WiredFlow:
 
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
     """Run the command, which may want to know something (`about`). Raises PflowError for wrong flags (2)."""
-    flags = words[: (*words, "--").index("--")]
+    flags = command.part(words)[0] if isinstance(command, FlowCommand) else words
+    flags = flags[: (*flags, "--").index("--")]
     if "--help" in flags or "-h" in flags:
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0

@@ -90,8 +90,10 @@ h, i"
             pflow run "shell \"printf %s. \\\"\\\$1\\\"\" --args $value" -r
             pflow shell "$say" -- "$value" :: shell cat -r
             pflow run -r shell : :: shell "$say" -- "$value"
-        done | uniq -c'
-    expect 0 $'      5 -h.\n      5 --help.\n      5 -r.\n      5 -n.\n      5 -q.\n      5 --version.'
+        done | uniq -c
+        pflow export shell true --args -h --to=pipe
+        pflow explain shell true --args=-h --help | head -n 1'
+    expect 0 $'      5 -h.\n      5 --help.\n      5 -r.\n      5 -n.\n      5 -q.\n      5 --version.\nshell --args=-h --command=true\nUsage: pflow explain [FLAG]… FLOW…'
 }
 
 @test "a saved flow takes flags, with a file's text as it is, and names them where it gets a word" {
