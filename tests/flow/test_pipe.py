@@ -332,6 +332,7 @@ def test_tries_and_mappings_are_the_steps():
         ["# why\nfix-issue --topic=x"],
         ["fix-issue 'a topic'"],
         ["llm --prompt='never closed"],
+        ['llm "a question that is never closed', "-r"],
     ],
 )
 def test_pipe_syntax_is_recognized(words):

@@ -59,6 +59,8 @@ def _tokens(text: str) -> list[Token]:
 
 def _is_one_step(words: list[Token]) -> bool:
     """Whether words behind a name are of a step, and of no sentence: all before the first flag are in quotes."""
+    if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
+        return True  # a quote that is never closed
     plain = next((word.text for word in words if not word.is_quoted and word.text != "--"), None)
     return plain is None or (plain.startswith("-") and plain.lstrip("-")[:1].isalpha())
 
