@@ -74,9 +74,9 @@ def _packages(installation: Installation) -> Iterator[Line]:
 def _llm(installation: Installation) -> Iterator[Line]:
     from pflow.models import settings
 
-    plugins = [(f"{entry.dist.name} {entry.dist.version}", entry) for entry in _plugins() if entry.dist]
-    faults = {name: fault for name, entry in plugins if (fault := _fault_of(entry))}
-    names = ", ".join(name for name, _ in plugins if name not in faults)
+    plugins = _plugins()
+    faults = {name: fault for name, entry in plugins.items() if (fault := _fault_of(entry))}
+    names = ", ".join(name for name in plugins if name not in faults)
     text = f"{version('llm')}, {f'with {names}' if names else 'without plugins'}"
     yield Line("llm", WELL, text, f"another provider: {installation.add('llm-NAME')}")
     for name, fault in faults.items():
@@ -91,11 +91,12 @@ def _llm(installation: Installation) -> Iterator[Line]:
         yield Line("llm", BROKEN, f"others may read the keys in '{keys}'", todo)
 
 
-def _plugins() -> list[EntryPoint]:
-    """The plugins that llm loads, without pflow's own."""
+def _plugins() -> dict[str, EntryPoint]:
+    """The plugins that llm loads, without pflow's own, each by its distribution and version."""
     wanted = os.environ.get("LLM_LOAD_PLUGINS")
-    found = [entry for entry in entry_points(group="llm") if entry.dist and entry.dist.name != NAME]
-    return [entry for entry in found if wanted is None or (entry.dist and entry.dist.name in wanted.split(","))]
+    found = [(entry.dist, entry) for entry in entry_points(group="llm") if entry.dist and entry.dist.name != NAME]
+    loaded = [(dist, entry) for dist, entry in found if wanted is None or dist.name in wanted.split(",")]
+    return {f"{dist.name} {dist.version}": entry for dist, entry in loaded}
 
 
 def _fault_of(plugin: EntryPoint) -> str:

@@ -202,7 +202,7 @@ def fit(type: Type, value: Any) -> Any:
 
 def names_schema_file(text: str) -> bool:
     """Whether a schema's text is the path of its file: neither JSON nor llm's short form, as `name, amount int` is."""
-    return not text.lstrip().startswith("{") and "," not in text and len(text.split()) < 2
+    return not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
 
 
 def list_in(value: Any) -> Any:

@@ -30,9 +30,8 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
 
     That is the code of what cannot be read, and 65 for a bad one.
     """
-    name = (
-        "the schema" if isinstance(given, dict) or given.lstrip().startswith("{") else f"the schema '{one_line(given)}'"
-    )
+    is_json = isinstance(given, dict) or given.lstrip().startswith("{")
+    name = "the schema" if is_json else f"the schema '{one_line(str(given))}'"
     try:
         return _checked(given if isinstance(given, dict) else _read(given, name), name)
     except RecursionError as error:
@@ -40,9 +39,8 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(given: str, name: str) -> Any:
-    is_file = names_schema_file(given)
     try:
-        if is_file:
+        if names_schema_file(given):
             hold_below_root(given)
             return json.loads(Path(given).read_text(encoding="utf-8-sig"))
         return json.loads(given) if given.lstrip().startswith("{") else _from_short_form(given)

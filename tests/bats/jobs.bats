@@ -70,7 +70,7 @@ repository() {
 
 @test "a talk about a log file goes on with what was said" {
     printf 'first line\n' >log
-    run --separate-stderr sh -c "printf 'And \$why?\nReally?\n' | talk-about-log log 'What is this?'"
+    run --separate-stderr sh -c "printf 'And \$why?\nReally?' | talk-about-log log 'What is this?'"
     expect 0 $'Oak, ash and elm.\nOak, ash and elm.\nOak, ash and elm.'
     grep -F 'Really?' "$PEER/requests.jsonl" | jq -e '[.body.messages[].content] | (.[0] | contains("first line")) and .[2] == "And $why?" and .[4] == "Really?"'
 }

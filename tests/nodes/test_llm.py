@@ -313,6 +313,7 @@ class TestSchema:
             ("a: \nb nt", 65, "cannot read the schema 'a: b nt': unknown type 'nt'"),
             ("name, name", 65, "duplicate field name 'name'"),
             (", ,", 65, "it names no field"),
+            ("", 65, "it names no field"),
             ('{"$ref": "#/$defs/gone"}', 65, "nothing is at its $ref '/$defs/gone'"),
             ('{"$ref": "http://127.0.0.1:1/a"}', 65, "nothing is at its $ref 'http://127.0.0.1:1/a'"),
         ],

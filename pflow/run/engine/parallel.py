@@ -157,8 +157,11 @@ class BatchStep(StepNode):
     def perform(self, shared: Any, work: Work) -> None:
         over = items_in(self.over.find(shared))
         if not isinstance(over, list | dict):
-            what = f"cannot run over '{self.batch.over}': it is {kind_of(over)}, no list and no object"
-            raise PflowError(what, exit=BAD_DATA)
+            fault = f"is {kind_of(over)}, no list and no object"
+            hint = ""
+            if isinstance(over, str):
+                fault, hint = "begins as JSON and is no list", "jq -c writes JSON as lines; --from=json takes an object"
+            raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
         items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self._keep_data(shared)
         done = self._noted_items(shared, items, work)
