@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
@@ -44,9 +43,12 @@ class Output:
         self.has_begun = False
         self.is_mid_line = False
         # For the case that the flags are wrong: what they ask for, as far as it can be told from the words.
-        bundles = (takewhile(LETTERS.__contains__, word[1:]) for word in words if word[:1] == "-")
-        letters = [letter for bundle in bundles for letter in bundle]
-        names = {LETTERS[letter] for letter in letters} | {word[2:].removesuffix("=true") for word in words}
+        names = {word[2:].removesuffix("=true") for word in words}
+        for word in words:
+            for letter in word[1:] if word[:1] == "-" else "":
+                if letter not in LETTERS:
+                    break
+                names.add(LETTERS[letter])
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
     def choose_form(

@@ -22,7 +22,6 @@ from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
-from pflow.usage import Usage
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +45,7 @@ class Stage:
         self.secrets: list[Any] = []
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
-        self.usage = Usage()
+        self.spent: list[dict[str, Any]] = []
 
     def run(self, words: list[str]) -> int:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
@@ -161,16 +160,16 @@ class Stage:
         enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
+        changes: dict[str, Any] = {}
         try:
             action = self._run_node(node_class, params, flags, view)
             changes = view.changes(outcome.binding.is_watched)
-            self.usage.add_answer(changes.get("usage"))
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
             self.secrets += secret_writes(interface, view)
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
-            self._note_usage(is_said=flags.verbose)
+            self._note_usage(changes.get("usage"), is_said=flags.verbose)
         check_changes(interface, changes)
         self.document, self.entry["writes"] = outcome.put(changes)
         self.entry.pop("carries", None)
@@ -194,18 +193,27 @@ class Stage:
                 wait=flags.wait if flags.given & {"retries", "wait"} else getattr(node, "wait", 0),
                 timeout=flags.timeout,
                 sink=self.output.emit if self.output.is_streamed else None,
-                usage=self.usage,
+                spent=self.spent.append,
             )
         except (PflowError, ClosedPipe, Interrupted):
             raise
         except BaseException as error:
             raise node_error(self.name, error) from error
 
-    def _note_usage(self, *, is_said: bool) -> None:
-        self.entry |= self.usage.members()
-        if is_said and self.usage.calls:
+    def _note_usage(self, of_answer: Any, *, is_said: bool) -> None:
+        """Note what models were asked, for nothing and for the answer."""
+        if not (self.spent or of_answer):
+            return
+        from pflow.usage import Usage
+
+        usage = Usage()
+        for each in self.spent:
+            usage.add(each)
+        usage.add_answer(of_answer)
+        self.entry |= usage.members()
+        if is_said and usage.calls:
             self.output.end_line()
-            say(self.program, f"used {', '.join(self.usage.words())}")
+            say(self.program, f"used {', '.join(usage.words())}")
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):

@@ -7,13 +7,12 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError, is_permanent
 from pflow.process.signals import Deadline, HeldSignals, call_after
-from pflow.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from pflow.usage import Usage
+    Spent = Callable[[dict[str, Any]], None]
 
 _LONGEST_WAIT = 3600
 """Seconds: a server that asks for more than this is one to come back to, not to wait for."""
@@ -24,15 +23,15 @@ _PATIENCE = 1.0
 class Tries:
     """Calls of `exec` that are repeated when they fail: so many more, so many seconds apart.
 
-    A failure ends them early when a part of the answer was emitted, or when another try could not go better. What
-    failed ones asked of models is added to `usage`.
+    A failure ends them early when a part of the answer was emitted, or when another try could not go better. `spent` is
+    told what failed ones asked of models.
     """
 
-    def __init__(self, node: Any, retries: int, wait: float, usage: Usage | None) -> None:
+    def __init__(self, node: Any, retries: int, wait: float, spent: Spent | None) -> None:
         self.node = node
         self.retries = retries
         self.wait = wait
-        self.usage = usage
+        self.spent = spent
         self.emitted = False
 
     def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
@@ -57,8 +56,8 @@ class Tries:
     def _pause(self, attempt: int, error: Exception) -> float:
         """The seconds until the next try. Raises the error where there is none."""
         asked = error.retry_after if isinstance(error, PflowError) else None
-        if self.usage is not None:
-            self.usage.add(usage_of(error))
+        if self.spent and (usage := getattr(error, "usage", None)):
+            self.spent(usage)
         pause = max(self.wait, asked or 0)
         if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
             self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
@@ -81,18 +80,17 @@ def run_node(
     wait: float = 0,
     timeout: float | None = None,
     sink: Callable[[Any], None] | None = None,
-    usage: Usage | None = None,
+    spent: Spent | None = None,
 ) -> Any:
     """Run a node on a store and return its action. `sink` gets what it emits; without `retries` its own count holds.
 
-    What failed tries asked of models is added to `usage`.
-
-    Raises what the node raises, and Interrupted after `timeout` seconds.
+    `spent` is told what failed tries asked of models (pflow.usage). Raises what the node raises, and Interrupted after
+    `timeout` seconds.
     """
     import pocketflow
 
     own_retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
-    tries = Tries(node, own_retries if retries is None else retries, wait, usage)
+    tries = Tries(node, own_retries if retries is None else retries, wait, spent)
     if sink is not None:
         node.sink = tries.emit_to(sink)
     node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted

@@ -183,7 +183,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
-                    usage=None if self.is_flow else work.usage,
+                    spent=None if self.is_flow else work.usage.add,
                 )
         except TimedOut as late:
             if late.deadline is not deadline:
