@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+PROGRAM = "pflow run"
+
 TAKEN = frozenset(
     {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
     | {"dry_run", "timeout", "debug", "verbose"}

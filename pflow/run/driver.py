@@ -11,7 +11,7 @@ from pflow.flow.flags import FlowFlags
 from pflow.masks import Secrets, mask_flags
 from pflow.paths import write_path
 from pflow.process.signals import end_in_order
-from pflow.run.arguments import RunFlags, has_separator, own_items, split
+from pflow.run.arguments import PROGRAM, RunFlags, has_separator, own_items, split
 from pflow.run.engine.context import StepFailed
 from pflow.run.inputs import RunInputs
 from pflow.stage.document import NOTHING, Document, Intake, take_in
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow
 
-PROGRAM = "pflow run"
 MOST_WARNINGS = 5
 
 

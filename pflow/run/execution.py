@@ -13,11 +13,11 @@ from pflow.jsontext import text_of
 from pflow.paths import write_path
 from pflow.printable import clean
 from pflow.process.signals import Deadline
+from pflow.run.arguments import PROGRAM
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
 from pflow.run.listeners import Listeners
-from pflow.run.progress import PROGRAM
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id

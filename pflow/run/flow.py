@@ -14,7 +14,8 @@ from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
-from pflow.run.driver import PROGRAM, Driver, checked
+from pflow.run.arguments import PROGRAM
+from pflow.run.driver import Driver, checked
 from pflow.run.engine.context import Context
 from pflow.run.engine.engine import Engine, goes_on, outputs_of, set_defaults
 from pflow.run.engine.step import copied

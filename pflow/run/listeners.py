@@ -9,9 +9,9 @@ from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.jsontext import decode, encode
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.run.arguments import PROGRAM
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
-from pflow.run.progress import PROGRAM, LogProgress, Progress
 from pflow.stage.trace import enter_span, write_lines
 from pflow.terminal.messages import say
 from pflow.usage import Usage
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow
     from pflow.run.arguments import RunFlags
+    from pflow.run.progress import LogProgress
     from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document
 
@@ -41,8 +42,9 @@ class Listeners:
         self.usage = Usage()
         self.end_line = end_line
         self.log = self._open_log(run_id, document)
-        is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
-        self.progress = None if flags.quiet else Progress(end_line) if is_drawn else LogProgress()
+        self.progress: LogProgress | None = None
+        self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
+        self.is_quiet = flags.quiet
         self.is_verbose = flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
@@ -72,13 +74,21 @@ class Listeners:
         self.usage.add_event(event)
         if "exit" not in event:
             self.failed_items += event.get("items", {}).get("failed", 0)
-        if self.progress is not None:
-            self.progress.show(event)
+        if not self.is_quiet:
+            self._show(event)
         if self.is_verbose and event["event"] == "end":
             self.clear()
             say_places(event)
         if "model" in event and event["event"] == "end":
             self._note_model(event)
+
+    def _show(self, event: dict[str, Any]) -> None:
+        if self.progress is None and (self.is_drawn or event["event"] == "batch"):
+            from pflow.run.progress import LogProgress, Progress
+
+            self.progress = Progress(self.end_line) if self.is_drawn else LogProgress()
+        if self.progress is not None:
+            self.progress.show(event)
 
     def _note_model(self, event: dict[str, Any]) -> None:
         """The model that was chosen for a step is an override: another day it could be another."""

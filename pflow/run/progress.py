@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow import TYPE_CHECKING
+from pflow.run.arguments import PROGRAM
 from pflow.terminal.columns import colour_of, duration, rough_time, shorten, stderr_width
 from pflow.terminal.messages import say, write_stderr
 from pflow.usage import Usage
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Clock = Callable[[], float]
-
-PROGRAM = "pflow run"
 
 PERIOD = 60.0
 """Seconds between two lines in a log."""
