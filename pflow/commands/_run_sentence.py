@@ -21,7 +21,7 @@ from pflow.printable import clean
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
 from pflow.run.arguments import RunFlags, own_flags, own_items
-from pflow.run.driver import Driver, refuse_errors, skip, take_in_for
+from pflow.run.driver import Driver, end_early, ends_early, refuse_errors, take_in_for
 from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.stage.output import Output
@@ -98,10 +98,8 @@ def command(
         nonlocal document
         intake = take_in_for(flags)
         document = intake.document
-        if intake.ended_with is not None:
-            return Output(words).pass_on(intake)
-        if flags.skip_empty and intake.is_empty():
-            return skip(Output(words), intake, flags, "flow")
+        if ends_early(intake, flags):
+            return end_early(Output(words), intake, flags, "flow")
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
             decided = _decide(planned, words, terminal, allowed if yes else None, intake)

@@ -106,10 +106,8 @@ class Driver:
 
         intake = intake or take_in_for(flags)
         self.document = intake.document
-        if intake.ended_with is not None:
-            return self.output.pass_on(intake)
-        if flags.skip_empty and intake.is_empty():
-            return skip(self.output, intake, flags, self.name)
+        if ends_early(intake, flags):
+            return end_early(self.output, intake, flags, self.name)
         self.document.start()
         Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
@@ -128,8 +126,15 @@ class Driver:
         return error.exit
 
 
-def skip(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
+def ends_early(intake: Intake, flags: RunFlags) -> bool:
+    """Whether nothing is to be run: a stage before has ended the pipe, or --skip-empty ends it here."""
+    return intake.ended_with is not None or (flags.skip_empty and intake.is_empty())
+
+
+def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
     """Hand on what comes, without a run. The exit code."""
+    if intake.ended_with is not None:
+        return output.pass_on(intake)
     entry = {"id": step_id(intake.document, name, None), "node": f"flow:{name}"}
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
 

@@ -118,6 +118,15 @@ start_server() {
 
 stop_server() { kill "$PEER_PID"; }
 
+# Git as somebody who has no settings: a repository of a test is Ada's.
+own_git() {
+    need git
+    export GIT_CONFIG_GLOBAL=$PWD/gitconfig GIT_CONFIG_NOSYSTEM=1
+    git config --global user.name Ada
+    git config --global user.email ada@example.org
+    git config --global init.defaultBranch main
+}
+
 # llm's settings, keys and log for one test alone: others run at the same time.
 own_llm() {
     cp -r "$PEER/llm" llm

@@ -17,11 +17,7 @@ setup() {
 run_job() { run --separate-stderr timeout 60 "$@"; }
 
 repository() {
-    need git
-    export GIT_CONFIG_GLOBAL=$PWD/gitconfig GIT_CONFIG_NOSYSTEM=1
-    git config --global user.name Ada
-    git config --global user.email ada@example.org
-    git config --global init.defaultBranch main
+    own_git
     git init -q repository
 }
 

@@ -18,11 +18,7 @@ setup() {
 
 # A repository with one commit, and a hostile change that is not staged.
 repository() {
-    need git
-    export GIT_CONFIG_GLOBAL=$PWD/gitconfig GIT_CONFIG_NOSYSTEM=1
-    git config --global user.name Ada
-    git config --global user.email ada@example.org
-    git config --global init.defaultBranch main
+    own_git
     mkdir 'a repository' && cd 'a repository' || return
     git init -q
     echo old >'a b.py'
