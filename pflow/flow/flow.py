@@ -105,6 +105,15 @@ class Step:
         self.made: Any = None
         """The node itself, in a flow that Python made and runs."""
 
+    def fills(self, key: str) -> bool:
+        """Whether it says itself what a read is."""
+        return key in self.inputs or key in self.input_mappings or key in self.params
+
+    @property
+    def takes_pipe_apart(self) -> bool:
+        """Whether it runs once for each of what the pipe carries, which then fills no read of it."""
+        return self.batch is not None and not self.batch.over
+
 
 class Flow:
     """A flow as it is written. `steps` are in the order of the file; the first one starts it.

@@ -76,7 +76,7 @@ def filled_by_item(step: Step, interface: Interface) -> str | None:
     names the item.
     """
     batch, read = step.batch, item_reader(interface)
-    if batch is None or read is None or batch.item in interface.reads or _has_source(step, read.name):
+    if batch is None or read is None or batch.item in interface.reads or step.fills(read.name):
         return None
     return read.name if read.required or not _names_item(step, batch, interface) else None
 
@@ -109,7 +109,7 @@ def check_item(step: Step, interface: Interface) -> None:
     batch = step.batch
     if batch is None or interface.open or filled_by_item(step, interface) or _names_item(step, batch, interface):
         return
-    if batch.item in interface.reads and not _has_source(step, batch.item):
+    if batch.item in interface.reads and not step.fills(batch.item):
         return
     read = item_reader(interface) or next(iter(interface.reads.values()), None)
     hint = f"name it: {read.flag}='${batch.item}'" if read else "leave --each out"
@@ -120,7 +120,3 @@ def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
     """Whether a template or a mapping does."""
     parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
     return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)
-
-
-def _has_source(step: Step, key: str) -> bool:
-    return key in {**step.inputs, **step.input_mappings, **step.params}

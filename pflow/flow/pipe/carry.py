@@ -44,10 +44,10 @@ def carried_into(flow: WiredFlow) -> dict[str, Carried]:
 
 def _takes_stdin(first: WiredStep) -> bool:
     """Whether the first step works on what comes through the pipe."""
-    if first.step.batch is not None and not first.step.batch.over:
+    if first.step.takes_pipe_apart:
         return True
     read = first.interface.pipe_read
-    return read is not None and read.required and not is_given(first, read.name)
+    return read is not None and read.required and not first.step.fills(read.name)
 
 
 def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[str]:
@@ -76,18 +76,12 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
 def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
     """What is said where a step takes the write of these, though one right before it may write what nobody knows of."""
     read = flow.steps[id].interface.pipe_read
-    if read is None or is_given(flow.steps[id], read.name) or (read.required and not writers):
+    if read is None or flow.steps[id].step.fills(read.name) or (read.required and not writers):
         return
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
     if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
         taken = joined([each or "stdin" for each in writers]) or "nothing"
         yield f"what {joined(unknown)} writes is not known: '{id}' takes {taken}; --map-in={read.name}=PATH says what"
-
-
-def is_given(wired: WiredStep, key: str) -> bool:
-    """Whether a step itself says what a read is."""
-    step = wired.step
-    return key in step.inputs or key in step.input_mappings or key in step.params
 
 
 def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:

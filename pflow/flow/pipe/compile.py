@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.batches import with_items
-from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain, is_given
+from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain
 from pflow.flow.pipe.moved import find_moved, is_whole
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
@@ -106,7 +106,12 @@ class _Compiler:
     def _feeders(self, step: WiredStep) -> tuple[str, ...]:
         """The steps whose write a step takes as what is carried; none where it is not to, or need not be there."""
         read, carried = step.interface.pipe_read, self.carried[step.id]
-        if read is None or _runs_over_pipe(step) or is_given(step, read.name) or not (carried.is_sure or read.required):
+        if (
+            read is None
+            or step.step.takes_pipe_apart
+            or step.step.fills(read.name)
+            or not (carried.is_sure or read.required)
+        ):
             return ()
         is_start = step.id == self.flow.graph.first and carried.writers == (STDIN,)
         is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carried.writers)
@@ -139,7 +144,7 @@ class _Compiler:
 
     def guess(self) -> None:
         """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it."""
-        batches = [self.carried[id].writers for id, step in self.flow.steps.items() if _runs_over_pipe(step)]
+        batches = [self.carried[id].writers for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for writers in [*self.fed.values(), *batches] for writer in writers}
         for id in self.flow.steps:
             carried, reference = self.carried[id], self._only_unknown(id)
@@ -249,7 +254,7 @@ class _Compiler:
 
 def _reads_by_name(step: WiredStep, key: str) -> bool:
     item = step.interface.reads.get(key)
-    return item is not None and "explicit" not in item.marks and not is_given(step, key)
+    return item is not None and "explicit" not in item.marks and not step.step.fills(key)
 
 
 def is_liftable(item: Item, value: Any) -> bool:
@@ -257,11 +262,6 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
-
-
-def _runs_over_pipe(step: WiredStep) -> bool:
-    """Whether it runs once for each of what the pipe carries, which then fills no read of it."""
-    return step.step.batch is not None and not step.step.batch.over
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:

@@ -55,7 +55,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
 
 def _check_batches(flow: Flow) -> None:
     for step in flow.steps:
-        if step.batch is not None and not step.batch.over:
+        if step.takes_pipe_apart:
             what = f"cannot run '{step.id}' once for each: nothing is carried into it, or not one thing"
             raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
 

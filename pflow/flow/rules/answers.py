@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import fits
 from pflow.flow.graph import ERROR
-from pflow.flow.pipe.carry import are_parallel, is_certain, is_given
+from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes
 from pflow.flow.uses import uses
 from pflow.flow.written import path_text
@@ -98,7 +98,7 @@ def _nearest(flow: WiredFlow, writer: WiredStep) -> Iterator[Dropped]:
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
     """Whether the flow says nothing of a read; an item of a batch is what its step works on."""
-    return wired.step.batch is None and not is_given(wired, item.name) and "explicit" not in item.marks
+    return wired.step.batch is None and not wired.step.fills(item.name) and "explicit" not in item.marks
 
 
 def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Dropped | None:
