@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
+    from pflow.run.engine.workers import Ask
 
 
 class StepFailed(PflowError):
@@ -83,18 +84,35 @@ def drop(line: Any) -> None:
     """Where lines go that nobody wants."""
 
 
+class Asks:
+    """What the steps of one run ask its driver: `answer` holds who answers there, by name; in a child process its
+    `parent` passes the question on.
+    """
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Callable[[Any], Any]] = {}
+        self.parent: Ask | None = None
+
+    def __call__(self, name: str, question: Any) -> Any:
+        """The answer; None where nobody in the driver gives one. Raises PflowError."""
+        if self.parent is not None:
+            return self.parent(name, question)
+        return self.answer[name](question) if name in self.answer else None
+
+
 class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
     the place that the pipe carries so far. `journal`, where it is kept, holds the last change of each place, in order,
-    for another process. `emit` takes the parts that the step of the id `emitter` streams.
+    for another process. `ask` puts a question to the driver. `emit` takes the parts that the step of the id `emitter`
+    streams.
     """
 
     def __init__(
         self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
-        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None,
+        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.jobs = jobs
@@ -102,6 +120,7 @@ class Context:
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
+        self.ask = ask or Asks()
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
         self.journal: dict[Path, Any] | None = None
@@ -114,7 +133,7 @@ class Context:
         """The context of a subflow's steps: a store of its own, the same run."""
         recorder = self.recorder.inside(step) if self.recorder else None
         return Context(
-            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets
+            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets, ask=self.ask
         )  # fmt: skip
 
     def warn(self, text: str) -> None:

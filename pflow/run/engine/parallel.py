@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
     from pflow.run.engine.context import Context
-    from pflow.run.engine.workers import Take
+    from pflow.run.engine.workers import Parent
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
     """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
@@ -53,12 +53,12 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _run(self, shared: Any) -> None:
         context, starts = self.engine.context, self.fork.starts
 
-        def serve(number: int, take: Take) -> Any:
-            return self._branch(number, shared, take)
+        def serve(number: int, parent: Parent) -> Any:
+            return self._branch(number, shared, parent)
 
         take = context.recorder.write if context.recorder is not None else drop
         try:
-            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take)
+            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=context.ask)
         except Died as died:
             start = starts[died.number]
             raise StepFailed(start, self.engine.nodes[start].wired.step.type, died) from died
@@ -99,14 +99,15 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         for path, value in journal.items():
             self.engine.context.assign(shared, path, value)
 
-    def _branch(self, number: int, shared: Any, take: Take) -> Any:
+    def _branch(self, number: int, shared: Any, parent: Parent) -> Any:
         """In the child process: the steps of one branch, and every change that they make to the store."""
         engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
         before = dict(context.visits)
         context.journal = {}
+        context.ask.parent = parent.ask
         if context.recorder is not None:
             lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
-            context.recorder = context.recorder.to(take, lane)
+            context.recorder = context.recorder.to(parent.take, lane)
         try:
             meet = engine.nodes.get(self.fork.meet or "")
             engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
@@ -122,8 +123,9 @@ class IsolatedStep(StepNode):
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         emit = self.context.emit
 
-        def serve(number: int, take: Take) -> Any:
-            self.context.emit = emit and take
+        def serve(number: int, parent: Parent) -> Any:
+            self.context.emit = emit and parent.take
+            self.context.ask.parent = parent.ask
             try:
                 changes, found = StepNode.run_once(self, store, work)
                 changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
@@ -133,7 +135,9 @@ class IsolatedStep(StepNode):
             except BaseException as error:
                 return work, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
-        ((done, error, changes, found),) = run_all(1, serve, jobs=1, is_reused=False, take=emit or drop)
+        ((done, error, changes, found),) = run_all(
+            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.ask
+        )  # fmt: skip
         work.action, work.reads, work.more, work.usage = done.action, done.reads, done.more, done.usage
         if error is not None:
             raise error
@@ -234,9 +238,10 @@ class BatchStep(StepNode):
             return found
         recorder = self.context.recorder
 
-        def serve(number: int, take: Take) -> Any:
+        def serve(number: int, parent: Parent) -> Any:
+            self.context.ask.parent = parent.ask
             if recorder is not None:
-                self.context.recorder = recorder.to(take)
+                self.context.recorder = recorder.to(parent.take)
             return self._run_item(shared, *items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
@@ -249,6 +254,7 @@ class BatchStep(StepNode):
                 jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
                 take=recorder.write if recorder is not None else drop,
+                ask=self.context.ask,
                 rescue=rescue if self.batch.on_error == "keep" else None,
                 done=note,
             )
