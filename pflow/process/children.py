@@ -40,8 +40,8 @@ def run(
 
     `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
     come; `on_start` its process id. It ends when the program itself does, whatever else still holds its stdout open.
-    On any exception, a signal handler's included, its whole session is ended first, and soon after kill -9 of us. Raises
-    OSError when it does not start.
+    On any exception, a signal handler's included, its whole session is ended first, and after kill -9 of us by a guard.
+    Raises OSError when it does not start.
     """
     collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running

@@ -9,6 +9,7 @@ from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
+    from typing import Any
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
@@ -45,7 +46,7 @@ class Guard:
 
     def __init__(self) -> None:
         theirs, self.pipe = os.pipe()
-        files = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
+        files: list[Any] = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
         files += [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
         path = {"PATH": os.defpath}
         try:
