@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, 
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
-from pflow.paths import write_path
+from pflow.paths import parse_path, write_path
 from pflow.printable import clean
 from pflow.process.signals import Deadline
 from pflow.run.arguments import PROGRAM
@@ -61,17 +61,24 @@ class Execution:
             self.output.write_document(self._pretend(document))
             return
         shared = NodeStore(document, has_copies=False)
-        keys = used_keys(self.wired)
-        piped = {key: shared[key] for key in document if keys is None or key in keys}
-        snapshot = Snapshot()
-        snapshot.note_piped(self.wired, intake, piped)
-        snapshot.note_inputs(self.inputs)
+        snapshot = self._snapshot(intake, shared)
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
         given = [each.path for each in self.wired.inputs.values() if each.secret]
         self.secrets.add([find(shared, path) for path in given if has(shared, path)])
         self._show(shared, self._run(document, shared, snapshot))
+
+    def _snapshot(self, intake: Intake, shared: NodeStore) -> Snapshot:
+        """What this run begins with."""
+        document, keys = intake.document, used_keys(self.wired)
+        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
+        piped = {key: shared[key] for key in document if keys is None or key in keys or key == taken}
+        snapshot = Snapshot()
+        snapshot.note_place(self.wired.flow)
+        snapshot.note_piped(self.wired, intake, piped)
+        snapshot.note_inputs(self.inputs)
+        return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""
@@ -80,7 +87,7 @@ class Execution:
         failed: BaseException | None = None
         begun = time.monotonic()
         try:
-            context = self._context(listeners)
+            context = self._context(listeners, run_id)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
@@ -96,7 +103,7 @@ class Execution:
         finally:
             listeners.finish(failed, shared.known())
 
-    def _context(self, listeners: Listeners) -> Context:
+    def _context(self, listeners: Listeners, run_id: str) -> Context:
         def emit(part: str | bytes) -> None:
             listeners.clear()
             self.output.emit(part)
@@ -112,6 +119,7 @@ class Execution:
             isolate=self.flags.isolate,
             warn=warn,
             secrets=self.secrets,
+            run_id=run_id,
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit

@@ -13,7 +13,7 @@ from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
-from pflow.xdg import pflow_directory
+from pflow.xdg import state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ _DAY = 86_400
 
 def runs_directory() -> str | None:
     """Where runs are kept; None where the environment names no place."""
-    state = pflow_directory("XDG_STATE_HOME", ".local/state")
+    state = state_directory()
     return os.path.join(state, "runs") if state else None
 
 
