@@ -3,7 +3,6 @@
 import os
 import threading
 from difflib import get_close_matches
-from typing import Any
 
 import llm
 from llm import Model as Model
@@ -64,17 +63,14 @@ _OF_ACCESS = ("aliases", "api_key_name", "headers")
 """What an entry of extra-openai-models.yaml says of how its model is reached, which makes no other answer."""
 
 
-def identity_of(name: str | None) -> dict[str, Any]:
-    """As pflow.models.identity has it: what the model called `name` is, or without a name the one that can be used. Raises what `choose` raises."""
+def identity_of(name: str | None) -> dict[str, str]:
+    """What the model called `name` is, or without one the usable one, as pflow.models.identity has it."""
     model = choose(name)
-    found: dict[str, Any] = {"id": model.model_id}
+    found = {"id": model.model_id}
     if entry := settings.entries.get(model.model_id):
         found["entry"] = digest_of({key: str(value) for key, value in entry.items() if key not in _OF_ACCESS})
     if isinstance(model, LocalModel):
         found["weights"] = model.path
-    default = None if name or _chosen_default() else all_models().get(_default())
-    if default is not None and (variable := getattr(default, "key_env_var", None)):
-        found |= {"key": variable, "has_key": bool(os.environ.get(variable))}
     return found
 
 

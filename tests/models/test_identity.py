@@ -10,7 +10,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models.identity import identify, options_of
 
-WITHOUT_LLM = "import sys, json; from pflow.models.identity import identify; \
+WITHOUT_LLM = "import sys, json, pflow.digest; pflow.digest._MOMENT = 0; from pflow.models.identity import identify; \
 print(json.dumps([identify(sys.argv[1] or None), 'llm' in sys.modules]))"
 
 
@@ -18,6 +18,7 @@ print(json.dumps([identify(sys.argv[1] or None), 'llm' in sys.modules]))"
 def settings(server, tmp_path, monkeypatch):
     """llm's settings, of a user with an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("LLM_MODEL", raising=False)
     return server.llm_user_path
 
