@@ -67,13 +67,17 @@ BATCH = {
         CommonFlag("with_item", "each result beside its item: {item, WRITE}"),
     )
 }
-"""The flags of steps in flows alone: they make a step a batch."""
+"""The flags that make a step of a flow a batch."""
+
+REPEATS = CommonFlag("repeats", "cut short, it may run again unasked; --no-repeats: never")
+OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
+"""The flags of steps in flows alone."""
 
 OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 
 # Names that no node may use: the flags of every stage, and those that are planned.
-RESERVED = frozenset({*COMMON, *BATCH, "cache", "no_cache"})
+RESERVED = frozenset({*COMMON, *OF_FLOWS, "cache", "no_cache"})
 
 
 def is_shared(item: Item | None) -> bool:
