@@ -15,18 +15,23 @@ _SWITCH, _PATH, _PATHS, _COUNT, _SECONDS = Type("bool"), Type("str"), Type("list
 
 
 class CommonFlag(Item):
-    """A flag of every stage, with the name of its value."""
+    """A flag of every stage, with the name of its value.
 
-    __slots__ = ("metavar",)
+    A switch with `word` takes that word behind an = too (one in capitals stands for any), and --no-NAME turns it off.
+    """
+
+    __slots__ = ("metavar", "word")
 
     def __init__(
-        self, name: str, doc: str, *, letter: str = "", type: Type = _SWITCH, default: Any = None, metavar: str = ""
-    ) -> None:
+        self, name: str, doc: str, *, letter: str = "", type: Type = _SWITCH, default: Any = None, metavar: str = "",
+        word: str = "",
+    ) -> None:  # fmt: skip
         super().__init__("common", name, type)
+        self.word = word
         self.doc = doc
         self.letter = letter
         self.default = default
-        self.metavar = metavar
+        self.metavar = metavar or word
 
 
 _FLAGS = [
@@ -47,6 +52,10 @@ _FLAGS = [
     CommonFlag("retries", "more tries when the node fails", type=_COUNT, default=0, metavar="N"),
     CommonFlag("wait", "seconds between tries", type=_SECONDS, default=1.0, metavar="SECONDS"),
     CommonFlag("timeout", "end the node after so many seconds, with 124", type=_SECONDS, metavar="SECONDS"),
+    CommonFlag(
+        "cache", "hand on what was kept for the same values, else keep it; require: else fail (66)", word="require"
+    ),
+    CommonFlag("refresh", "run the node and keep what it gives, whatever was kept"),
     CommonFlag("debug", "show the traceback of a failure"),
     CommonFlag("verbose", "say where each value comes from and goes to, and what models took", letter="v"),
     CommonFlag("describe", "print the interface as JSON"),
@@ -73,11 +82,14 @@ REPEATS = CommonFlag("repeats", "cut short, it may run again unasked; --no-repea
 OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
 """The flags of steps in flows alone."""
 
+REFRESH = CommonFlag("refresh", "run what is cached, or STEP alone, and keep what it gives anew", word="STEP")
+"""The same of `pflow run`, which has several steps."""
+
 OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 
-# Names that no node may use: the flags of every stage, and those that are planned.
-RESERVED = frozenset({*COMMON, *OF_FLOWS, "cache", "no_cache"})
+# Names that no node may use: with --no-cache a flag of every stage is meant.
+RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
 
 
 def is_shared(item: Item | None) -> bool:

@@ -56,7 +56,8 @@ def table(root: Path) -> dict[str, str]:
 
 
 def _rows(flags: list[Flag]) -> list[list[Any]]:
-    return [[flag.names, flag.text, flag.group, flag.values, flag.choices, flag.repeats] for flag in flags]
+    facts = ("names", "text", "group", "values", "choices", "repeats")
+    return [[*(getattr(flag, fact) for fact in facts), *([0] if flag.words == 0 else [])] for flag in flags]
 
 
 def man_pages(root: Path) -> dict[str, str]:

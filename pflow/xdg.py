@@ -25,6 +25,11 @@ def cache_directory() -> str | None:
     return pflow_directory("XDG_CACHE_HOME", ".cache")
 
 
+def state_directory() -> str | None:
+    """pflow's directory under XDG_STATE_HOME; None where the environment names no place."""
+    return pflow_directory("XDG_STATE_HOME", ".local/state")
+
+
 def make_private(folder: str) -> None:
     """Make a directory, and those that are missing above it, for their owner alone. Raises OSError."""
     if not os.path.isdir(above := os.path.dirname(folder)):

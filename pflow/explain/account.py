@@ -153,7 +153,7 @@ def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]
 def _manner(wired: WiredStep, origins: Origins) -> Account:
     """How the step runs, as far as the flow says it."""
     step, batch = wired.step, wired.step.batch
-    values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits")}
+    values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
     if batch is not None:
         over = origins.of_batch(wired)

@@ -237,9 +237,18 @@ def _facts(step: Account) -> Iterator[tuple[str, str]]:
         yield "retries", str(step["retries"]) + (f", {step['wait']:g} s apart" if step.get("wait") else "")
     if "timeout" in step:
         yield "timeout", f"{step['timeout']:g} s"
+    if "cache" in step:
+        yield "cache", _CACHE[step["cache"]]
     if "max_visits" in step:
         yield "visits", f"{step['max_visits']} at most"
     yield from ((_action(edge), _edge(edge, step)) for edge in step["next"])
+
+
+_CACHE = {
+    True: "its answers are kept, and handed on to the same question",
+    False: "no answer of it is kept",
+    "require": "a kept answer is handed on, and none is made",
+}
 
 
 def _short(type: str) -> str:

@@ -9,7 +9,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.step_words import flag_words
+from pflow.flow.pipe.step_words import cache_words, flag_words
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
 from pflow.paths import Path, is_step_name, meet, write_path
@@ -199,6 +199,7 @@ class Stage:
             raise refused(f"a stage cannot be called '{wired.id}'")
         manner = {"retries": step.retries, "wait": step.wait, "timeout": step.timeout}
         self.flags += [f"--{name}={value}" for name, value in manner.items() if value is not None]
+        self.flags += cache_words(step)
 
     def _leave(self) -> None:
         """Note what the store holds after it."""

@@ -76,8 +76,8 @@ class Step:
     """One node in a flow, as it is written there. `None` stands for what is not written."""
 
     __slots__ = (
-        "batch", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings", "params",
-        "place", "repeats", "retries", "timeout", "type", "version", "wait",
+        "batch", "cache", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings",
+        "params", "place", "repeats", "retries", "timeout", "type", "version", "wait",
     )  # fmt: skip
 
     def __init__(
@@ -85,7 +85,7 @@ class Step:
         inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
-        batch: Batch | None = None, description: str = "",
+        batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -104,6 +104,8 @@ class Step:
         """Whether it may run again without harm, whatever its node says of that."""
         self.batch = batch
         self.description = description
+        self.cache = cache
+        """Whether its answers are kept; `require` where it may only hand on one that is."""
         self.made: Any = None
         """The node itself, in a flow that Python made and runs."""
 

@@ -86,6 +86,10 @@ _NODE = _object(
             "description": "Whether it may run again without harm once it was cut short; else its node says it.",
             "type": "boolean",
         },
+        "cache": {
+            "description": "Whether its answers are kept, and handed on to the same question; require: none is made.",
+            "enum": [True, False, "require"],
+        },
         "batch": _BATCH,
         "input_bindings": _map("An older form: the store's key for each read. Write mappings.", _TEXT, deprecated=True),
         "output_bindings": _map(

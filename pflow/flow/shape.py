@@ -75,7 +75,9 @@ def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
     """What is wrong with a value by itself, apart from what it holds, and what to write instead."""
     type_name = schema.get("type")
     if type_name is None:
-        return None
+        choices = [str(encode(each), "utf-8") for each in schema.get("enum", ())]
+        is_one = not choices or str(encode(value), "utf-8") in choices  # 1 is not true
+        return None if is_one else (f"{_it_is(value)}, not {' or '.join(choices)}", f"write {choices[0]}")
     if not is_of_type(value, type_name):
         wanted, remedy = _WANTED[type_name]
         return f"{_it_is(value)}, not {wanted}", remedy + (", or leave it out" if value is None else "")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from pflow import TYPE_CHECKING
+from pflow.digest import sha256
 from pflow.errors import PflowError
 from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
     from pflow.flow.written import Part
 
     IR = dict[str, Any]
-
-    def _sha256(data: bytes, /) -> Any: ...
-else:
-    try:
-        # hashlib would load OpenSSL, which takes 3 ms: far longer than to hash a flow.
-        if sys.version_info >= (3, 12):
-            from _sha2 import sha256 as _sha256
-        else:
-            from _sha256 import sha256 as _sha256
-    except ImportError:  # another Python than CPython
-        from hashlib import sha256 as _sha256
 
 
 def flow_to_ir(flow: Flow) -> IR:
@@ -103,7 +91,7 @@ def flow_hash(flow: WiredFlow) -> str:
         "outputs": sorted(_places(flow.parts[END])),
         "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
-    return str(_sha256(encode(facts, escape=False)).hexdigest())
+    return str(sha256(encode(facts, escape=False)).hexdigest())
 
 
 def _version(wired: WiredStep) -> str:

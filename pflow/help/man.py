@@ -127,7 +127,8 @@ def _tag(flag: Flag) -> str:
     """The names of a flag and its value; a secret, which has no flag, goes by its name."""
     if not flag.names[0].startswith("-"):
         return f"Va {word(flag.names[0])}"
-    return _joined("Fl", [name[1:] for name in flag.names]) + (f" Ar {word(flag.metavar)}" if flag.metavar else "")
+    value = f" Ar {word(flag.metavar)}" if flag.words else f" Ns Op = Ns Ar {word(flag.metavar)}"
+    return _joined("Fl", [name[1:] for name in flag.names]) + value * bool(flag.metavar)
 
 
 def _joined(macro: str, names: list[str]) -> str:

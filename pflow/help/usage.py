@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from pflow.common import CommonFlag
     from pflow.interface import Interface, Item
     from pflow.types import Type
 
@@ -57,10 +58,10 @@ class Flag:
         values: str = SWITCH,
         choices: Sequence[str] = (),
         repeats: bool = False,
+        words: int = 1,
         *,
         metavar: str = "",
         env: str = "",
-        words: int = 1,
     ) -> None:
         self.names = names
         self.text = text
@@ -146,12 +147,18 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
 
 def common_flag(name: str) -> Flag:
     """A flag that every stage has, or every step of a flow."""
-    flag = COMMON_FLAGS.get(name) or OF_FLOWS[name]
+    return flag_of_common(COMMON_FLAGS.get(name) or OF_FLOWS[name])
+
+
+def flag_of_common(flag: CommonFlag) -> Flag:
+    """A common flag as help, man pages and completion show it."""
+    name = flag.name
     names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
     repeats = flag.type.name == "list"
     words = 0 if flag.type.name == "bool" else 1
-    return Flag(names, text, COMMON, choices=flag.type.choices, repeats=repeats, metavar=flag.metavar, words=words)
+    choices = flag.type.choices or (flag.word,) * flag.word.islower()
+    return Flag(names, text, COMMON, choices=choices, repeats=repeats, metavar=flag.metavar, words=words)
 
 
 def _word_of(item: Item) -> Flag:
@@ -289,7 +296,8 @@ def _common_text(flags: list[Flag], *, is_whole: bool) -> str:
 
 
 def flag_row(flag: Flag) -> tuple[str, str]:
-    return ", ".join(flag.names) + (f" {flag.metavar}" if flag.metavar else ""), flag.text
+    value = f" {flag.metavar}" if flag.words else f"[={flag.metavar}]"
+    return ", ".join(flag.names) + value * bool(flag.metavar), flag.text
 
 
 def _group_text(title: str, rows: list[tuple[str, str]]) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
+from pflow.process.guard import Guard
 from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
@@ -39,23 +40,25 @@ def run(
 
     `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
     come; `on_start` its process id. It ends when the program itself does, whatever else still holds its stdout open.
-    On any exception, a signal handler's included, its whole session is ended first. Raises OSError when it does not
-    start.
+    On any exception, a signal handler's included, its whole session is ended first, and after kill -9 of us by a guard.
+    Raises OSError when it does not start.
     """
     collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running
     try:
-        child = _Child(argv, env, input)
-        try:
-            held.release()
-            if on_start:
-                on_start(child.pid)
-            return child.talk(on_stdout, on_stderr)
-        except BaseException:
-            child.end()
-            raise
-        finally:
-            child.close()
+        with Guard() as guard:
+            child = _Child(argv, env, input)
+            try:
+                guard.watch(child.pid)
+                held.release()
+                if on_start:
+                    on_start(child.pid)
+                return child.talk(on_stdout, on_stderr)
+            except BaseException:
+                child.end()
+                raise
+            finally:
+                child.close()
     finally:
         held.release()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import flag_value
-from pflow.common import COMMON
+from pflow.common import COMMON, REFRESH
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface import Item
-from pflow.stage.flags import check_common
+from pflow.stage.flags import check_common, common_value
 from pflow.types import Type
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ PROGRAM = "pflow run"
 
 TAKEN = frozenset(
     {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
-    | {"dry_run", "timeout", "debug", "verbose"}
+    | {"dry_run", "timeout", "cache", "debug", "verbose"}
 )
 """The common flags that a flow takes as a stage does."""
 
@@ -46,11 +45,11 @@ _LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
 
 def own_items() -> dict[str, Item]:
     """The flags that only `pflow run` has."""
-    items = {}
+    items = dict[str, Item]()
     for name, (type, doc) in _OWN.items():
         items[name] = Item("run", name, type)
         items[name].doc = doc
-    return items
+    return {"refresh": REFRESH, **items}
 
 
 def own_flags() -> dict[str, bool]:
@@ -125,17 +124,15 @@ class RunFlags:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        types = {name: COMMON[name].type for name in TAKEN}
-        types |= {name: type for name, (type, _) in _OWN.items()}
+        items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
         self.__dict__ = {name: COMMON[name].default for name in TAKEN}
-        self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False}
+        self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False, "refresh": None}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
-            if name in types:
-                text = texts.pop(name)[-1]
-                setattr(self, name, text if isinstance(text, bool) else flag_value(flag, types[name], text))
+            if name in items:
+                setattr(self, name, common_value(items[name], texts.pop(name)[-1]))
         check_common(vars(self))
         if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
             raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)

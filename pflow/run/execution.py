@@ -80,7 +80,7 @@ class Execution:
         failed: BaseException | None = None
         begun = time.monotonic()
         try:
-            context = self._context(listeners)
+            context = self._context(listeners, run_id)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
@@ -96,7 +96,7 @@ class Execution:
         finally:
             listeners.finish(failed, shared.known())
 
-    def _context(self, listeners: Listeners) -> Context:
+    def _context(self, listeners: Listeners, run_id: str) -> Context:
         def emit(part: str | bytes) -> None:
             listeners.clear()
             self.output.emit(part)
@@ -112,6 +112,7 @@ class Execution:
             isolate=self.flags.isolate,
             warn=warn,
             secrets=self.secrets,
+            run_id=run_id,
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit

@@ -8,12 +8,12 @@ from copy import copy
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
-from pflow.common import COMMON
+from pflow.common import COMMON, CommonFlag
 from pflow.flow.flags import FlowFlags
 from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, help_text, noted
+from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, flag_of_common, help_text, noted
 from pflow.interface import Item
 from pflow.printable import clean
 from pflow.run.arguments import TAKEN, own_items
@@ -49,7 +49,10 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
     common = [common_flag(name) for name in COMMON if name in TAKEN or name == "help"]
     for flag in common:
         flag.text = flag.text.replace("the node", "the run")
-    own = [flag_of(item, kinds.COMMON) for item in own_items().values()]
+    own = [
+        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON)
+        for item in own_items().values()
+    ]
     usage.flags = [*(_flow_flags(wired) if wired else []), *common, *own]
     usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES

@@ -7,13 +7,13 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
-from pflow.errors import PflowError
+from pflow.errors import CANNOT_WRITE, DENIED, TRY_AGAIN, PflowError
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
-from pflow.xdg import pflow_directory
+from pflow.xdg import state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +25,16 @@ FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl",
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
+_TRIES = 10
+"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks."""
+
 _LARGE = 1 << 20
 _DAY = 86_400
 
 
 def runs_directory() -> str | None:
     """Where runs are kept; None where the environment names no place."""
-    state = pflow_directory("XDG_STATE_HOME", ".local/state")
+    state = state_directory()
     return os.path.join(state, "runs") if state else None
 
 
@@ -43,13 +46,8 @@ class RunLog:
     """
 
     def __init__(self, directory: str) -> None:
-        """Make the directory of the run and lock it. Raises OSError."""
+        """Lock the directory of a run. Raises OSError: a BlockingIOError while something of the run still goes on."""
         self.directory = directory
-        before = os.umask(0o077)
-        try:
-            os.makedirs(directory)
-        finally:
-            os.umask(before)
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
         self._trace = _open(directory, TRACE, os.O_APPEND)
@@ -68,12 +66,33 @@ class RunLog:
             return None
         directory = os.path.join(place, run_id)
         try:
+            _make_directory(directory)
             log = cls(directory)
         except OSError as error:
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
         log._put(FLOW, flow())
         log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
+        return log
+
+    @classmethod
+    def reopen(cls, directory: str, ms: float) -> RunLog:
+        """Go on with the log of a run that took so many milliseconds; a torn last line of its events is cut off.
+
+        Raises PflowError: 75 while something of it still goes on, 73 where nothing can be written.
+        """
+        run = os.path.basename(directory)
+        try:
+            log = cls(directory)
+            _cut_torn_line(os.path.join(directory, TRACE))
+        except BlockingIOError:
+            who = _holder(os.path.join(directory, LOCK))
+            what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
+            raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
+        except OSError as error:
+            what = f"cannot go on with the log in '{directory}': {(error.strerror or str(error)).lower()}"
+            raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
+        log._begun -= ms / 1000
         return log
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:
@@ -146,16 +165,53 @@ def _open(directory: str, name: str, flags: int) -> int:
     return fd
 
 
+def _make_directory(directory: str) -> None:
+    before = os.umask(0o077)
+    try:
+        os.makedirs(directory)
+    finally:
+        os.umask(before)
+
+
 def _take_lock(directory: str) -> int:
+    """Raises BlockingIOError where somebody has it for longer than it takes to look at a run."""
     import fcntl
 
     fd = _open(directory, LOCK, 0)
     os.set_inheritable(fd, True)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        pass  # a file system without locks
+    for tries_left in range(_TRIES, -1, -1):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not tries_left:
+                os.close(fd)
+                raise
+            time.sleep(0.01)
+        except OSError:
+            break  # a file system without locks
     return fd
+
+
+def _holder(lock: str) -> str:
+    """The first process that has the file open, `4711 (sleep)`, where the system tells."""
+    about = os.stat(lock)
+    for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()))):
+        try:
+            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid()]
+            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
+                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as name:
+                    return f"{pid} ({name.read().strip()})"
+        except OSError:
+            pass  # it is gone, or somebody else's
+    return ""
+
+
+def _cut_torn_line(file: str) -> None:
+    """Take away what stands behind the last newline: the process that wrote it was killed."""
+    with open(file, "r+b") as log:
+        data = log.read()
+        log.truncate(data.rfind(b"\n") + 1)
 
 
 def _last_pruning(place: str) -> float:

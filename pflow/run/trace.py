@@ -14,8 +14,8 @@ from pflow.usage import MEMBERS, Usage, usage_words
 
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
-(None while it runs), error {step, node, exit, message} or empty, usage (what models took in all: pflow.usage),
-snapshot, execution_trace, store and events.
+(None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
+pflow.usage), snapshot, execution_trace, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
 final store its type and size, and its value where that was kept; it is None where the run has no end.
@@ -36,7 +36,8 @@ MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "dry", "skipped
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
     """The trace of a run, as far as its events say."""
     about: Event = next((event for event in events if event["event"] == "run"), {})
-    end: Event = next((event for event in events if event["event"] == "finish"), {})
+    end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
+    end = end if end.get("event") == "finish" else {}
     return {
         "run": run.id,
         "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
@@ -45,6 +46,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
         "began": run.begun,
         "last": max([run.begun, *(event["time"] for event in events)]),
         "ms": run.ms,
+        "resumed": sum(event["event"] == "resume" for event in events),
         "traceparent": about.get("traceparent", ""),
         "parent": about.get("parent", ""),
         "error": end.get("error", {}),
@@ -80,6 +82,7 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
         "began": began,
         "last": last,
         "ms": (last - began) * 1000,
+        "resumed": 0,
         "traceparent": header.get("traceparent", ""),
         "parent": "",
         "error": error,
@@ -104,6 +107,10 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
     latest: dict[str, int] = {}
     open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
     for event in events:
+        if event["event"] == "resume":
+            for visit in (visit for same in open_visits.values() for visit in same):
+                visit["state"] = CUT
+            open_visits.clear()
         if event["event"] not in ("start", "item", "end"):
             continue
         same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", "")), [])
@@ -191,7 +198,7 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
         paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
         words = clean(f"run {trace['run']} ({trace['flow']['name']})")
         used = clean("".join(f", {each}" for each in usage_words(trace["usage"])))
-        blocks.append(f"{words}: {paint(_status(trace, now))}{used}\n")
+        blocks.append(f"{words}: {paint(_status(trace, now))}{_resumed(trace)}{used}\n")
     elif len(visits) > 1 and trace["usage"]:
         blocks.append(clean(f"in all: {', '.join(usage_words(trace['usage']))}") + "\n")
     if with_store:
@@ -240,6 +247,11 @@ def _status(trace: Trace, now: float) -> str:
         return f"killed, its last event after {duration(trace['ms'])}"
     how = f"failed with {trace['exit']}" if trace["status"] == FAILED else trace["status"]
     return how if trace["ms"] is None else f"{how} after {duration(trace['ms'])}"
+
+
+def _resumed(trace: Trace) -> str:
+    count = trace["resumed"]
+    return f", resumed {count} times" if count > 1 else ", resumed" if count else ""
 
 
 def _store(store: dict[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, Json, flag_value
-from pflow.common import COMMON
+from pflow.common import COMMON, CommonFlag
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet
 from pflow.stage.words import doubts, take_words
@@ -84,8 +84,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
             add_mapping(getattr(flags, name), flag, str(text))
         return
     if name in COMMON:
-        text = texts[-1]
-        flags._common[name] = text if isinstance(text, bool) else flag_value(flag, COMMON[name].type, text)
+        flags._common[name] = common_value(COMMON[name], texts[-1])
         if name not in flags.items:
             return
     item = flags.items.get(name.replace("-", "_"))
@@ -101,6 +100,14 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags.data[name] = value
     if item is None or item.kind == "param":
         flags.params[name] = value
+
+
+def common_value(flag: Item, text: str | bool) -> Any:
+    """What stands after a common flag, as its type; after a switch it may be that one's word. Raises PflowError (2)."""
+    word = flag.word if isinstance(flag, CommonFlag) else ""
+    if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
+        return text
+    return flag_value(flag.flag, flag.type, text)
 
 
 def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
@@ -136,6 +143,9 @@ def check_common(values: Mapping[str, Any]) -> None:
         if values["skip_empty"] and values[name]:
             flag = "--" + name.replace("_", "-")
             raise PflowError(f"cannot take both --skip-empty and {flag}", hint="choose one", exit=USAGE)
+    if values["refresh"] and values["cache"] in (False, "require"):
+        form = "--no-cache" if values["cache"] is False else "--cache=require"
+        raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)
     for name, (least, most) in _RANGES.items():
         value = values.get(name)
         if value is not None and not least <= value <= most:

@@ -101,7 +101,9 @@ def _count(item: Item) -> int:
 
 
 def _switched_off(name: str, items: Items) -> Item | None:
-    item = items.get(name.removeprefix("no_"))
+    """The switch that --no-NAME turns off: one of the items, or a common one with a word."""
+    common = COMMON.get(name.removeprefix("no_"))
+    item = common if common is not None and common.word else items.get(name.removeprefix("no_"))
     return item if item is not None and item.type.name == "bool" else None
 
 

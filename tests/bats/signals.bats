@@ -153,3 +153,27 @@ calls_of_writing() {
         [[ $code -ne 0 || $(cat d/o) == new ]]
     done <calls
 }
+
+@test "kill -9 of a stage or a run ends what they had started, and what it cannot end holds the run's lock" {
+    printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' 'echo $$ >>pids; sleep 60; :' >pflow-nap
+    chmod +x pflow-nap
+    export PATH=$PWD:$PATH
+    local nap='sleep 60 & echo $! >>pids; sh -c "echo \$\$ >>pids; sleep 60; :"'
+    for words in 'pflow-shell|-n|'"$nap" 'pflow-nap|-n' "pflow|run|-n|shell '$nap'" 'pflow|run|-n|--isolate|nap'; do
+        rm -f pids
+        IFS='|' read -ra words <<<"$words"
+        start "${words[@]}"
+        until_true test -s pids
+        kill -KILL "$stage"
+        wait "$stage" || true
+        while read -r pid; do until_true ended "$pid"; done <pids
+    done
+    until_true eval 'pflow runs | head -1 | grep killed'
+    start pflow run -n "shell 'setsid sh -c \"echo \\\$\\\$ >pid; exec sleep 60\"'"
+    until_true test -s pid
+    kill -KILL "$stage"
+    wait "$stage" || true
+    pflow runs | head -1 | grep running
+    kill "$(cat pid)"
+    until_true eval 'pflow runs | head -1 | grep killed'
+}

@@ -71,7 +71,9 @@ def fix_issue():
     """The flow of DESIGN.md, section 6, with stand-in nodes."""
     return chain(
         Step("fetch", "fetch"),
-        Step("analyze", "ask", input_mappings={"prompt": "fetch.issue_data.labels[0]"}, retries=2, wait=1.5),
+        Step(
+            "analyze", "ask", input_mappings={"prompt": "fetch.issue_data.labels[0]"}, retries=2, wait=1.5, cache=True
+        ),
         Step(
             "fix",
             "ask",
@@ -106,6 +108,7 @@ As a pipe
     · touches        network
     · repeats        only when told to
     · retries        2, 1.5 s apart
+    · cache          its answers are kept, and handed on to the same question
     · then           fix
 
 [3] fix (ask 1.0.0): A node.

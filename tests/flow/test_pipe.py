@@ -299,7 +299,9 @@ def test_tries_and_mappings_are_the_steps():
     assert found.input_mappings == {"text": "a/b.c"}
     assert found.output_mappings == {"response": "out.x"}
     assert step("llm --map-in=text=a --map-in=text=b").input_mappings == {"text": ["a", "b"]}
-    assert (step("llm").retries, step("llm").wait) == (None, None)
+    assert (step("llm").retries, step("llm").wait, step("llm").cache) == (None, None, None)
+    forms = {"--cache": True, "--cache=true": True, "--no-cache": False, "--cache=require": "require"}
+    assert {form: step(f"llm {form}").cache for form in forms} == forms
 
 
 def test_a_step_says_whether_it_repeats():

@@ -77,6 +77,7 @@ def rewritten(text):
         "many --words='[]' --free='' --score='$x' --rate='$y'",
         "llm --retries=2 --wait=0.5 --timeout=60",
         "llm --no-repeats\n  => shell --each --as=command --repeats",
+        "llm --cache\n  => llm --no-cache\n  => shell --cache=require",
         "llm --id=draft",
         'llm --text:=null --schema:=\'{"type":"object"}\'\n  => many --free:=1\n  => prose --a:=\'[1,"$$b"]\'',
         "llm --map-in=text=a/b --map-in=text=b --map-out=response=x",
@@ -191,7 +192,7 @@ FLAGS = {
 }  # fmt: skip
 WORDS = {"llm": ["prompt"], "read-file": ["path"], "write-file": ["path"], "shell": ["command", "args"]}
 SWITCHES = {"many": ["--loud", "--no-flat"], "judge": ["--strict"], "write-file": ["--append"], "shell": ["--no-check"]}
-OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9", "--repeats", "--no-repeats"]
+OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9", "--repeats", "--cache", "--no-cache", "--cache=require"]
 READS = {"llm": "text", "read-file": "path", "judge": "text", "many": "free", "write-file": "content"}
 WRITES = {"llm": "usage", "read-file": "content", "shell": "stdout", "judge": "verdict", "many": "score"}
 paths = st.sampled_from(["content", "response", "s0.result", "s1.score", "topic", "a/b", "stdin", 'x.y[0]["odd key"]'])
@@ -206,8 +207,9 @@ batches = st.just([]) | st.builds(
 signs = st.sampled_from(["=>", ">>", "|", "::", "=failed=>", "=error=>", "\n  =>", "=>\n\n  # why\n", "\n", ";"])
 
 
-def _plain(flag):
-    return flag.replace("--no-", "--")
+def switch(flag):
+    """A flag without its value: a step takes each once."""
+    return flag.replace("--no-", "--").partition("=")[0]
 
 
 @st.composite
@@ -216,7 +218,7 @@ def step_words(draw, number):
     type = draw(st.sampled_from(list(FLAGS)))
     chosen = draw(st.lists(st.sampled_from(list(FLAGS[type])), unique=True, max_size=4))
     words = [f"--{name}={draw(FLAGS[type][name])}" for name in chosen]
-    words += draw(st.lists(st.sampled_from(SWITCHES.get(type, OTHERS) + OTHERS), unique_by=_plain, max_size=2))
+    words += draw(st.lists(st.sampled_from(SWITCHES.get(type, OTHERS) + OTHERS), unique_by=switch, max_size=2))
     words += draw(batches)
     words += ["--verbatim"] * (type != "many" and draw(st.integers(0, 4)) == 0)
     key = READS.get(type)
@@ -255,7 +257,7 @@ def step_of(step):
         step.batch.on_error,
         step.batch.keep_item,
     )
-    manner = step.retries, step.wait, step.timeout, batch
+    manner = step.retries, step.wait, step.timeout, step.cache, batch
     return step.id, step.type, step.inputs, step.params, step.output_mappings, manner
 
 

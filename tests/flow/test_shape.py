@@ -51,6 +51,8 @@ WRONG = [
     (node(version="latest"), 'nodes[0].version: it is a str ("latest"), not a version; write one like "1.0.0"'),
     (node(retries=-1), "nodes[0].retries: it is an int (-1), less than 0; write 0 or more"),
     (node(wait="1.5"), 'nodes[0].wait: it is a str ("1.5"), not a number; write a number'),
+    (node(cache=1), 'nodes[0].cache: it is an int (1), not true or false or "require"; write true'),
+    (node(cache="always"), 'nodes[0].cache: it is a str ("always"), not true or '),
     (node(timeout=0), "nodes[0].timeout: it is an int (0), not more than 0; write more than 0"),
     (
         node(batch={"over": "x", "jobs": 257}),

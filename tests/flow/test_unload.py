@@ -94,6 +94,7 @@ def steps_called(id, number):
         timeout=st.none() | st.floats(0.1, 9),
         max_visits=counts,
         repeats=st.sampled_from([None, True, False]),
+        cache=st.sampled_from([None, True, False, "require"]),
         batch=st.none() | batches,
         description=texts,
     )

@@ -1,11 +1,13 @@
 """`--help` and the man page say the same, for every executable and every command of the driver: all of its usage."""
 
+import re
+
 import pytest
 
 from pflow.catalog.registry import names_in, tool_names
 from pflow.commands._usages import GROUPS, driver_help, usages
 from pflow.help.man import files
-from pflow.help.usage import TITLES, help_text
+from pflow.help.usage import TITLES, flag_row, help_text
 from tests.manual.rendering import rendered, sections, tagged
 
 USAGES = usages()
@@ -20,7 +22,7 @@ def squeezed(text: str) -> str:
 @pytest.mark.parametrize("usage", USAGES, ids=lambda usage: usage.name)
 def test_all_of_a_usage_stands_in_the_help_and_on_the_page(usage):
     page = PAGES[f"{usage.name.replace(' ', '-')}.1"]
-    flags = [", ".join(flag.names) + f" {flag.metavar}" + flag.text for flag in usage.flags]
+    flags = ["".join(flag_row(flag)) for flag in usage.flags]
     notes = [line for note in usage.notes if usage.name != "pflow" for line in note.split("\n")[1:]]
     said = [usage.summary, *usage.description.split("\n\n"), *usage.synopsis, *usage.examples, *flags, *notes]
     said += [key + text for key, text in usage.writes] + [usage.actions, ", ".join(usage.effects or ())]
@@ -34,8 +36,8 @@ def test_flags_stand_under_the_titles_of_their_groups():
     for group, flags in usage.groups():
         block = help_text(usage).partition(f"\n{TITLES[group]}:\n")[2].partition("\n\n")[0]
         names = [flag.names[0] for flag in flags]
-        assert [line.split()[0].strip(",") for line in block.split("\n") if line[2:3] != " "] == names
-        assert [tag.split()[0].strip(",") for tag in tagged(page[group.upper()])][-len(names) :] == names
+        assert [re.split(r"[ ,[]", line.strip())[0] for line in block.split("\n") if line[2:3] != " "] == names
+        assert [re.split(r"[ ,[]", tag)[0] for tag in tagged(page[group.upper()])][-len(names) :] == names
 
 
 def test_the_driver_s_page_has_every_command_and_tool_and_no_node():

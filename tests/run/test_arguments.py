@@ -28,6 +28,7 @@ from pflow.run.arguments import RunFlags, split
         ("a.json --sep=| -r", "a.json", "--sep=| -r"),
         ("-n shell --command=a -r --jobs=2 --retries 3", "shell --command=a --retries 3", "-n -r --jobs=2"),
         ("shell:a --args -r --command a --from text -nq", "shell:a --args -r --command a", "--from text -nq"),
+        ("shell a --cache=require --refresh=b", "shell a", "--cache=require --refresh=b"),
         ("shell --no-check --dry_run -- -r", "shell --no-check -- -r", "--dry_run"),
     ],
 )  # fmt: skip
@@ -46,6 +47,12 @@ def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
     assert (flags.no_stdin, flags.isolate, getattr(flags, "from")) == (None, False, "auto")
 
 
+def test_a_step_may_stand_behind_refresh_and_a_word_behind_cache():
+    for text, value in ((True, True), ("true", True), ("draft", "draft")):
+        assert RunFlags({"refresh": [text]}).refresh == value
+    assert RunFlags({"cache": ["require"]}).cache == "require"
+
+
 @pytest.mark.parametrize(
     ("texts", "why"),
     [
@@ -53,6 +60,8 @@ def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
         ({"jobs": ["0"]}, "it is not in 1 … 256"),
         ({"jobs": ["257"]}, "it is not in 1 … 256"),
         ({"timeout": ["0"]}, "it is not in 0.001"),
+        ({"cache": ["always"]}, "cannot take --cache='always'"),
+        ({"cache": ["require"], "refresh": ["a"]}, "both --refresh and --cache=require"),
         ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),
         ({"retries": ["3"]}, "cannot take --retries for a flow (PF01)"),
     ],

@@ -79,6 +79,30 @@ def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place)
     assert find_run(NEW).status == "killed"
 
 
+def test_a_log_goes_on_behind_its_last_whole_line_and_keeps_its_time(place):
+    keep(place, OLD, UNFINISHED + b'{"v": 1, "event": "en')
+    log = RunLog.reopen(str(place / OLD), ms=60_000)
+    log.line(event("resume"))
+    log.finish(0, None, {})
+    assert (find_run(OLD).status, [each["event"] for each in find_run(OLD).events()[0]][-2:]) == (
+        "done",
+        ["resume", "finish"],
+    )
+    assert 60_000 <= (find_run(OLD).ms or 0) < 70_000
+
+
+def test_no_log_is_reopened_while_something_of_its_run_goes_on(place):
+    log = open_log()
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
+    os.close(log.lock)
+    with pytest.raises(PflowError) as raised:
+        RunLog.reopen(log.directory, ms=0)
+    child.communicate()
+    assert raised.value.exit == 75
+    assert raised.value.message == f"cannot resume the run {NEW}: it is still running: {child.pid} (cat)"
+    os.close(RunLog.reopen(log.directory, ms=0).lock)
+
+
 KILLED = f"""
 import os, signal
 from pflow.run.log import RunLog

@@ -228,3 +228,30 @@ def test_a_document_has_every_form():
     assert [(span["name"], span["traceId"]) for span in spans_of(trace)] == [
         *(("pipe", TRACE), ("first", TRACE), ("llm", TRACE)),
     ]
+
+
+RESUME = {"event": "resume"}
+
+
+def test_both_parts_of_a_resumed_run_are_one_trace(traced):
+    failed = finish(exit=1, error={"step": "b", "node": "llm", "exit": 1, "message": "no"})
+    first = [start("a"), end("a"), start("b"), end("b", exit=1, message="no"), start("c", lane="a/c"), failed]
+    trace = traced(*first, RESUME, start("b"), end("b"), start("c", lane="a/c"), end("c", lane="a/c"), finish())
+    states = [(visit["step"], visit["state"]) for visit in trace["execution_trace"]]
+    assert states == [("a", "done"), ("b", "failed"), ("c", "cut"), ("b", "done"), ("c", "done")]
+    assert (trace["status"], trace["error"], trace["store"], trace["resumed"]) == ("done", {}, {}, 1)
+    text = shown(trace)
+    assert "✗ no" in text
+    assert text.endswith(END.replace("\n", ", resumed\n"))
+
+
+def test_what_the_first_part_did_not_end_does_not_run_in_the_second(traced):
+    trace = traced(start("a"), RESUME, start("a"), RESUME, start("a"), is_running=True)
+    assert [visit["state"] for visit in trace["execution_trace"]] == ["cut", "cut", "running"]
+    assert shown(trace).endswith("running for 10.0 s, resumed 2 times\n")
+
+
+def test_a_run_that_failed_and_goes_on_has_no_end_yet(traced):
+    failed = finish(exit=1, error={"step": "a", "node": "llm", "exit": 1, "message": "no"})
+    trace = traced(start("a"), end("a", exit=1, message="no"), failed, RESUME, is_running=True)
+    assert (trace["status"], trace["error"], trace["store"]) == ("running", {}, None)

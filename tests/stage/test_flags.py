@@ -131,6 +131,9 @@ def test_a_flag_gives_a_value_of_its_declared_type(words, values):
         (["--retries=-1"], "--retries=-1"),
         (["--timeout=0"], "--timeout=0"),
         (["--timeout=1e300"], "--timeout"),
+        (["--cache=always"], "--cache='always'"),
+        (["--cache=require", "--refresh"], "both --refresh and --cache=require"),
+        (["--no-cache", "--refresh"], "both --refresh and --no-cache"),
         (["--from=xml"], "none of auto, store, text, json"),
         (["-rj"], "in two ways: --raw and --json"),
         (["--id=stdin"], "cannot name a step 'stdin'"),
@@ -199,6 +202,10 @@ def test_letters_may_stand_together():
         (["--wait", "0.5"], "wait", 0.5),
         (["--wait=0"], "wait", 0),
         (["--timeout=2"], "timeout", 2),
+        (["--cache"], "cache", True),
+        (["--no-cache"], "cache", False),
+        (["--cache=require"], "cache", "require"),
+        (["--refresh"], "refresh", True),
     ],
 )
 def test_a_common_flag_has_its_own_type(words, name, value):

@@ -263,7 +263,7 @@ def test_a_secret_appears_nowhere(node, monkeypatch):
 ALL_WORDS = [
     *("text", "kept", "own", "number", "items", "how", "loud", "no-loud", "config", "api-key", "from", "no-stdin"),
     *("allow-empty", "id", "map-in", "map-out", "verbatim", "raw", "exact", "json", "quiet", "dry-run", "retries"),
-    *("wait", "timeout", "debug", "verbose", "describe", "help", "version", "cache", "nonsense"),
+    *("wait", "timeout", "debug", "verbose", "describe", "help", "version", "cache", "no-cache", "refresh", "nonsense"),
 ]
 VALUES = st.sampled_from(
     ["", "x", "0", "1", "007", "true", "false", "$a", "${a.b}", "$text", "${", "$stdin", "[", "[1]", "[[1]]", "{}", "{",

@@ -36,7 +36,14 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
     words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
     fields = (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout))
-    return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None]
+    return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None] + cache_words(step)
+
+
+def cache_words(step: Step) -> list[str]:
+    """The flag that says whether its answers are kept, where one does."""
+    if step.cache is None:
+        return []
+    return ["--cache" if step.cache is True else f"--cache={step.cache}" if step.cache else "--no-cache"]
 
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:

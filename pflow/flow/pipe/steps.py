@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "describe", "help", "version")
+_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "refresh", "describe", "help", "version")
 OF_STREAMS = {
     "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
     "stream": "--stream",
@@ -81,7 +81,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch)
     step.repeats = flag_value(REPEATS.flag, REPEATS.type, repeats[0]) if repeats else None
-    for name in ("retries", "wait", "timeout"):
+    for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
     step.inputs = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.data.items()}

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
+from pflow.digest import keyed_digest
 from pflow.errors import PflowError, node_error
 from pflow.jsontext import plain
 from pflow.masks import Secrets
 from pflow.paths import meet
 from pflow.stage.trace import event_line
+from pflow.state_key import state_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
+    from pflow.run.engine.workers import Ask
 
 
 class StepFailed(PflowError):
@@ -25,7 +30,7 @@ class StepFailed(PflowError):
 
     def __init__(self, step: str, node: str, error: PflowError) -> None:
         super().__init__(error.message)
-        self.journal: dict[Path, Any] = {}
+        self.changes: dict[Path, Any] = {}
         """What the branch that it happened in had written."""
         self.__dict__ |= error.__dict__
         self.step = step
@@ -83,28 +88,50 @@ def drop(line: Any) -> None:
     """Where lines go that nobody wants."""
 
 
+class Asks:
+    """What the steps of one run ask its driver: `answer` holds who answers there, by name; in a child process its
+    `parent` passes the question on.
+    """
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Callable[[Any], Any]] = {}
+        self.parent: Ask | None = None
+
+    def __call__(self, name: str, question: Any) -> Any:
+        """The answer; None where nobody in the driver gives one. Raises PflowError."""
+        if self.parent is not None:
+            return self.parent(name, question)
+        return self.answer[name](question) if name in self.answer else None
+
+
 class Context:
     """One run, or one lane of it.
 
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
-    the place that the pipe carries so far. `journal`, where it is kept, holds the last change of each place, in order,
-    for another process. `emit` takes the parts that the step of the id `emitter` streams.
+    the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
+    subflow's steps are in, `item` the name of a batch's item (`name_items`). `changes`, where they are kept, are the
+    last change of each place, in order, for another process. `ask` puts a question to the driver. `emit` takes the
+    parts that the step of the id `emitter` streams.
     """
 
     def __init__(
         self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
-        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None,
+        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
+        run_id: str = "",
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.jobs = jobs
         self.isolate = isolate
+        self.run_id = run_id
+        self.prefix = self.item = ""
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
+        self.ask = ask or Asks()
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
-        self.journal: dict[Path, Any] | None = None
+        self.changes: dict[Path, Any] | None = None
         self.emit: Callable[[Any], None] | None = None
         self.emitter = ""
         self._written_at: dict[Path, int] | None = None
@@ -113,9 +140,16 @@ class Context:
     def inside(self, step: str) -> Context:
         """The context of a subflow's steps: a store of its own, the same run."""
         recorder = self.recorder.inside(step) if self.recorder else None
-        return Context(
-            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets
+        inner = Context(
+            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets,
+            ask=self.ask, run_id=self.run_id,
         )  # fmt: skip
+        inner.prefix = f"{self.visit_path(step)}/"
+        return inner
+
+    def visit_path(self, step: str) -> str:
+        """The path of the visit that a step is at, `outer@1/inner@2`, or of the item that it is at, `step@1[NAME]`."""
+        return f"{self.prefix}{step}@{self.visits.get(step, 1)}{self.item}"
 
     def warn(self, text: str) -> None:
         """Say a warning, the first time: a loop or a batch would repeat it."""
@@ -146,14 +180,29 @@ class Context:
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock
-        if self.journal is not None:
-            self.journal.pop(path, None)
-            self.journal[path] = value
+        if self.changes is not None:
+            self.changes.pop(path, None)
+            self.changes[path] = value
 
     def written_at(self, path: Path) -> int:
         """When a place was written, as a number that only grows; -1 where it was there before the run."""
         times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
         return max(times, default=-1)
+
+
+def name_items(items: Iterable[Any]) -> list[str]:
+    """`DIGEST.N` for each item of a batch: a digest that tells nobody of its value, and which of its equals it is."""
+    try:
+        key = state_key()
+    except PflowError:
+        key = os.urandom(32)  # nothing of this run is kept
+    counts: dict[str, int] = {}
+    names = []
+    for item in items:
+        digest = keyed_digest(key, item)[:32]
+        names.append(f"{digest}.{counts.setdefault(digest, 0)}")
+        counts[digest] += 1
+    return names
 
 
 def storable(key: str, value: Any) -> Any:

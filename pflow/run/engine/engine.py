@@ -61,7 +61,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self._is_plain(wired, binding) and is_direct(wired, node, self.context):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
-            from pflow.run.engine.parallel import BatchStep
+            from pflow.run.engine.batch import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
         if self.context.isolate and wired.kind.origin != FLOW:

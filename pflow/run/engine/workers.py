@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import pickle
 import select
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     Take = Callable[[Any], None]
-    Serve = Callable[[int, Take], Any]
-    """Does the work of a number; what it hands to Take arrives in the parent at once."""
+    Ask = Callable[[str, Any], Any]
+    """Puts a question to whom the name says, and gives the answer."""
     Rescue = Callable[[int, PflowError], Any]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
-LINE, RESULT, FAILURE = "line", "result", "failure"
+LINE, ASKED, RESULT, FAILURE = "line", "asked", "result", "failure"
 
 
 class Died(PflowError):
@@ -39,15 +40,55 @@ class Died(PflowError):
         self.number = number
 
 
+class Parent:
+    """The process that forked this one: `take` hands it a line, `ask` puts a question to it and waits for the answer.
+
+    Signals wait meanwhile, so that no message is cut; not for long: a parent that ends us closes its pipes.
+    """
+
+    def __init__(self, requests: int, answers: int) -> None:
+        self.requests = requests
+        self.answers = answers
+        self._turn = _thread.allocate_lock()  # a node may have threads
+
+    def take(self, line: Any) -> None:
+        self._send(LINE, line)
+
+    def ask(self, name: str, question: Any) -> Any:
+        """Raises the PflowError that the answer is."""
+        kind, value = self._send(ASKED, (name, question))
+        if kind == FAILURE:
+            raise value
+        return value
+
+    def _send(self, kind: str, value: Any) -> Any:
+        """Send a message; the answer, where it is a question."""
+        held = HeldSignals()
+        try:
+            with self._turn:
+                write_all(self.answers, _framed(pickle.dumps((kind, value))))
+                return _receive(self.requests) if kind == ASKED else None
+        except (EOFError, BrokenPipeError):
+            raise Interrupted(_signal.SIGTERM, "the process that began it is gone") from None
+        finally:
+            held.release()
+
+
+if TYPE_CHECKING:
+    Serve = Callable[[int, Parent], Any]
+    """Does the work of a number, in a child process."""
+
+
 def run_all(
-    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take, rescue: Rescue | None = None,
+    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take,
+    ask: Ask = lambda name, question: None, rescue: Rescue | None = None,
     done: Callable[[int, Any], None] = lambda number, result: None,
 ) -> list[Any]:  # fmt: skip
     """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
-    is raised; so does any exception in this process. `rescue` makes a result of the death of a number's process. `done`
-    gets each number and its result as it comes.
+    is raised; so does any exception in this process. `take` gets the lines that they send, `ask` answers what they ask.
+    `rescue` makes a result of the death of a number's process. `done` gets each number and its result as it comes.
     """
     collect_children()
     results: list[Any] = [None] * count
@@ -56,7 +97,7 @@ def run_all(
     try:
         while waiting or workers:
             while waiting and len(workers) < (jobs or count):
-                _Worker(serve, workers).ask(waiting.pop())
+                _Worker(serve, workers).work_on(waiting.pop())
             for worker in _ready(workers):
                 number = worker.number
                 try:
@@ -67,13 +108,15 @@ def run_all(
                     kind, value = RESULT, rescue(number, died)
                 if kind == LINE:
                     take(value)
+                elif kind == ASKED:
+                    worker.send(_answer(ask, *value))
                 elif kind == FAILURE:
                     raise value
                 else:
                     results[number] = value
                     done(number, value)
                     if is_reused and waiting and worker.pid:
-                        worker.ask(waiting.pop())
+                        worker.work_on(waiting.pop())
                     else:
                         worker.close()
         return results
@@ -94,6 +137,7 @@ def _end_all(workers: list[_Worker]) -> None:
     for worker in workers:
         if worker.pid:
             os.kill(worker.pid, _signal.SIGTERM)
+        worker.hang_up()
     limit = time.monotonic() + 2 * GRACE
     for worker in list(workers):
         while not worker.has_ended() and time.monotonic() < limit:
@@ -112,13 +156,14 @@ class _Worker:
         self.code = 0
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
+        self.ends = [self.requests, self.answers]
         held = HeldSignals()  # an exception before the child is known would leave it running
         try:
             flush_prints()
             parent = os.getpid()
             self.pid = os.fork()
             if self.pid == 0:
-                unused = [fd for other in [*workers, self] for fd in (other.requests, other.answers)]
+                unused = [fd for other in [*workers, self] for fd in other.ends]
                 _work(lambda: _serve(serve, requests, answers, unused, held, parent))
             workers.append(self)  # before a signal that came meanwhile ends us
             os.close(requests)
@@ -126,21 +171,20 @@ class _Worker:
         finally:
             held.release()
 
-    def ask(self, number: int) -> None:
+    def work_on(self, number: int) -> None:
         self.number = number
+        self.send(number.to_bytes(4, "big"))
+
+    def send(self, data: bytes) -> None:
         try:
-            os.write(self.requests, number.to_bytes(4, "big"))
+            write_all(self.requests, data)
         except BrokenPipeError:
             pass  # it is gone, as `read` will say
 
     def read(self) -> tuple[str, Any]:
-        """The next message: its kind, and a line, a result or an exception. Raises Died."""
-        size = 0
+        """The next message: its kind, and a line, a question, a result or an exception. Raises Died."""
         try:
-            size = int.from_bytes(_read(self.answers, 8), "big")
-            return pickle.loads(_read(self.answers, size))  # type: ignore[no-any-return]
-        except MemoryError as error:
-            raise no_memory("cannot take what a process gave", error, size) from error
+            return _receive(self.answers)
         except EOFError:
             self._wait()
             raise Died(self.number, self.code) from None
@@ -164,9 +208,28 @@ class _Worker:
     def close(self) -> None:
         """Let it end: it has nothing more to do."""
         self.workers.remove(self)
-        os.close(self.requests)
-        os.close(self.answers)
+        self.hang_up()
         self._wait()
+
+    def hang_up(self) -> None:
+        """Close our ends of the pipes, so that it waits for nothing of ours."""
+        for fd in self.ends:
+            os.close(fd)
+        self.ends = []
+
+
+def _framed(message: bytes) -> bytes:
+    return len(message).to_bytes(8, "big") + message
+
+
+def _receive(fd: int) -> tuple[str, Any]:
+    """The next message: its kind, and what it says. Raises EOFError, PflowError (71)."""
+    size = 0
+    try:
+        size = int.from_bytes(_read(fd, 8), "big")
+        return pickle.loads(_read(fd, size))  # type: ignore[no-any-return]
+    except MemoryError as error:
+        raise no_memory("cannot take what a process gave", error, size) from error
 
 
 def _read(fd: int, size: int) -> bytes:
@@ -193,21 +256,15 @@ def _work(serve: Callable[[], int]) -> NoReturn:
 
 def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: HeldSignals, parent: int) -> int:
     """Serve what comes through `requests`, answer through `answers`; the exit code."""
-
-    def send(message: bytes) -> None:
-        write_all(answers, len(message).to_bytes(8, "big") + message)
-
-    def take(line: bytes) -> None:
-        send(pickle.dumps((LINE, line)))
-
     try:
         for fd in unused:
             os.close(fd)
         forget_deadlines()
         end_with_parent(parent)
         held.release()
+        above = Parent(requests, answers)
         while number := os.read(requests, 4):
-            send(_answer(serve, int.from_bytes(number, "big"), take))
+            write_all(answers, _answer(serve, int.from_bytes(number, "big"), above))
         return OK
     except Interrupted as interrupted:
         return interrupted.exit
@@ -217,12 +274,13 @@ def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: H
         flush_prints()
 
 
-def _answer(serve: Serve, number: int, take: Take) -> bytes:
+def _answer(work: Callable[..., Any], *about: Any) -> bytes:
+    """A message with what the work gives, or with its failure."""
     try:
-        return pickle.dumps((RESULT, serve(number, take)))
+        return _framed(pickle.dumps((RESULT, work(*about))))
     except Interrupted:
         raise
     except Exception as error:
-        return pickle.dumps((FAILURE, error if isinstance(error, PflowError) else bug_error(error)))
+        return _framed(pickle.dumps((FAILURE, error if isinstance(error, PflowError) else bug_error(error))))
     except BaseException as error:
-        return pickle.dumps((FAILURE, PflowError(f"it raised {type(error).__name__}")))
+        return _framed(pickle.dumps((FAILURE, PflowError(f"it raised {type(error).__name__}"))))

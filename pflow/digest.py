@@ -1,0 +1,80 @@
+"""Digests: SHA-256 of values, in a form that no two values share, and of files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.jsontext import plain
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    def sha256(data: bytes = b"", /) -> Any: ...
+else:
+    try:
+        # hashlib would load OpenSSL, which takes 3 ms: far longer than to hash a flow.
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256
+        else:
+            from _sha256 import sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256
+
+_BLOCK = 64
+_CHUNK = 1 << 20
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for any other.
+
+    Values that differ in a type (1, 1.0, "1", true) or in the order of members differ in their digests.
+    """
+    return str(sha256(frame(value)).hexdigest())
+
+
+def keyed_digest(key: bytes, value: Any) -> str:
+    """HMAC-SHA-256 of the same form, in hex: it says nothing of the value to those without the key."""
+    padded = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in padded) + frame(value)).digest()
+    return str(sha256(bytes(byte ^ 0x5C for byte in padded) + inner).hexdigest())
+
+
+def frame(value: Any) -> bytes:
+    """A value as bytes: each part after its type and its length, so that no part runs into the next."""
+    kind = value.__class__
+    if kind is str:
+        return _framed(b"s", value.encode("utf-8", "surrogatepass"))
+    if kind is bytes:
+        return _framed(b"b", value)
+    if kind is list:
+        return _framed(b"[", b"".join(map(frame, value)))
+    if kind is dict:
+        return _framed(b"{", b"".join(frame(part) for member in value.items() for part in member))
+    if kind in _LETTERS:
+        return _framed(_LETTERS[kind], repr(value).encode())
+    return frame(plain(value))
+
+
+_LETTERS = {int: b"i", float: b"d", bool: b"t", type(None): b"n"}
+
+
+def _framed(letter: bytes, data: bytes) -> bytes:
+    return letter + len(data).to_bytes(8, "big") + data
+
+
+def file_digest(path: str | bytes) -> str:
+    """SHA-256, in hex, of what a file holds. Raises OSError; EINVAL for anything but a regular file, unread."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        digest = sha256()
+        while chunk := os.read(fd, _CHUNK):
+            digest.update(chunk)
+        return str(digest.hexdigest())
+    finally:
+        os.close(fd)

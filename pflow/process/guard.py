@@ -1,0 +1,80 @@
+"""A guard beside each program that we start: it ends the program's whole session when we are gone, however we went."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.process.signals import HeldSignals
+
+if TYPE_CHECKING:
+    import signal as _signal
+    from typing import Any
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
+
+# It is told the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does as
+# children.py's `end`. The parent-death signal of Linux would end the program alone, and not what that had started.
+_SCRIPT = r"""
+read -r session || exit
+read -r _
+find_groups() {
+    groups=
+    [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
+    for stat in /proc/[0-9]*/stat; do
+        read -r line <"$stat" && set -- ${line##*) } || continue
+        case "$1 $4 $groups " in
+            [ZX]* | *" -$3 "*) ;;
+            ?" $session "*) groups="$groups -$3" ;;
+        esac
+    done
+    [ "$groups" ]
+}
+find_groups
+kill -s TERM -- $groups
+kill -s CONT -- $groups
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    find_groups || exit
+    sleep 0.1
+done
+kill -s KILL -- $groups
+"""
+
+
+class Guard:
+    """A shell in a session of its own, which no signal to ours reaches. Where none can be started, there is none."""
+
+    def __init__(self) -> None:
+        theirs, self.pipe = os.pipe()
+        files: list[Any] = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
+        files += [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+        path = {"PATH": os.defpath}
+        try:
+            self.pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", _SCRIPT], path, file_actions=files, setsid=True)
+        except OSError:
+            self.pid = 0
+        finally:
+            os.close(theirs)
+
+    def watch(self, session: int) -> None:
+        """Have it end this session once we are gone."""
+        try:
+            os.write(self.pipe, b"%d\n" % session)
+        except BrokenPipeError:
+            pass  # somebody killed it
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let it go: the program has ended. What that left in the background may stay."""
+        held = HeldSignals()
+        try:
+            if self.pid:
+                os.kill(self.pid, _signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass  # somebody else has collected it
+        finally:
+            os.close(self.pipe)
+            held.release()
