@@ -97,11 +97,11 @@ class Snapshot:
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
-        self.config_overrides.setdefault(step, {})[param] = _kept(value)
+        self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
         """Note that this value is put at a path of the store."""
-        self.cli_injections[write_path(path)] = _kept(value)
+        self.cli_injections[write_path(path)] = kept(value)
 
     def inject_piped(self, path: Path, value: Any) -> None:
         """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
@@ -159,12 +159,12 @@ def _masked(value: Any, secret: set[str]) -> Any:
     return {key: MASK if key in secret else member for key, member in value.items()}
 
 
-def _kept(value: Any) -> Any:
+def kept(value: Any) -> Any:
     """A copy, which no step can change; a path whose bytes are not UTF-8 as those bytes."""
     if isinstance(value, list):
-        return [_kept(item) for item in value]
+        return [kept(item) for item in value]
     if isinstance(value, dict):
-        return {key: _kept(item) for key, item in value.items()}
+        return {key: kept(item) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     try:
