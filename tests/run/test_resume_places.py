@@ -8,8 +8,12 @@ from tests.run.flows import plan_of, write_flow
 
 LOOP = {
     "nodes": [{"id": id, "type": "shell", "inputs": {"command": "true"}} for id in ("a", "b", "c", "d")],
-    "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}, {"from": "c", "to": "b", "action": "again"}]
-    + [{"from": "c", "to": "d"}],
+    "edges": [
+        {"from": "a", "to": "b"},
+        {"from": "b", "to": "c"},
+        {"from": "c", "to": "b", "action": "again"},
+        {"from": "c", "to": "d"},
+    ],
 }
 
 

@@ -1,4 +1,4 @@
-"""The steps of a flow and of the flows in it by the names that people type, `outer/inner`, and what comes after each."""
+"""The steps of a flow, and of the flows in it, by the names that people type, and what comes after each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def name_of(path: str) -> str:
 
 
 def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlow, WiredStep]]:
-    """Each step with the flow that it is a step of."""
+    """Each step with the flow that it is a step of; one of a flow in the flow is called `outer/inner`."""
     found: dict[str, tuple[WiredFlow, WiredStep]] = {}
     for id, step in flow.steps.items():
         found[prefix + id] = flow, step
@@ -45,9 +45,10 @@ def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool
         id = ids[level].partition("@")[0]
         if id != wanted:
             return with_later and id in flow.graph.reach(wanted)
-        if level == len(ids) - 1 or flow.steps[id].subflow is None:
+        inner = flow.steps[id].subflow
+        if level == len(ids) - 1 or inner is None:
             return True
-        flow = flow.steps[id].subflow
+        flow = inner
     return True
 
 
