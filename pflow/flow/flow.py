@@ -138,6 +138,8 @@ class Flow:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
+        self.script = ""
+        """The script of Python that made it and runs it."""
         self.warnings: list[str] = []
         self.document: dict[str, Any] | None = None
         """The JSON that it was read from, for the places of findings; None where it is not that any more."""

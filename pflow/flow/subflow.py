@@ -91,6 +91,9 @@ class FlowKind(Kind):
     def _read_interface(self) -> Interface:
         return interface_of_flow(self.flow)
 
+    def parts(self) -> list[Kind]:
+        return list({wired.kind.name: wired.kind for wired in self.flow.steps.values() if wired.kind}.values())
+
     def flags(self) -> dict[str, str]:
         return {name: given.flag for name, given in self.flow.inputs.items()}
 

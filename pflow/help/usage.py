@@ -30,11 +30,11 @@ TITLES = {
 
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
-MODEL, NODE, FLOW, SAVED, RUN, WORD = "model", "node", "flow", "saved", "run", "word"
+MODEL, NODE, FLOW, SAVED, RUN, STEP, WORD = "model", "node", "flow", "saved", "run", "step", "word"
 NODE_OR_FILE = "node or file"
 """What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
-a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run;
-whatever may follow `pflow`; or a node by its name or its file."""
+a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a
+step of the run that is named beside it; whatever may follow `pflow`; or a node by its name or its file."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which no command has."""

@@ -90,6 +90,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def _written(self) -> WrittenFlow:
         """It as a flow's file says it, called after the script where it has no name."""
         written = flow_from(self, is_run_here=True)
+        written.script = os.path.abspath(sys.argv[0])
         script = os.path.basename(sys.argv[0])
         if not written.name and script.endswith(".py"):
             written.name = script.removesuffix(".py")
