@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has
 from pflow.binding.store import REMOVED, NodeStore
+from pflow.cache.wishes import Wishes
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
@@ -120,6 +121,7 @@ class Execution:
             warn=warn,
             secrets=self.secrets,
             run_id=run_id,
+            cache=Wishes(self.flags.cache, self.flags.refresh),
         )
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit

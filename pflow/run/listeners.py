@@ -66,11 +66,15 @@ class Listeners:
         return log
 
     def write(self, line: bytes) -> None:
+        event = decode(line)
+        if event["event"] == "key":
+            if self.log is not None:
+                self.log.key(line)
+            return
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        event = decode(line)
         self.usage.add_event(event)
         if "exit" not in event:
             self.failed_items += event.get("items", {}).get("failed", 0)

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
 from pflow.errors import CANNOT_WRITE, DENIED, TRY_AGAIN, PflowError
 from pflow.jsontext import encode
-from pflow.paths import kind_of
+from pflow.paths import describe
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"
+FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""
 
 PRUNED = ".pruned"
@@ -51,6 +51,7 @@ class RunLog:
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
         self._trace = _open(directory, TRACE, os.O_APPEND)
+        self._keys = -1
         self._begun = time.monotonic()
         self._size = 0
 
@@ -126,6 +127,15 @@ class RunLog:
             self._trace = -1
             _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
 
+    def key(self, data: bytes) -> None:
+        """Write what the key of a cached step is made of."""
+        try:
+            if self._keys < 0:
+                self._keys = _open(self.directory, KEYS, os.O_APPEND)
+            write_all(self._keys, data)
+        except OSError as error:
+            _warn(f"cannot write '{os.path.join(self.directory, KEYS)}': {error.strerror}")
+
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
         usage: dict[str, Any] | None = None,
@@ -148,14 +158,6 @@ class RunLog:
                 pass  # a full disk ended the log before, or a node closed what is not its own
         self._trace = -1
         return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
-
-
-def describe(value: Any) -> dict[str, Any]:
-    """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
-    shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
-    if isinstance(value, str | bytes | list | dict):
-        shape["size"] = len(value)
-    return shape
 
 
 def _open(directory: str, name: str, flags: int) -> int:

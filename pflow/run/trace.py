@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.jsontext import encode
+from pflow.paths import describe
 from pflow.printable import clean
-from pflow.run.log import describe
 from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
