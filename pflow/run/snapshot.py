@@ -81,8 +81,8 @@ class Snapshot:
 
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
-        self.place = {"directory": _kept(here()), "flow_directory": _kept(directory_of(flow))}
-        self.place |= {"script": _kept(flow.script)} if flow.script else {}
+        self.place = {"directory": kept(here()), "flow_directory": kept(directory_of(flow))}
+        self.place |= {"script": kept(flow.script)} if flow.script else {}
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
@@ -106,12 +106,12 @@ class Snapshot:
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
-        self.config_overrides.setdefault(step, {})[param] = _kept(value)
+        self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
         """Note that this value is put at a path of the store, in place of what came through the pipe."""
         text = write_path(path)
-        self.cli_injections[text] = _kept(value)
+        self.cli_injections[text] = kept(value)
         for name in ("paths", "again"):
             if text in self.piped[name]:
                 self.piped[name].remove(text)
@@ -206,12 +206,12 @@ def _masked(value: Any, secret: set[str]) -> Any:
     return {key: MASK if key in secret else member for key, member in value.items()}
 
 
-def _kept(value: Any) -> Any:
+def kept(value: Any) -> Any:
     """A copy, which no step can change; a path whose bytes are not UTF-8 as those bytes."""
     if isinstance(value, list):
-        return [_kept(item) for item in value]
+        return [kept(item) for item in value]
     if isinstance(value, dict):
-        return {key: _kept(item) for key, item in value.items()}
+        return {key: kept(item) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     try:
