@@ -43,8 +43,16 @@ class Wishes:
             return None
         from pflow.cache.use import CachedNode
 
-        mode = REQUIRE if self.mode == REQUIRE else mode
-        found = CachedNode(kind, kind.version, interface, mode, refreshes=self._refreshes(name), is_made=is_made)
+        is_required = REQUIRE in (self.mode, mode)
+        found = CachedNode(
+            kind,
+            kind.version,
+            interface,
+            is_required=is_required,
+            refreshes=self._refreshes(name),
+            is_unasked=mode is None,
+            is_made=is_made,
+        )
         if said:
             found.insist(node)
         return found

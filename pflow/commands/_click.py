@@ -186,6 +186,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
 
 _ARGUMENTS = {
     "run": kinds.RUN,
+    "step": kinds.STEP,
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,
     "node": kinds.NODE,
@@ -195,7 +196,7 @@ _ARGUMENTS = {
 }
 """What a word is, by the name of the function's argument that takes it."""
 
-_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP}
+_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP, "RUN": kinds.RUN}
 
 
 def usage_of_click(command: click.Command, name: str) -> Usage:

@@ -84,10 +84,14 @@ class Request:
 
 @dataclass
 class Answer:
-    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation)."""
+    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation).
+
+    `flaw` says why another answer to the same question may be better.
+    """
 
     response: Any
     usage: dict[str, Any]
+    flaw: str = ""
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -123,7 +127,8 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     usage = _usage(response, ending, model)
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
-    return Answer(answer, usage)
+    flaw = "the answer stops at its token limit" if ending.kind == LIMIT else "" if text.strip() else "it is empty"
+    return Answer(answer, usage, flaw)
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:

@@ -6,9 +6,11 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import remembered
+from pflow.cache.memo import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_CONFIG, PflowError
 from pflow.jsontext import decode
+from pflow.types import names_schema_file
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,6 +48,25 @@ def identify(name: str | None) -> dict[str, str]:
 
     found: dict[str, str] = remembered(["model", name or "", *said, *keys, *files], find)
     return found
+
+
+def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
+    """What decides an answer beside the question itself: the model, the options chosen for it, a schema's file.
+
+    Raises PflowError: 78 for an address among what goes along, of which nobody knows what it holds.
+    """
+    for place in places:
+        if str(place).lower().startswith(("http://", "https://")):
+            raise PflowError(f"cannot cache an answer to '{place}': what lies there may change", exit=BAD_CONFIG)
+    model = identify(name)
+    parts: dict[str, Any] = {"model": model["id"], "options": options_of(model["id"])}
+    if "entry" in model:
+        parts["extra-openai-models.yaml"] = model["entry"]
+    if "weights" in model:
+        parts["weights"] = digest_of_file(model["weights"])
+    if isinstance(schema, str) and names_schema_file(schema) and os.path.isfile(schema):
+        parts["schema file"] = digest_of_file(schema)
+    return parts
 
 
 def options_of(id: str) -> dict[str, Any]:

@@ -134,7 +134,9 @@ class Listeners:
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """For -v: where each value of a step came from, and where its writes went."""
+    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    if event.get("cache", {}).get("verdict") == "hit":
+        say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():
         say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
     for key, places in event.get("writes", {}).items():

@@ -49,6 +49,7 @@ class Run:
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
+        self.flow_hash = str(about.get("flow_hash") or "")
         self.begun: float = about.get("time", time_of(self.id))
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
@@ -98,6 +99,11 @@ def parse_event(line: bytes) -> Event | None:
 def list_runs(limit: int | None = None) -> list[Run]:
     """The runs that there are, newest first."""
     return [Run(directory) for directory in islice(_directories(), limit)]
+
+
+def runs_before(run: Run) -> Iterator[Run]:
+    """The runs that began before one, newest first."""
+    return (Run(each) for each in _directories() if os.path.basename(each) < run.id)
 
 
 def find_run(word: str = "last") -> Run:

@@ -202,12 +202,10 @@ class Stage:
             raise node_error(self.name, error) from error
 
     def _look_up(self, node_class: Any, node: Any, flags: Flags, view: NodeStore) -> Visit | None:
-        """Its visit of the cache, where it pays one. Raises PflowError: 78 where it cannot, 66 where it finds nothing and
-        must.
-        """
+        """What the cache knows of it, where that is wanted. Raises PflowError: 78 where that cannot be told, 66."""
         if not (flags.cache or flags.refresh):
             return None
-        from pflow.cache.wishes import is_off
+        from pflow.cache.wishes import REQUIRE, is_off
 
         if is_off():
             return None
@@ -216,9 +214,16 @@ class Stage:
 
         origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
         kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
-        cached = CachedNode(kind, version_of(node_class), flags.interface, flags.cache, refreshes=bool(flags.refresh))
+        is_required = flags.cache == REQUIRE
+        cached = CachedNode(
+            kind,
+            version_of(node_class),
+            flags.interface,
+            is_required=is_required,
+            refreshes=bool(flags.refresh),
+        )
         cached.is_asked = True
-        return cached.begin(node, view)
+        return cached.begin(node, view, lambda text: say(self.program, f"warning: {text}"))
 
     def _keep(
         self, visit: Visit, node: Any, action: Any, changes: dict[str, Any], flags: Flags, view: NodeStore

@@ -111,9 +111,9 @@ class Context:
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
     the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
-    subflow's steps are in, `item` the name of a batch's item (`name_items`). `changes`, where they are kept, are the
-    last change of each place, in order, for another process. `cache` is what the run asks of the cache. `ask` puts a question to the driver. `emit` takes the
-    parts that the step of the id `emitter` streams.
+    subflow's steps are in, `item` the name of a batch's item (`name_items`). `cache` is what the run asks of the cache.
+    `changes`, where they are kept, are the last change of each place, in order, for another process. `ask` puts a
+    question to the driver. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(

@@ -181,7 +181,7 @@ class StepNode(PlainStep):
             node = copied(self.node)
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
-            visit = self.cached.begin(node, view) if self.cached else None
+            visit = self.cached.begin(node, view, self.context.warn) if self.cached else None
             if visit is not None and visit.found is not None:
                 action = visit.apply(view)
             else:
@@ -203,7 +203,7 @@ class StepNode(PlainStep):
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         if visit is not None:
-            visit.keep(node, work.action, changes, view, secrets)
+            visit.keep(node, work.action, changes, view, secrets, self.context.run_id)
             self._note_cache(visit, work)
         return changes, view.found
 
