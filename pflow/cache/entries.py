@@ -6,13 +6,13 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import BLOBS, ENTRIES, directory, remove, save, touch
+from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.digest import bytes_digest
 from pflow.jsontext import decode, encode
 from pflow.xdg import read_cached
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
     from pflow.cache.key import Key
@@ -100,6 +100,26 @@ def drop(path: str) -> None:
     except (OSError, ValueError):
         pass
     remove(path)
+
+
+def clear(nodes: Collection[str] | None) -> int:
+    """Remove the entries of these nodes, and what no other entry needs; without nodes everything. How many entries."""
+    removed = [path for path in paths() if nodes is None or path.rsplit("/", 2)[1] in nodes]
+    for path in removed:
+        remove(path)
+    kept = {"" if nodes is None else _blob_of(path) for path in paths()}
+    for path, _ in files():
+        folder, name = path.rsplit("/", 2)[1:]
+        if nodes is None or (folder == BLOBS and name not in kept):
+            remove(path)
+    return len(removed)
+
+
+def _blob_of(path: str) -> str:
+    try:
+        return Entry(path).blob
+    except (OSError, ValueError):
+        return ""
 
 
 def paths(node: str | None = None) -> Iterator[str]:

@@ -36,7 +36,7 @@ def directory(name: str = "") -> str:
         hint = "HOME or XDG_CACHE_HOME names the place"
         raise PflowError("cannot use the cache: there is no place for it", hint=hint, exit=BAD_CONFIG)
     own = os.path.join(base, "results")
-    place = os.path.join(own, name)
+    place = os.path.join(own, name) if name else own
     try:
         if not os.path.isdir(place):
             make_private(place)
@@ -129,7 +129,11 @@ def prune(limit: int) -> tuple[int, int]:
             break
         remove(path)
         taken, removed = taken - size, removed + 1
-    os.truncate(os.path.join(directory(), _GROWN), taken // _UNIT)
+    fd = os.open(os.path.join(directory(), _GROWN), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.ftruncate(fd, taken // _UNIT)
+    finally:
+        os.close(fd)
     return removed, taken
 
 
