@@ -56,6 +56,10 @@ class Driver:
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
 
+    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        return self._in_order(words, lambda: self._execute(*prepare()))
+
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
         self.debug = "--debug" in words
@@ -92,10 +96,18 @@ class Driver:
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
+        self._note(wired)
+        return self._execute(*parse(wired, words, pinned), intake)
+
+    def _note(self, wired: WiredFlow) -> None:
+        """Note what the document says of the flow, be it that it fails."""
+        self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if wired.carried is not None:
             self.entry["carries"] = write_path(wired.carried)
-        flags, inputs = parse(wired, words, pinned)
+
+    def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
+        self._note(inputs.wired)
         self.debug = flags.debug
         self.output.choose_form(
             quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
