@@ -53,7 +53,7 @@ def main(words: list[str]) -> int:
     if asks_for_help(words):
         write_pieces(1, [help_text(USAGE).encode()])
         return 0
-    return Driver().run_prepared(words, lambda: _prepare(words))
+    return Driver(USAGE.name).run_prepared(words, lambda: _prepare(words))
 
 
 def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:

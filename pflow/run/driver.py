@@ -34,7 +34,8 @@ MOST_WARNINGS = 5
 class Driver:
     """One run of a flow, and what the process has to do around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.program = program
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
@@ -128,7 +129,7 @@ class Driver:
         """Say it on stderr, hand an error document on, and give the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-        where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
+        where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
         say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()

@@ -86,7 +86,7 @@ class Snapshot:
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
         place = zip(PLACE, (here(), directory_of(flow), flow.script), strict=True)
-        self.place = {name: _kept(path) for name, path in place if path or name != "script"}
+        self.place = {name: kept(path) for name, path in place if path or name != "script"}
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
@@ -108,26 +108,26 @@ class Snapshot:
             if source is not None and source.paths == (parse_path(last),):
                 self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
 
-    def follow(self, kept: Snapshot) -> None:
+    def follow(self, other: Snapshot) -> None:
         """Add what the run had that this one replays. Raises PflowError (65) where another thing came through the pipe
         than what that had.
         """
-        for path in kept.piped["paths"] if kept.piped["again"] else ():
-            if self.cli_injections.get(path) != kept.cli_injections[path]:
+        for path in other.piped["paths"] if other.piped["again"] else ():
+            if self.cli_injections.get(path) != other.cli_injections[path]:
                 what = f"cannot replay the run: what comes through the pipe as '{path}' is not what came"
                 raise PflowError(what, hint="pflow run begins another run", exit=BAD_DATA)
-        self.cli_injections = {**kept.cli_injections, **self.cli_injections}
-        for id, params in kept.config_overrides.items():
+        self.cli_injections = {**other.cli_injections, **self.cli_injections}
+        for id, params in other.config_overrides.items():
             self.config_overrides[id] = {**params, **self.config_overrides.get(id, {})}
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
-        self.config_overrides.setdefault(step, {})[param] = _kept(value)
+        self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
         """Note that this value is put at a path of the store, in place of what came through the pipe."""
         text = write_path(path)
-        self.cli_injections[text] = _kept(value)
+        self.cli_injections[text] = kept(value)
         for name in ("paths", "again"):
             if text in self.piped[name]:
                 self.piped[name].remove(text)
@@ -222,12 +222,12 @@ def _masked(value: Any, secret: set[str]) -> Any:
     return {key: MASK if key in secret else member for key, member in value.items()}
 
 
-def _kept(value: Any) -> Any:
+def kept(value: Any) -> Any:
     """A copy, which no step can change; a path whose bytes are not UTF-8 as those bytes."""
     if isinstance(value, list):
-        return [_kept(item) for item in value]
+        return [kept(item) for item in value]
     if isinstance(value, dict):
-        return {key: _kept(item) for key, item in value.items()}
+        return {key: kept(item) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     try:
