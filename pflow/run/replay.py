@@ -87,8 +87,10 @@ class Replay:
         if piped["again"]:
             taken = take_in(source="text" if piped["as"] == RAW else piped["as"])
             if taken.kind in (EMPTY, NOTHING):
-                what = f"cannot replay the run '{self.run.id}': what came through its pipe is too large, or secret"
-                raise PflowError(what, hint=f"pipe it again: … | pflow replay {self.run.id}", exit=MISSING)
+                what = f"cannot replay the run '{self.run.id}': what came through its pipe is secret or too large"
+                is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
+                hint = f"pipe it again: … | pflow replay {self.run.id}"
+                raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
             return taken
         document = Document({"v": VERSION, **({"last": piped["last"]} if piped["last"] else {})})
         for path in map(parse_path, piped["paths"]):
