@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pflow.flow.flags import Target
     from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
     from pflow.paths import Path
-    from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document, Intake
     from pflow.terminal.ask import Terminal
 
@@ -51,8 +50,8 @@ class RunInputs:
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
-        self.replayed: Snapshot | None = None
-        """What the run had that this one replays."""
+        self.replayed: Any = None
+        """The snapshot of the run that this one replays."""
         for target, value in (flags or {}).items():
             self._set(target, value)
         for name, value in (pinned or {}).items():
