@@ -7,10 +7,11 @@ import os
 import stat
 
 
-def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True) -> None:
+def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True) -> None:
     """Make `data` all that `path`, or what it links to, holds; missing parents are made.
 
     A file that was there keeps its mode and, where that is allowed, its owner; a new one gets `mode` minus the umask.
+    Without `lasts` a power cut may take it, sooner than it takes to wait for the disk.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
     """
     content = data if isinstance(data, bytes) else data.encode()
@@ -20,7 +21,7 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     old = _existing(target, overwrite)
     draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
     try:
-        _write(draft, content, mode, old)
+        _write(draft, content, mode, old, lasts=lasts)
         if overwrite:
             os.rename(draft, target)
         else:
@@ -28,7 +29,8 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     finally:
         if os.path.lexists(draft):
             os.unlink(draft)
-    _sync_folder(folder)
+    if lasts:
+        _sync_folder(folder)
 
 
 def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
@@ -77,13 +79,14 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _write(draft: str, data: bytes, mode: int, old: os.stat_result | None) -> None:
+def _write(draft: str, data: bytes, mode: int, old: os.stat_result | None, *, lasts: bool) -> None:
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
     try:
         write_all(fd, data)
         if old:
             _keep_owner_and_mode(fd, old)
-        os.fsync(fd)
+        if lasts:
+            os.fsync(fd)
     finally:
         os.close(fd)
 

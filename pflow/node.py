@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pflow import TYPE_CHECKING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     C = TypeVar("C", bound=type)
+
+
+STEP_KEY = "PFLOW_STEP_KEY"
 
 
 class _LazyModule(type(sys)):  # type: ignore[misc]
@@ -147,6 +151,13 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     @Default
     def id(self) -> str:
         return id_of(class_of(self))
+
+    @Default
+    def step_key(self) -> str:
+        """What names this visit of a step in every try and resume of its run, for what must not be done twice; for an
+        item of a batch the item's. Empty outside of a run.
+        """
+        return os.environ.get(STEP_KEY, "")
 
     def set_params(self, params: Mapping[str, Any]) -> None:
         self.params = {**declared_interface(type(self)).defaults(), **params}

@@ -13,7 +13,20 @@ import pflow
 
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
-    *("terminal", "process", "binding", "node", "catalog", "help", "stage", "flow", "run", "explain", "export"),
+    *(
+        "terminal",
+        "process",
+        "binding",
+        "node",
+        "catalog",
+        "help",
+        "cache",
+        "stage",
+        "flow",
+        "run",
+        "explain",
+        "export",
+    ),
     *(
         "models",
         "library",

@@ -38,6 +38,8 @@ class Kind:
         """What the system said of its file when it was listed."""
         self.interpreter = ""
         """What a program asks to be run by, as far as its interface has been asked for."""
+        self.code: Any = None
+        """What its code is (pflow.cache.code), as far as that has been asked for."""
         self._class: Any = None
         self._interface: Interface | None = None
         self._version: str | None = None
@@ -75,6 +77,10 @@ class Kind:
             else:
                 self._version = self.interface.version or "1.0.0"
         return self._version
+
+    def parts(self) -> list[Kind]:
+        """The kinds that it is made of, where it is a flow."""
+        return []
 
     def flags(self) -> dict[str, str]:
         """The flag of each read."""

@@ -13,6 +13,7 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
+from pflow.digest import file_stamp
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.jsontext import quote, scan
 from pflow.source import in_words, read_interface, read_python, source_version
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
     from pflow.interface import Interface, Item
 
-_HEADER = f'{{"pflow":"nodes 2, pflow-shell {__version__}"'
+_HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000
-_MOMENT = 100_000_000
-"""Nanoseconds in which a file may change twice and have the same time."""
 
 
 class Line:
@@ -146,9 +145,8 @@ def stamp_of(kind: Kind) -> str:
         return ""
     if os.path.exists(kind.file + ".interface"):
         both.append(os.stat(kind.file + ".interface"))
-    if any(abs(time.time_ns() - each.st_ctime_ns) < _MOMENT for each in both):
-        return ""
-    return " ".join(f"{each.st_size} {each.st_mtime_ns} {each.st_ctime_ns} {each.st_ino}" for each in both)
+    stamps = [file_stamp(each, time.time_ns()) for each in both]
+    return " ".join(stamps) if all(stamps) else ""
 
 
 def cannot_read(file: str, error: BaseException) -> str:
@@ -183,6 +181,7 @@ def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) 
         "params": {key: _described(item) for key, item in interface.params.items()},
         "actions": list(interface.actions),
         "effects": list(interface.effects),
+        "repeats": interface.repeats,
         "flow_safe": flow_safe,
         "open": interface.open,
         "inferred": interface.inferred,

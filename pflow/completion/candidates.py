@@ -166,14 +166,15 @@ def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
     before = _Words(words, usage.flags)
     free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
     before.used.update(name for each in free[: len(before.others)] for name in each.names)
+    run = next((words[at] for at in before.others), "last")
     if before.waiting is not None:
-        return _values(before.waiting, word, 0)
+        return _values(before.waiting, word, 0, run)
     if word.startswith("-") and not before.is_ended:
         flag, sign, kept = before.find(word)
         if sign == "@":
             flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
         if sign or kept < len(word):
-            return _values(flag, word, kept) if flag and sign != ":=" else Answer(word, 0, [])
+            return _values(flag, word, kept, run) if flag and sign != ":=" else Answer(word, 0, [])
         return Answer(word, 0, _flags(usage, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
     found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
@@ -219,8 +220,8 @@ _NAMES = {
 }
 
 
-def _values(flag: Flag, word: str, kept: int) -> Answer:
-    """The values of a flag or an argument: they follow the first `kept` characters of the word."""
+def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Answer:
+    """The values of a flag or an argument: they follow the first `kept` characters of the word. `run` has the steps."""
     typed = word[kept:]
     choices = ("true", "false") if flag.is_bool else flag.choices
     shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
@@ -230,6 +231,8 @@ def _values(flag: Flag, word: str, kept: int) -> Answer:
         wanted = ".gguf"
     if wanted is None or "/" not in typed:
         found += [candidate for list_all in _NAMES.get(flag.values, ()) for candidate in list_all()]
+    if flag.values == kinds.STEP:
+        found += names.steps_of(run)
     if wanted is not None:
         found += names.files(typed, wanted)
         kept += typed.rfind("/") + 1

@@ -91,6 +91,19 @@ def runs() -> list[Candidate]:
     return [*(Candidate(RUNS, "last", newest.about) for newest in found[:1]), *found]
 
 
+def steps_of(run: str) -> list[Candidate]:
+    """The steps of a run's flow, each with its type."""
+    from pflow.errors import PflowError
+    from pflow.run.log import FLOW
+    from pflow.run.runs import find_run
+
+    try:
+        with open(os.path.join(find_run(run).directory, FLOW), "rb") as file:
+            return [Candidate(STEPS, step["id"], step["type"]) for step in decode(file.read())["nodes"]]
+    except (OSError, ValueError, KeyError, TypeError, PflowError):
+        return []
+
+
 def models() -> list[Candidate]:
     """The models of the list that runs of the `llm` library keep."""
     from pflow.models.list import read_models

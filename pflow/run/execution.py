@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, 
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
-from pflow.paths import write_path
+from pflow.paths import parse_path, write_path
 from pflow.printable import clean
 from pflow.process.signals import Deadline
 from pflow.run.arguments import PROGRAM
@@ -61,17 +61,24 @@ class Execution:
             self.output.write_document(self._pretend(document))
             return
         shared = NodeStore(document, has_copies=False)
-        keys = used_keys(self.wired)
-        piped = {key: shared[key] for key in document if keys is None or key in keys}
-        snapshot = Snapshot()
-        snapshot.note_piped(self.wired, intake, piped)
-        snapshot.note_inputs(self.inputs)
+        snapshot = self._snapshot(intake, shared)
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
         given = [each.path for each in self.wired.inputs.values() if each.secret]
         self.secrets.add([find(shared, path) for path in given if has(shared, path)])
         self._show(shared, self._run(document, shared, snapshot))
+
+    def _snapshot(self, intake: Intake, shared: NodeStore) -> Snapshot:
+        """What this run begins with."""
+        document, keys = intake.document, used_keys(self.wired)
+        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
+        piped = {key: shared[key] for key in document if keys is None or key in keys or key == taken}
+        snapshot = Snapshot()
+        snapshot.note_place(self.wired.flow)
+        snapshot.note_piped(self.wired, intake, piped)
+        snapshot.note_inputs(self.inputs)
+        return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""

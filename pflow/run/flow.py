@@ -34,7 +34,8 @@ def step(
     inputs: Mapping[str, Any] | None = None, input_mappings: Mapping[str, Any] | None = None,
     output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
-    version: str | None = None, description: str | None = None, cache: bool | str | None = None,
+    repeats: bool | None = None, version: str | None = None, description: str | None = None,
+    cache: bool | str | None = None,
 ) -> Step:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME` or the path of its file.
@@ -89,6 +90,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def _written(self) -> WrittenFlow:
         """It as a flow's file says it, called after the script where it has no name."""
         written = flow_from(self, is_run_here=True)
+        written.script = os.path.abspath(sys.argv[0])
         script = os.path.basename(sys.argv[0])
         if not written.name and script.endswith(".py"):
             written.name = script.removesuffix(".py")

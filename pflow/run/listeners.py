@@ -12,6 +12,7 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.run.arguments import PROGRAM
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
+from pflow.run.snapshot import own_params
 from pflow.stage.trace import enter_span, write_lines
 from pflow.terminal.messages import say
 from pflow.usage import Usage
@@ -37,7 +38,6 @@ class Listeners:
         """`end_line` is called before something is said to a person."""
         self.wired = wired
         self.snapshot = snapshot
-        self.has_chosen_model = False
         self.failed_items = 0
         self.usage = Usage()
         self.end_line = end_line
@@ -79,7 +79,7 @@ class Listeners:
         if self.is_verbose and event["event"] == "end":
             self.clear()
             say_places(event)
-        if "model" in event and event["event"] == "end":
+        if "model" in event:
             self._note_model(event)
 
     def _show(self, event: dict[str, Any]) -> None:
@@ -91,11 +91,16 @@ class Listeners:
             self.progress.show(event)
 
     def _note_model(self, event: dict[str, Any]) -> None:
-        """The model that was chosen for a step is an override: another day it could be another."""
-        step = self.wired.steps.get(event["step"])
-        if step and "model" not in {**step.params, **self.snapshot.config_overrides.get(step.id, {})}:
-            self.snapshot.override(step.id, "model", event["model"])
-            self.has_chosen_model = True
+        """The model that was chosen for a step is an override, noted at once: another day it could be another."""
+        id, *inner = event["step"].split("/")
+        step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
+        if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
+            return
+        if name not in dict(own_params(step)):
+            return
+        self.snapshot.override(id, name, event["model"])
+        if self.log is not None:
+            self.log.write_snapshot(self.snapshot.as_json())
 
     def clear(self) -> None:
         """Make room on the terminal for something else."""
@@ -110,8 +115,6 @@ class Listeners:
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:
             return
-        if self.has_chosen_model:
-            self.log.write_snapshot(self.snapshot.as_json())
         if isinstance(error, Interrupted):
             error = error.as_error()
         code = OK if error is None else CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG

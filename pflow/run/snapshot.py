@@ -11,12 +11,16 @@ from pflow.flow.reaching import is_stored
 from pflow.jsontext import encode
 from pflow.masks import MASK
 from pflow.paths import parse_path, write_path
-from pflow.stage.document import RAW
+from pflow.run.kept import directory_of, here
+from pflow.stage.document import NOTHING, RAW, STORE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.interface import Item
     from pflow.paths import Path
     from pflow.run.inputs import RunInputs
     from pflow.stage.document import Intake
@@ -32,7 +36,13 @@ class Snapshot:
         self.flow_hash = ""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
-        self._piped = 0
+        self.place: dict[str, Any] = {}
+        """Where the run began, where the relative paths of flows in its flow begin, and the script that it is of."""
+        self.piped: dict[str, Any] = {"as": NOTHING, "last": None, "paths": [], "again": []}
+        """What came through the pipe: `as` raw, store or json, carrying `last`; which `paths` it is injected at, and
+        which of these are to be piped `again`, since they are secret or too large to be kept.
+        """
+        self._size = 0
 
     def note_inputs(self, inputs: RunInputs) -> None:
         """Note what flags and answers give, and the params of variables, which a later run could not know of."""
@@ -48,11 +58,9 @@ class Snapshot:
         for path, value in inputs.stored().items():
             if path != inputs.piped_path:
                 self.inject(path, value)
-        for step in inputs.wired.steps.values():
-            set_elsewhere = {**step.params, **inputs.params.get(step.id, {})}
-            for key, item in step.interface.params.items():
-                if item.env and os.environ.get(item.env) and key not in set_elsewhere:
-                    self.override(step.id, key, MASK if "secret" in item.marks else from_environment(item))
+        for id, key, item in environment_params(inputs.wired, inputs.params):
+            if os.environ.get(item.env):
+                self.override(id, key, MASK if "secret" in item.marks else from_environment(item))
 
     def _note_flags_of_steps(self, inputs: RunInputs) -> None:
         """Note the flags inside pipe syntax, where no other stands for them: those with a template are wiring."""
@@ -71,6 +79,11 @@ class Snapshot:
         is_own = not is_stored(step, key) or (item is not None and "explicit" in item.marks)
         return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
+    def note_place(self, flow: Flow) -> None:
+        """Note where this process is, and whose flow it runs."""
+        self.place = {"directory": kept(here()), "flow_directory": kept(directory_of(flow))}
+        self.place |= {"script": kept(flow.script)} if flow.script else {}
+
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
         document = intake.document
@@ -79,47 +92,47 @@ class Snapshot:
         last = "stdin" if intake.kind == RAW else document.header.get("last")
         if last is not None and _is_pipe_secret(wired):
             secret.add(str(parse_path(last)[0]))
+        self.piped |= {"as": "json" if intake.kind == STORE and document.own else intake.kind, "last": last}
         if intake.kind == RAW:
-            self.inject_piped(("stdin",), MASK if "stdin" in secret else document["stdin"])
+            self._inject_unless(secret, ("stdin",), document["stdin"], "stdin")
             return
         for key, value in store.items():
-            if key in secret:
-                self.inject((key,), MASK)
-            else:
-                self.inject_piped((key,), _masked(value, secret) if key == "stdin" else value)
+            self._inject_unless(secret, (key,), value, key)
         if last is not None and wired.first_read is not None:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                carried = find(document, parse_path(last))
-                is_secret = str(source.paths[0][0]) in secret
-                self.inject_piped((id, key), MASK if is_secret else _masked(carried, secret))
+                self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""
-        self.config_overrides.setdefault(step, {})[param] = _kept(value)
+        self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
-        """Note that this value is put at a path of the store."""
-        self.cli_injections[write_path(path)] = _kept(value)
+        """Note that this value is put at a path of the store, in place of what came through the pipe."""
+        text = write_path(path)
+        self.cli_injections[text] = kept(value)
+        for name in ("paths", "again"):
+            if text in self.piped[name]:
+                self.piped[name].remove(text)
 
-    def inject_piped(self, path: Path, value: Any) -> None:
+    def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
+        """Note what came through the pipe under a key, with the secrets masked."""
+        shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
+        self.inject_piped(path, shown, is_whole=shown == value)
+
+    def inject_piped(self, path: Path, value: Any, *, is_whole: bool = True) -> None:
         """Note what came through the pipe; of what exceeds 10 MB with all that came before it, only the digest.
 
-        Bytes that are UTF-8 are text, as they are in the store.
+        Bytes that are UTF-8 are text, as they are in the store. What is not whole is to be piped again.
         """
+        text = write_path(path)
         data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
-        if self._piped + len(data) > MOST_PIPED:
-            import hashlib
-
-            digest = {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
-            self.cli_injections[write_path(path)] = digest
-            return
-        self._piped += len(data)
-        try:
-            self.inject(path, str(value, "utf-8") if isinstance(value, bytes) else value)
-        except UnicodeDecodeError:
-            self.inject(path, value)
+        is_kept = self._size + len(data) <= MOST_PIPED
+        self._size += len(data) if is_kept else 0
+        self.inject(path, _as_text(value) if is_kept else _digest(data))
+        self.piped["paths"].append(text)
+        self.piped["again"] += [] if is_kept and is_whole else [text]
 
     def as_json(self) -> dict[str, Any]:
         """As RunLog.write_snapshot takes it: there bytes become {"$bytes": …}."""
@@ -127,7 +140,41 @@ class Snapshot:
             "flow_hash": self.flow_hash,
             "config_overrides": self.config_overrides,
             "cli_injections": self.cli_injections,
+            **({"piped": self.piped} if self.piped["paths"] else {}),
+            **self.place,
         }
+
+
+def environment_params(wired: WiredFlow, given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, Item]]:
+    """Each param that only a variable sets: its step, its name, as `inner.param` in a flow within, and itself.
+
+    `given` are the params that are set otherwise, by step and name.
+    """
+    for step in wired.steps.values():
+        there = {**step.params, **given.get(step.id, {})}
+        yield from ((step.id, name, item) for name, item in own_params(step) if item.env and name not in there)
+
+
+def own_params(step: WiredStep) -> Iterator[tuple[str, Item]]:
+    """The params of a step; of a flow those that its steps do not set."""
+    if step.subflow is None:
+        yield from step.interface.params.items()
+        return
+    for inner in step.subflow.steps.values():
+        yield from ((f"{inner.id}.{name}", item) for name, item in own_params(inner) if name not in inner.params)
+
+
+def _digest(data: bytes) -> dict[str, Any]:
+    import hashlib
+
+    return {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
+
+
+def _as_text(value: Any) -> Any:
+    try:
+        return str(value, "utf-8") if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
 
 
 def _secret_keys(step: WiredStep) -> set[str]:
@@ -159,12 +206,12 @@ def _masked(value: Any, secret: set[str]) -> Any:
     return {key: MASK if key in secret else member for key, member in value.items()}
 
 
-def _kept(value: Any) -> Any:
+def kept(value: Any) -> Any:
     """A copy, which no step can change; a path whose bytes are not UTF-8 as those bytes."""
     if isinstance(value, list):
-        return [_kept(item) for item in value]
+        return [kept(item) for item in value]
     if isinstance(value, dict):
-        return {key: _kept(item) for key, item in value.items()}
+        return {key: kept(item) for key, item in value.items()}
     if not isinstance(value, str):
         return value
     try:

@@ -50,6 +50,20 @@ class Terminal:
             self.say("\n")
         return os.fsdecode(line.rstrip(b"\r\n")) if line else None
 
+    def read_secret(self, prompt: str) -> str | None:
+        """A line that is not shown as it is typed."""
+        try:
+            modes = termios.tcgetattr(self.fd)
+            hidden = [*modes[:3], modes[3] & ~termios.ECHO, *modes[4:]]
+            termios.tcsetattr(self.fd, termios.TCSAFLUSH, hidden)
+        except termios.error:
+            return None
+        try:
+            return self.read_line(prompt)
+        finally:
+            termios.tcsetattr(self.fd, termios.TCSADRAIN, modes)
+            self.say("\n")
+
     def read_path(self, prompt: str) -> str | None:
         """A path, alike: TAB completes it, where readline can ask. That reads stdin and writes to stdout."""
         try:

@@ -175,7 +175,7 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
     need jq
     echo '{"nodes":[{"id":"i","type":"github-get-issue","params":{"limit":5}},{"id":"s","type":"say","inputs":{"text":"own"}}]}' >f.pflow.json
     in_shells 'ISSUE_TOKEN=s3cret pflow run -n ../f.pflow.json --issue=7 --limit=3 --s.text=mine -r
-        jq -cS "del(.flow_hash)" "$HOME"/.local/state/pflow/runs/*/snapshot.json'
+        jq -cS "{cli_injections, config_overrides}" "$HOME"/.local/state/pflow/runs/*/snapshot.json'
     expect 0 $'mine\n{"cli_injections":{"issue_number":7,"s.text":"mine"},"config_overrides":{"i":{"limit":3,"token":"***"}}}'
 }
 

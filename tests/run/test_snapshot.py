@@ -1,20 +1,26 @@
 """The derived snapshot: overrides and injections, without secrets and without what is too large."""
 
 import hashlib
+import os
 from typing import ClassVar
 
 import pytest
 
+from pflow.binding.store import NodeStore
 from pflow.flow.flags import DATA, INPUT, PARAM
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from pflow.jsontext import decode, encode
+from pflow.masks import Secrets
+from pflow.run.arguments import RunFlags
 from pflow.run.driver import parse
+from pflow.run.execution import Execution
 from pflow.run.inputs import RunInputs
 from pflow.run.snapshot import MOST_PIPED, Snapshot
-from pflow.stage.document import RAW, STORE, Intake, read_json
-from tests.run.flows import plan_of
+from pflow.stage.document import RAW, STORE, Intake, read_document, read_json
+from pflow.stage.output import Output
+from tests.run.flows import plan_of, write_flow
 
 LOCKED = '''from pflow import Node
 
@@ -35,6 +41,7 @@ class Piped(dict):
     """A store that came through the pipe."""
 
     header: ClassVar[dict] = {}
+    own = ()
 
 
 @pytest.fixture
@@ -151,6 +158,58 @@ def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):
         "config_overrides": {"one": {"level": 3}},
         "cli_injections": {"one.key": "k", "text": "t"},
     }
+
+
+def piped(data, ir):
+    """The snapshot of a flow that takes a store through the pipe, with its keys as an Execution chooses them."""
+    wired, intake = plan_of(ir), Intake(read_document(data), STORE)
+    inputs = RunInputs(wired)
+    inputs.take_pipe(intake, allow_empty=False)
+    execution = Execution(inputs, RunFlags({}), Output([]), Secrets())
+    return execution._snapshot(intake, NodeStore(intake.document, has_copies=False))
+
+
+STORE_OF_TWO = b'{"$pflow":{"v":1,"last":"text"},"text":"x","other":"y"}\n'
+
+
+def test_what_came_through_the_pipe_is_told_apart_from_what_flags_gave(locked):
+    one = piped(STORE_OF_TWO, {"nodes": [{"id": "one", "type": "text"}]})
+    assert one.piped == {"as": "store", "last": "text", "paths": ["text", "one.text"], "again": []}
+    one.inject(("text",), "by a flag")
+    assert one.piped["paths"] == ["one.text"]
+
+
+def test_what_a_declared_input_takes_from_the_pipe_is_kept(nodes):
+    flow = {"inputs": {"value": {"pipe": True}}, "nodes": [{"type": "echo"}]}
+    assert piped(STORE_OF_TWO, flow).cli_injections == {"text": "x"}
+
+
+def test_what_is_secret_or_too_large_is_to_be_piped_again(locked):
+    store = Piped({"key": "hush", "text": "x" * (MOST_PIPED + 1)})
+    snapshot = Snapshot()
+    snapshot.note_piped(locked(), Intake(store, STORE), store)
+    assert snapshot.piped["again"] == snapshot.piped["paths"] == ["key", "text"]
+
+
+def test_the_place_of_a_run_is_kept_in_any_bytes(tmp_path, monkeypatch):
+    there = tmp_path / "\udcff"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    snapshot = Snapshot()
+    snapshot.note_place(plan_of({"nodes": [{"type": "text"}]}, "flows").flow)
+    kept = decode(encode(snapshot.as_json()))
+    assert kept["directory"] == os.fsencode(there)
+    assert kept["flow_directory"] == os.fsencode(there / "flows")
+
+
+def test_a_variable_of_a_flow_within_is_noted_as_its_param(locked, tmp_path, monkeypatch):
+    inner = write_flow(tmp_path, "inner", {"nodes": [{"id": "in", "type": "locked"}]})
+    middle = write_flow(tmp_path, "middle", {"nodes": [{"id": "mid", "type": inner}]})
+    flow = {"nodes": [{"id": "a", "type": middle}, {"id": "b", "type": inner, "params": {"in.level": 2}}]}
+    monkeypatch.setenv("LOCKED_LEVEL", "3")
+    snapshot = Snapshot()
+    snapshot.note_inputs(RunInputs(plan_of(flow, str(tmp_path))))
+    assert snapshot.config_overrides == {"a": {"mid.in.level": 3}}
 
 
 def noted(words, flags=(), store=None):

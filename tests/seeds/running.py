@@ -80,7 +80,8 @@ class Place:
 
     def snapshot(self) -> dict[str, Any]:
         """What the last run changed; its flow's hash aside."""
-        return {name: value for name, value in self.trace()["snapshot"].items() if name != "flow_hash"}
+        snapshot = self.trace()["snapshot"]
+        return {name: snapshot[name] for name in ("config_overrides", "cli_injections")}
 
     def trace_lines(self) -> list[str]:
         """The last run's trace as it is printed, without what it took."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from pflow import TYPE_CHECKING, budget
@@ -9,9 +10,10 @@ from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
 from pflow.catalog.kinds import FLOW
+from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.node import pocketflow, version_of
+from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.paths import write_path
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
@@ -42,6 +44,24 @@ class Work:
         self.writes: Places = {}
         self.more: dict[str, Any] = {}
         self.usage = Usage()
+
+
+class KeyedVisit:
+    """A while in which the environment has the key of a visit: the same whenever this visit of this run is tried."""
+
+    def __init__(self, context: Context, step: str) -> None:
+        self.key = digest_of([context.run_id, context.visit_path(step)]) if context.run_id else ""
+
+    def __enter__(self) -> None:
+        self.before = os.environ.get(STEP_KEY)
+        if self.key:
+            os.environ[STEP_KEY] = self.key
+
+    def __exit__(self, *error: object) -> None:
+        if self.before is not None:
+            os.environ[STEP_KEY] = self.before
+        else:
+            os.environ.pop(STEP_KEY, None)
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -147,7 +167,8 @@ class StepNode(PlainStep):
             node = copied(self.node)
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
-            action = node._run(view) if self.is_direct else self._run_node(node, view, work)
+            with KeyedVisit(self.context, self.id):
+                action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
                 self._spend(work, usage_of(error))

@@ -1,0 +1,93 @@
+"""What code a kind of node runs, as digests: of its file, or of all that a user's own file imports."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.cache.place import digest_of_file, remembered
+from pflow.catalog.interfaces import FLOW, PYTHON
+from pflow.digest import digest_of
+from pflow.errors import PflowError
+from pflow.jsontext import decode
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.catalog.interfaces import Kind
+
+
+class Code:
+    """The code of a kind: `parts` are digests by file and versions by distribution, `digest` is that of all.
+
+    Where that cannot be told, `digest` is None, and `fault` says why.
+    """
+
+    __slots__ = ("digest", "fault", "parts")
+
+    def __init__(self, parts: dict[str, str], fault: str = "") -> None:
+        self.parts = parts
+        self.fault = fault
+        self.digest = None if fault else digest_of(sorted([*part] for part in parts.items()))
+
+
+def code_digest(kind: Kind) -> str | None:
+    """The digest of a kind's code; None where it cannot be told."""
+    return code_of(kind).digest
+
+
+def code_of(kind: Kind) -> Code:
+    """The code of a kind, found once: as it was when this process may have loaded it."""
+    code: Code | None = kind.code
+    if code is None:
+        code = kind.code = _find(kind)
+    return code
+
+
+def _find(kind: Kind) -> Code:
+    try:
+        if kind.origin == FLOW:
+            return _of_flow(kind)
+        if kind.origin == PYTHON:
+            return _of_python(kind)
+        return Code({os.path.basename(kind.file): digest_of_file(kind.file)})
+    except (PflowError, OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else getattr(error, "message", str(error))
+        return Code({}, f"'{kind.file}' cannot be read: {str(why).lower()}")
+
+
+def _of_flow(kind: Kind) -> Code:
+    """A flow's JSON, whatever its layout, and the code of its nodes."""
+    with open(kind.file, "rb") as file:
+        ir = decode(file.read())
+    parts = {os.path.basename(kind.file): digest_of(_sorted(ir))}
+    for inner in kind.parts():
+        code = code_of(inner)
+        if code.fault:
+            return Code({}, f"{inner.name}: {code.fault}")
+        parts |= {f"{inner.name}/{name}": digest for name, digest in code.parts.items()}
+    return Code(parts)
+
+
+def _sorted(value: Any) -> Any:
+    """A JSON value whose objects have their members in one order."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _of_python(kind: Kind) -> Code:
+    if not os.path.isfile(kind.file):
+        return Code({}, "its class is in no file")
+    if kind.is_loaded and "<locals>" in kind.node_class().__qualname__:
+        return Code({}, "its class is made in a function")
+    parts, fault = remembered(["python", kind.file, *sys.path], lambda: _read_python(kind.file))
+    return Code(parts, fault)
+
+
+def _read_python(file: str) -> tuple[Any, Any]:
+    from pflow.cache.python_code import PythonCode
+
+    code = PythonCode(file)
+    return [code.parts, code.fault], code.watched

@@ -1,0 +1,254 @@
+"""What a file of Python runs: its code and that of its project's modules without comments, and its distributions.
+
+The project is the file's own directory, and whatever Python finds that is neither its standard library nor installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import sysconfig
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from pflow import __version__
+from pflow.digest import digest_of
+from pflow.source import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
+"""Names by which code looks at its own text: then comments count too."""
+_FOLLOWED = {"__import__", "import_module"}
+_DYNAMIC = _FOLLOWED | {
+    *("spec_from_file_location", "SourceFileLoader", "exec_module", "load_module", "run_path", "run_module"),
+    *("load_node", "walk_packages", "iter_modules", "entry_points"),
+}
+"""Names by which code imports what it does not name, unless a text says it."""
+_INSTALLED = ("site-packages", "dist-packages")
+_STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+
+
+class CannotFollow(Exception):
+    """Why it cannot be told what a file runs, in words."""
+
+
+class PythonCode:
+    """What a file runs: `parts` are digests by module and versions by distribution; `fault` says why they are not all.
+
+    `watched` are the files and folders that it all depends on, those too that are not there.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.parts: dict[str, str] = {}
+        self.watched: dict[str, None] = {}
+        self.fault = ""
+        self._sources: dict[str, bytes] = {}
+        self._trees: dict[str, ast.Module] = {}
+        package, root = _package_of(file)
+        self._folders = [[os.path.dirname(file)], list(dict.fromkeys([root, *map(os.path.abspath, sys.path)]))]
+        try:
+            self._read(file, package, root)
+        except CannotFollow as why:
+            self.fault = str(why)
+        except OSError as error:
+            self.fault = f"'{error.filename}' cannot be read: {(error.strerror or str(error)).lower()}"
+        except RecursionError:
+            self.fault = "its code is nested too deeply"
+
+    def _read(self, file: str, package: str, root: str) -> None:
+        if _is_installed(file):
+            self._add_distribution(os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0])
+        else:
+            self._add_source(os.path.basename(file), file, package)
+        sees_its_text = any(_OWN_TEXT & _names_in(tree) for tree in self._trees.values())
+        for name, tree in self._trees.items():
+            self.parts[name] = digest_of(self._sources[name] if sees_its_text else bare(tree))
+
+    def _add_source(self, name: str, file: str, package: str) -> None:
+        """Take a file, and all that it imports."""
+        if name in self._trees:
+            return
+        self.watched[file] = None
+        with open(file, "rb") as source:
+            self._sources[name] = source.read()
+        try:
+            self._trees[name] = tree = ast.parse(self._sources[name])
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise CannotFollow(f"{name} is no Python: {in_words(error)}") from None
+        for module, is_needed in _imports_of(tree, package, name):
+            self._add_module(module, is_needed=is_needed, importer=name)
+
+    def _add_module(self, module: str, *, is_needed: bool, importer: str) -> None:
+        """Take a module of the project, with the packages around it; of anything installed its distribution.
+
+        Whether Python looks into the file's own folder depends on who runs it: what lies there counts anyway.
+        """
+        top, *rest = module.split(".")
+        if top == "pflow":
+            self.parts["pflow-shell"] = __version__
+            return
+        found = [places for folders in self._folders if (places := self._find(top, folders))]
+        if not found and top not in sys.stdlib_module_names and not self._is_elsewhere(top):
+            if is_needed:
+                raise CannotFollow(f"{importer} imports '{module}', which is not found")
+            self.parts[module] = "missing"
+        for places in found:
+            if _is_installed(places[0]):
+                self._add_distribution(top)
+            elif not _is_standard(places[0]):
+                self._add_places(top, places)
+                self._add_inside(top, places, rest)
+
+    def _add_inside(self, name: str, places: list[str], rest: list[str]) -> None:
+        """Take what a dotted name leads to inside a package; its last part may be no module but a name of one."""
+        for part in rest:
+            inits = [os.path.dirname(each) for each in places if os.path.basename(each) == "__init__.py"]
+            folders = inits or [each for each in places if os.path.isdir(each)]
+            if part == "*":
+                self.watched |= dict.fromkeys(folders)
+            for module in _modules_in(folders) if part == "*" else [part]:
+                places = self._find(module, folders)
+                self._add_places(f"{name}.{module}", places)
+            name = f"{name}.{part}"
+
+    def _add_places(self, module: str, places: list[str]) -> None:
+        """Take a module's file; a folder without __init__.py has none."""
+        path = module.replace(".", "/")
+        for place in places:
+            if os.path.basename(place) == "__init__.py":
+                self._add_source(f"{path}/__init__.py", place, module)
+            elif place.endswith(".py"):
+                self._add_source(f"{path}.py", place, module.rpartition(".")[0])
+            elif not os.path.isdir(place):
+                self.watched[place] = None
+                with open(place, "rb") as binary:
+                    self.parts[path] = digest_of(binary.read())
+
+    def _find(self, name: str, folders: Iterable[str]) -> list[str]:
+        """Where a module is, in the order of Python's own search; several folders only of a namespace."""
+        spaces = []
+        for folder in folders:
+            inside = os.path.join(folder, name)
+            for file in (f"{inside}/__init__.py", *(inside + suffix for suffix in EXTENSION_SUFFIXES), f"{inside}.py"):
+                if os.path.isfile(file):
+                    return [file]
+            if os.path.isdir(inside):
+                spaces.append(inside)
+            if _is_installed(inside):
+                self.watched[folder] = None
+            elif not _is_standard(inside):
+                self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
+        return spaces
+
+    def _is_elsewhere(self, top: str) -> bool:
+        """Whether a finder of an installed package knows it, as for editable installations; then it is taken."""
+        try:
+            spec = find_spec(top)
+        except (ImportError, ValueError):
+            return False
+        if spec is None:
+            return False
+        places = [spec.origin] if spec.origin and os.path.isfile(spec.origin) else []
+        self._add_places(top, places)
+        return bool(places)
+
+    def _add_distribution(self, top: str) -> None:
+        from importlib.metadata import packages_distributions, version
+
+        names = packages_distributions().get(top)
+        if not names:
+            raise CannotFollow(f"'{top}' is installed, and no distribution says its version")
+        self.parts |= {name: version(name) for name in names}
+
+
+def _modules_in(folders: list[str]) -> list[str]:
+    files = sorted(file for folder in folders for file in os.listdir(folder))
+    return [file[:-3] for file in files if file.endswith(".py") and file != "__init__.py"]
+
+
+def _package_of(file: str) -> tuple[str, str]:
+    """The package that a file is a module of, and the folder in which that begins."""
+    folder = os.path.dirname(file)
+    names: list[str] = []
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    return ".".join(names), folder
+
+
+def _is_installed(place: str) -> bool:
+    return any(part in _INSTALLED for part in place.split(os.sep))
+
+
+def _is_standard(place: str) -> bool:
+    real = os.path.realpath(place)
+    return not _is_installed(real) and any(real.startswith(folder + os.sep) for folder in _STANDARD)
+
+
+def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str, bool]]:
+    """Each module that a file imports, and whether it cannot do without. Raises CannotFollow."""
+    optional = {id(inner) for node in ast.walk(tree) if _may_fail(node) for inner in ast.walk(node)}
+    followed: set[int] = set()
+    for node in ast.walk(tree):
+        is_needed = id(node) not in optional
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, is_needed) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = _absolute(node, package, name)
+            yield from ((f"{module}.{alias.name}", is_needed) for alias in node.names)
+        elif isinstance(node, ast.Call) and _last_name(node.func) in _FOLLOWED and _text(node):
+            followed |= {id(node.func)}
+            yield _text(node), is_needed
+    for node in ast.walk(tree):
+        renamed = isinstance(node, ast.alias) and node.asname and node.name in _DYNAMIC
+        if renamed or (_last_name(node) in _DYNAMIC and id(node) not in followed):
+            raise CannotFollow(f"{name}, line {getattr(node, 'lineno', 1)}: it imports what its code does not name")
+
+
+def _may_fail(node: ast.AST) -> bool:
+    """Whether what is imported in it may be missing: in a try, and for types alone."""
+    return isinstance(node, ast.Try) or (isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING")
+
+
+def _absolute(node: ast.ImportFrom, package: str, name: str) -> str:
+    """The module that an import names, `..x` too."""
+    parts = package.split(".") if package else []
+    if node.level > len(parts) and node.level:
+        raise CannotFollow(f"{name}, line {node.lineno}: it imports from the package around it, and is in none")
+    around = parts[: len(parts) - node.level + 1] if node.level else []
+    return ".".join([*around, *([node.module] if node.module else [])])
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _text(call: ast.Call) -> str:
+    """The module that a call names as a text; empty where it does not."""
+    first = getattr(call.args[0], "value", None) if len(call.args) == 1 and not call.keywords else None
+    return first if isinstance(first, str) and not first.startswith(".") else ""
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    return {_last_name(node) for node in ast.walk(tree)}
+
+
+def bare(node: Any) -> Any:
+    """A tree as JSON, without comments, places and docstrings, and alike in all versions of Python."""
+    if isinstance(node, list):
+        return [bare(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    members = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _has_docstring(node):
+        members["body"] = node.body[1:]
+    return [type(node).__name__, {name: bare(value) for name, value in members.items()}]
+
+
+def _has_docstring(node: Any) -> bool:
+    first = node.body[0] if node.body else None
+    return isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str)

@@ -1,0 +1,86 @@
+"""What a run began with, as its journal keeps it: the store and the inputs, and where and how it ran."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.run.inputs import RunInputs
+from pflow.run.snapshot import kept
+from pflow.stage.document import Document, Intake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from pflow.flow.wired import WiredFlow
+    from pflow.run.arguments import RunFlags
+
+    Begin = dict[str, Any]
+    """store {kind, header, values (of the keys that the flow may look at), texts (the JSON of all others), keys (all,
+    in their order), own}, inputs {values, params, data}, environment (by variable, of params), flags.
+    """
+
+
+def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: RunFlags) -> Begin:
+    """It, where the inputs have taken what came through the pipe; `used` are the values that the flow may look at."""
+    document = intake.document
+    store = {
+        "kind": intake.kind,
+        "header": dict(document.header),
+        "keys": document.keys(),
+        "own": list(document.own),
+        "values": used,
+        "texts": {key: document.json(key) for key in document if key not in used},
+    }
+    return {
+        "store": kept(store),
+        "inputs": kept({name: getattr(inputs, name) for name in _INPUTS}),
+        "environment": {name: os.environ.get(name) for name in sorted(set(_variables(inputs.wired)))},
+        "flags": {name: getattr(flags, name) for name in _FLAGS},
+    }
+
+
+_INPUTS = ("values", "params", "data")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty")
+
+
+def _variables(flow: WiredFlow) -> Iterator[str]:
+    """The variables that a flow takes params from; not those of secrets."""
+    for wired in flow.steps.values():
+        if wired.subflow is not None:
+            yield from _variables(wired.subflow)
+        params = wired.interface.params.values()
+        yield from (item.env for item in params if item.env and "secret" not in item.marks)
+
+
+def restore_intake(begin: Begin) -> Intake:
+    """What came through stdin, as `take_in` gave it."""
+    store = begin["store"]
+    document = Document(store["header"])
+    for key in store["keys"]:
+        if key in store["texts"]:
+            text = store["texts"][key]
+            document.set_json(key, text.encode() if isinstance(text, str) else text)
+        else:
+            document.set(key, store["values"][key])
+    document.own = store["own"]
+    return Intake(document, store["kind"])
+
+
+def restore_inputs(begin: Begin, wired: WiredFlow) -> RunInputs:
+    """The inputs, for the flow wired anew."""
+    inputs = RunInputs(wired)
+    for name in _INPUTS:
+        getattr(inputs, name).update(begin["inputs"][name])
+    inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
+    return inputs
+
+
+def restore_environment(begin: Begin) -> None:
+    """Give the variables of params the values that they had, and take away those that were not set."""
+    for name, value in begin["environment"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -1,0 +1,45 @@
+"""A flow as a run kept it, loaded again from the run's directory, and the directory that the run began in."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.flow.load import load_text, read_text
+from pflow.flow.subflow import FlowCatalog
+from pflow.run.log import FLOW
+
+if TYPE_CHECKING:
+    from pflow.flow.flow import Flow
+
+
+def load_kept(directory: str, flow_directory: str) -> Flow:
+    """The flow in a run's directory; the relative paths of flows in it begin where they did, at `flow_directory`.
+
+    Raises PflowError: 66 where it is gone, 65 where it is no flow any more.
+    """
+    file = os.path.join(directory, FLOW)
+    return load_text(read_text(file, f"the flow '{file}'"), file, FlowCatalog(flow_directory)).usable()
+
+
+def enter(directory: str, act: str) -> None:
+    """Go to the directory that a run began in. Raises PflowError (66) where that is gone."""
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PflowError(f"cannot {act} in '{directory}', where the run was: {why}", exit=MISSING) from None
+
+
+def here() -> str:
+    """The working directory; empty where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def directory_of(flow: Flow) -> str:
+    """Where the relative paths of flows in a flow begin, as an absolute path."""
+    return os.path.join(here(), flow.directory)

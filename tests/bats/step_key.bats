@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# PFLOW_STEP_KEY: what names a visit of a step, or an item, however often it is tried.
+# shellcheck disable=SC2016
+
+load helper
+
+# How many keys are in ./keys, one a line, and how many different ones.
+count_keys() { echo "$(grep -cxE '[0-9a-f]{64}' keys) $(sort -u keys | wc -l)"; }
+
+say='echo "$PFLOW_STEP_KEY" >>keys'
+
+@test "a visit has one key in all its tries, and in a node, a program and a command alike; each other visit another" {
+    node count_down 'Reads: shared["left"]: int = 3' 'Writes: shared["left"]: int' 'Actions: again, default' <<'END'
+    def exec(self, prepared):
+        import os
+        print(self.step_key, os.environ["PFLOW_STEP_KEY"], sep="\n", file=open("keys", "a"))
+        if os.path.getsize("keys") < 200:
+            raise ValueError("try again")
+
+    def post(self, shared, prepared, done):
+        shared["left"] -= 1
+        return "again" if shared["left"] else "default"
+END
+    mkdir nodes && mv count_down.py nodes
+    printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' "$say; cat" >nodes/pflow-note
+    chmod +x nodes/pflow-note
+    export PFLOW_NODES=$PWD/nodes
+    pflow run -n 'count-down:c --retries=2 --wait=0 =again=> c' -q
+    [ "$(count_keys)" = '8 3' ]
+    rm keys
+    # A run within a command has keys of its own; a stage there has the command's.
+    for more in '' --isolate; do
+        pflow run -n "note => shell '$say; pflow note -n -q; pflow run -n note -q'" -q $more
+    done
+    [ "$(count_keys)" = '8 6' ]
+    pflow note -n -q
+    [ -z "$(tail -n 1 keys)" ]
+}

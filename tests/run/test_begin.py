@@ -1,0 +1,73 @@
+"""What a run began with: kept as JSON, and restored so that the run goes on as it would have."""
+
+import os
+
+import pytest
+
+from pflow.jsontext import decode, encode
+from pflow.run.arguments import RunFlags
+from pflow.run.begin import begin_of, restore_environment, restore_inputs, restore_intake
+from pflow.run.inputs import RunInputs
+from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, read_document
+from tests.run.flows import plan_of
+
+FLOW = {
+    "nodes": [
+        {"id": "in", "type": "read-file"},
+        {"id": "out", "type": "write-file", "inputs": {"path": "o"}},
+        {"id": "ask", "type": "llm", "inputs": {"prompt": "hi"}},
+    ]
+}
+STORED = b'{"$pflow":{"v":1,"last":"a.b","run":"R","members":3},\n"a":{"b":"x"},\n"odd":[1, 2 ,NaN],\n"\xc3\xa9":1\n}\n'
+
+
+def kept(intake: Intake, used: tuple[str, ...] = (), **values: object) -> tuple[RunInputs, dict]:
+    """The inputs of a run, and what its journal has once it was written and read."""
+    inputs = RunInputs(plan_of(FLOW))
+    for name, value in values.items():
+        inputs.set_input(name, value)
+    begin = begin_of(inputs, intake, {key: intake.document[key] for key in used}, RunFlags({"jobs": ["3"]}))
+    return inputs, decode(encode(begin))
+
+
+def test_a_store_comes_back_in_its_order_and_byte_for_byte_where_nobody_looked():
+    document = read_document(STORED)
+    assert document is not None
+    restored = restore_intake(kept(Intake(document, STORE, STORED), used=("a",))[1])
+    assert restored.kind == STORE
+    assert b"".join(map(bytes, restored.document.pieces())) == b"".join(map(bytes, document.pieces()))
+
+
+@pytest.mark.parametrize("data", ["a text", b"\xff\x00"])
+def test_raw_input_comes_back(data):
+    document = Document({"v": 1, "last": "stdin"})
+    document.set("stdin", data)
+    restored = restore_intake(kept(Intake(document, RAW), used=("stdin",))[1])
+    assert (restored.kind, restored.document["stdin"], restored.document.header["last"]) == (RAW, data, "stdin")
+
+
+def test_flags_and_answers_come_back():
+    inputs, begin = kept(Intake(Document(), NOTHING), path="in.txt")
+    inputs.params["ask"] = {"temperature": 1.0}
+    restored = restore_inputs(begin, plan_of(FLOW))
+    assert (restored.values, restored.data, restored.origins) == (inputs.values, inputs.data, inputs.origins)
+    assert begin["flags"]["jobs"] == 3
+
+
+def test_a_path_that_is_not_utf_8_comes_back_as_its_bytes():
+    _, begin = kept(Intake(Document(), NOTHING), path=os.fsdecode(b"\xff"))
+    assert restore_inputs(begin, plan_of(FLOW)).values["path"] == b"\xff"
+
+
+def test_variables_of_params_are_as_they_were_and_others_are_left_alone(monkeypatch):
+    monkeypatch.setenv("PFLOW_MODEL", "before")
+    begin = kept(Intake(Document(), NOTHING))[1]
+    monkeypatch.setenv("PFLOW_MODEL", "after")
+    monkeypatch.setenv("OTHER", "after")
+    restore_environment(begin)
+    assert (os.environ["PFLOW_MODEL"], os.environ["OTHER"]) == ("before", "after")
+    monkeypatch.delenv("PFLOW_MODEL")
+    begin = kept(Intake(Document(), NOTHING))[1]
+    monkeypatch.setenv("PFLOW_MODEL", "after")
+    restore_environment(begin)
+    assert "PFLOW_MODEL" not in os.environ
