@@ -78,6 +78,8 @@ class Execution:
         snapshot.note_place(self.wired.flow)
         snapshot.note_piped(self.wired, intake, piped)
         snapshot.note_inputs(self.inputs)
+        if self.inputs.replayed is not None:
+            snapshot.follow(self.inputs.replayed)
         return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:

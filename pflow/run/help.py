@@ -19,6 +19,8 @@ from pflow.printable import clean
 from pflow.run.arguments import TAKEN, own_items
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from pflow.flow.flow import Flow
     from pflow.flow.wired import FlowInput, WiredFlow
 
@@ -49,17 +51,21 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
     )
     usage.description = DESCRIPTION
-    common = [common_flag(name) for name in COMMON if name in TAKEN or name == "help"]
-    for flag in common:
-        flag.text = flag.text.replace("the node", "the run")
-    own = [
-        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON)
-        for item in own_items().values()
-    ]
-    usage.flags = [*(_flow_flags(wired) if wired else []), *common, *own]
+    usage.flags = [*(_flow_flags(wired) if wired else []), *flags_of_runs()]
     usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES
     return usage
+
+
+def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
+    """The flags of `pflow run` itself, but for those of some names."""
+    common = [common_flag(name) for name in COMMON if name in (*TAKEN, "help") and name not in without]
+    for flag in common:
+        flag.text = flag.text.replace("the node", "the run")
+    own = [item for name, item in own_items().items() if name not in without]
+    return common + [
+        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON) for item in own
+    ]
 
 
 def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
