@@ -123,6 +123,10 @@ class Execution:
             secrets=self.secrets,
             run_id=run_id,
         )
+        if self.flags.limits:
+            from pflow.run.budget import limit_calls
+
+            limit_calls(context, self.flags.limits, listeners.log)
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
         return context
