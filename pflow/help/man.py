@@ -38,8 +38,6 @@ ENVIRONMENT = (
     ("MANPATH, XDG_DATA_DIRS", "where man and the shells look: pflow setup says what is missing there"),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory"),
     ("XDG_CACHE_HOME", "where answers, plans and the models for TAB are kept, instead of ~/.cache"),
-    ("XDG_CONFIG_HOME", "where the settings of llm are, instead of ~/.config"),
-    ("XDG_CACHE_HOME", "where plans and the models for TAB are kept, instead of ~/.cache"),
     ("XDG_CONFIG_HOME", "where the settings of llm and your prices of models are, instead of ~/.config"),
     ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share"),
     ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state"),
