@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import digest_of_file
+from pflow.cache.memo import digest_of_file
 from pflow.digest import digest_of, keyed_digest
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 
@@ -69,6 +69,14 @@ def make_key(
     """
     try:
         return Key(name, *_Parts(name, version, code, interface, node, view, is_made=is_made).found)
+    except _Unknown as why:
+        raise cannot_cache(name, str(why)) from None
+
+
+def check(name: str, interface: Interface, code: Code, node: Any) -> None:
+    """Raise PflowError (78) where no key of what a node answers could be made, whatever it is given."""
+    try:
+        _check(interface, code, has_more=hasattr(node, "cache_parts"))
     except _Unknown as why:
         raise cannot_cache(name, str(why)) from None
 

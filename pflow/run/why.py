@@ -25,13 +25,13 @@ class Visits:
     def __init__(self, run: Run, step: str) -> None:
         self.run = run
         self.events = {event["visit"]: event for event in _key_events(run) if step in (event["step"], event["visit"])}
-        self._values: dict[str, Any] | None = None
+        self._values: dict[str, Any] = {}
 
     def value(self, part: Facts) -> Any:
         """The value of a part, where the run's snapshot or its flow has one of that digest; else `...`."""
         if "value" in part:
             return part["value"]
-        if self._values is None:
+        if not self._values:
             self._values = {digest_of(value)[:SHORT]: value for value in _kept_values(self.run)}
         return self._values.get(part.get("path", part["digest"])[:SHORT], ...)
 
@@ -84,15 +84,13 @@ def earlier(run: Run, step: str) -> Visits | None:
 
 
 def explain(run: Run, step: str, against: Run | None) -> list[str]:
-    """Lines for each visit of the step that was not a hit, and how many were. Raises PflowError (1): nothing is known."""
+    """Lines for each visit of the step that was not a hit, and how many were. Raises PflowError (1)."""
     visits = Visits(run, step)
     if not visits.events:
         raise PflowError(f"cannot tell why '{step}' ran: nothing of it was to be cached", hint=_how(run))
     before = Visits(against, step) if against else earlier(run, step)
     hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
-    others = (
-        [event for event in visits.events.values() if event not in hits] if not against else [*visits.events.values()]
-    )
+    others = [event for event in visits.events.values() if against or event not in hits]
     lines = [line for event in others[:_MOST] for line in _lines(visits, event, before)]
     lines += [f"and {len(others) - _MOST:,} more"] if len(others) > _MOST else []
     if hits and not against:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, budget
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
@@ -182,14 +182,11 @@ class StepNode(PlainStep):
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
             visit = self.cached.begin(node, view, self.context.warn) if self.cached else None
-            if visit is not None and visit.found is not None:
-                action = visit.apply(view)
-            else:
-                with KeyedVisit(self.context, self.id):
-                    action = node._run(view) if self.is_direct else self._run_node(node, view, work)
+            is_kept = visit is not None and visit.found is not None
+            action = visit.apply(view) if visit and is_kept else self._act(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
-                work.usage.add(usage_of(error))
+                self._spend(work, usage_of(error))
             raise
         finally:
             work.reads = binding.origins(view, store)
@@ -198,8 +195,10 @@ class StepNode(PlainStep):
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
-        if not self.is_flow and (visit is None or visit.found is None):
-            work.usage.add_answer(changes.get("usage"))
+        if not self.is_flow and not is_kept:
+            answered = Usage()
+            answered.add_answer(changes.get("usage"))
+            self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         if visit is not None:
@@ -220,6 +219,10 @@ class StepNode(PlainStep):
         """Where writes go."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
+    def _act(self, node: Any, view: NodeStore, work: Work) -> Any:
+        with KeyedVisit(self.context, self.id):
+            return node._run(view) if self.is_direct else self._run_node(node, view, work)
+
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""
         step = self.wired.step
@@ -234,7 +237,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
-                    spent=None if self.is_flow else work.usage.add,
+                    spent=None if self.is_flow else lambda usage: self._spend(work, usage),
                 )
         except TimedOut as late:
             if late.deadline is not deadline:
@@ -244,6 +247,10 @@ class StepNode(PlainStep):
         if tries > 1:
             work.more["tries"] = tries
         return action
+
+    def _spend(self, work: Work, usage: dict[str, Any]) -> None:
+        work.usage.add(usage)
+        budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""
