@@ -81,14 +81,17 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
         return f"what is in {'it' if value is ... else _shown(value)} changed"
-    if value is not ... and before is not ...:
-        return f"{_shown(value)} was {_shown(before)}"
-    if "type" not in part or "type" not in old:
+    now, then = (_size(each) if known is ... else _shown(known) for each, known in ((part, value), (old, before)))
+    if not now or not then:
         return "changed"
-    now, then = _size(part), _size(old)
     if now == then:
         return f"another {now}"
-    return f"{now}, was {then.partition(' ')[0] if part['type'] == old['type'] else then}"
+    return f"{now} was {then}" if ... not in (value, before) else f"{now}, was {_shortly(then, now)}"
+
+
+def _shortly(then: str, now: str) -> str:
+    """A size without its unit, where the other has the same."""
+    return then.partition(" ")[0] if then.partition(" ")[2] == now.partition(" ")[2] else then
 
 
 def _shown(value: Any) -> str:
@@ -96,9 +99,9 @@ def _shown(value: Any) -> str:
 
 
 def _size(part: Facts) -> str:
-    """`2,310 characters`, or the type of what has no size."""
-    type = part["type"]
+    """`2,310 characters`, or the type of what has no size; nothing where that is not kept, as of secrets."""
+    type = str(part.get("type", ""))
     if "size" not in part or type not in _UNITS:
-        return str(type)
+        return type
     size = part["size"]
     return f"{size:,} {_UNITS[type]}{'' if size == 1 else 's'}"

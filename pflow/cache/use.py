@@ -64,7 +64,7 @@ class CachedNode:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
             if self.is_asked:
                 raise fault from None
-            visit.verdict, visit.why = OFF, fault.message
+            visit.verdict, visit.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
         if visit.found is not None:
             visit.verdict = HIT
         elif visit.key is not None and self.is_required:

@@ -18,7 +18,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
 from pflow.models.prices import cost_of, is_priced, no_price
-from pflow.models.schema import ask_for, load_schema, read_answer
+from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
 from pflow.terminal.messages import say
 from pflow.usage import Usage
@@ -130,8 +130,13 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     usage = _usage(response, ending, model)
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
-    flaw = "the answer stops at its token limit" if ending.kind == LIMIT else "" if text.strip() else "it is empty"
-    return Answer(answer, usage, flaw)
+    return Answer(answer, usage, _flaw(ending, text, has_schema=schema is not None))
+
+
+def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
+    if ending.kind == LIMIT:
+        return "the answer stops at its token limit"
+    return "it is empty" if not text.strip() else "it stands among other words" * (has_schema and not is_bare(text))
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:

@@ -115,6 +115,10 @@ class Driver:
         )
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        if isinstance(flags.refresh, str):
+            from pflow.run.resume.places import refuse_unknown, steps_by_name
+
+            refuse_unknown(iter([flags.refresh]), list(steps_by_name(inputs.wired)), "refresh")
         from pflow.run.execution import Execution
 
         intake = intake or take_in_for(flags)

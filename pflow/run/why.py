@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from pflow.cache.differences import SHORT, Facts, differences
+from pflow.cache.differences import SHORT, differences
 from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.jsontext import decode
@@ -14,6 +14,8 @@ from pflow.run.runs import Event, Run, read_events, runs_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pflow.cache.differences import Facts
 
 _MOST = 20
 """Visits of a step that are told of; a batch may have thousands."""
@@ -33,7 +35,7 @@ class Visits:
             return part["value"]
         if not self._values:
             self._values = {digest_of(value)[:SHORT]: value for value in _kept_values(self.run)}
-        return self._values.get(part.get("path", part["digest"])[:SHORT], ...)
+        return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
 
     def nearest(self, event: Event) -> Event | None:
         """The visit of the same path, else the one that shares most parts."""
@@ -103,9 +105,15 @@ def _how(run: Run) -> str:
     return f"of {', '.join(known)} it is known" if known else "--cache has the cache keep what a step gives"
 
 
+def _label(visit: str) -> str:
+    """A visit as people know it: `check@2`, and `check` for the first; of an item the beginning of its digest."""
+    path, bracket, item = visit.partition("[")
+    return path.replace("@1/", "/").removesuffix("@1") + bracket + (item[:8] + "]" if item else "")
+
+
 def _told_hits(hits: list[Event]) -> str:
     runs = list(dict.fromkeys(event["of"] for event in hits if "of" in event))
-    what = hits[0]["visit"] if len(hits) == 1 else f"{len(hits):,} visits"
+    what = _label(hits[0]["visit"]) if len(hits) == 1 else f"{len(hits):,} visits"
     return f"{what}: hit" + (f", kept by the run {runs[0]}" if len(runs) == 1 else "")
 
 
@@ -113,8 +121,8 @@ def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
     """What became of a visit, and below it what changed."""
     verdict, why = event["cache"]["verdict"], event["cache"].get("why", "")
     if "parts" not in event:
-        return [f"{event['visit']}: not cached: {why}"]
-    head = f"{event['visit']}: {verdict}" + (f", not kept: {why}" if why else "")
+        return [f"{_label(event['visit'])}: not cached: {why}"]
+    head = f"{_label(event['visit'])}: {verdict}" + (f", not kept: {why}" if why else "")
     then = before.nearest(event) if before is not None else None
     if before is None or then is None or "parts" not in then:
         return [f"{head}; no earlier run of this flow kept it"]
