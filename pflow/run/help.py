@@ -29,7 +29,10 @@ A step takes the bare words and letters that its program takes, a flow takes fla
 a file, in a step when its text is read.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
 (pflow runs, pflow trace). On a terminal a batch says how far it is and what it cost; in a log it does so once a minute,
-after its first. Where a file here is called as a saved flow or a node is, ./NAME is the file."""
+after its first. Where a file here is called as a saved flow or a node is, ./NAME is the file.
+
+For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
+run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
