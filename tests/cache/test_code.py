@@ -89,6 +89,7 @@ CHANGES = {
     "a helper of a helper": ("nodes/other.py", "!", "!!", True),
     "a module of a package": ("nodes/tools/text.py", "strip", "lstrip", True),
     "a module that is imported by a relative name": ("nodes/tools/table.py", "' '", "'. '", True),
+    "a docstring of an empty package": ("nodes/tools/__init__.py", "", '"""Tools."""\n', False),
     "the package itself": ("nodes/tools/__init__.py", "", "import other\n", True),
 }
 
