@@ -45,9 +45,9 @@ def command(
     A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
     is the time up to its last event (`ms` of --json): how long it went on after that is not known. `2/3` are the steps
     that were done, and all that the flow has: a loop runs some again, an edge passes others by. `failed items: 3` are
-    those that a batch went on without. A run that asked models is shown with what they cost, as far as the provider
-    said it, and with `usage` in --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known. What
-    can be typed to go on with a run stands at the end of its line, and in `next` of --json.
+    those that a batch went on without. A run that asked models is shown with what they cost, and with `usage` in
+    --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known. What can be typed to go on with a
+    run stands at the end of its line, and in `next` of --json.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q

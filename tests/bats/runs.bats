@@ -128,9 +128,9 @@ otlp'
     expect 0 hi 'there are no runs yet'
 }
 
-@test "a run that is killed has no end, and is running while one of its children is" {
+@test "a run that is killed has no end, and is running while something that got away from it is" {
     in_shells "$here"'mkfifo f
-        pflow run "shell --command='"': >begun; cat f'"'" -n -q & run=$!
+        pflow run "shell --command='"': >begun; setsid cat f'"'" -n -q & run=$!
         until [ -e begun ] && [ "$(pflow trace last 2>/dev/null | grep -c " running for ")" = 2 ]; do sleep 0.02; done
         kill -9 $run; wait $run 2>/dev/null; pflow runs | cut -c 61-67
         : >f; until pflow runs | grep -q killed; do sleep 0.02; done; pflow trace last | sed -n "s/.*  did/did/p"'
