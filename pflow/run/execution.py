@@ -81,6 +81,8 @@ class Execution:
         snapshot.note_place(self.wired.flow)
         snapshot.note_piped(self.wired, intake, piped)
         snapshot.note_inputs(self.inputs)
+        if self.inputs.replayed is not None:
+            snapshot.follow(self.inputs.replayed)
         return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
@@ -125,6 +127,10 @@ class Execution:
             secrets=self.secrets,
             run_id=run_id,
         )
+        if self.flags.limits:
+            from pflow.run.budget import limit_calls
+
+            limit_calls(context, self.flags.limits, listeners.log)
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
         return context

@@ -114,7 +114,8 @@ class BatchStep(StepNode):
         try:
             return self._run_items(shared, items, lambda number, done: note(number, done[2].get("exit"), done[3]))
         except PflowError as failure:
-            note(None, failure.exit, usage_of(failure))
+            if not failure.ends_run or usage_of(failure):  # else the item has not begun
+                note(None, failure.exit, usage_of(failure))
             raise
 
     def _run_items(
@@ -165,11 +166,12 @@ class BatchStep(StepNode):
             failure = (
                 error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
             )
-            if self.batch.on_error == "keep":
+            if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
                 return {}, work.reads, why, work.usage.members()
             failure.usage = work.usage.members()
-            failure.message = f"{self._named(index, item)}: {failure.message}"
+            if not failure.ends_run:
+                failure.message = f"{self._named(index, item)}: {failure.message}"
             raise failure from (None if failure is error else error)
         finally:
             self.context.item = ""

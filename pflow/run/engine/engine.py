@@ -114,7 +114,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             try:
                 action = node._run(shared)
             except StepFailed as failure:
-                handler = node.handler_of(failure)
+                handler = None if failure.ends_run else node.handler_of(failure)
                 if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
                     raise
                 self._note_failure(shared, failure)
