@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import digest_of_file, remembered
+from pflow.cache.memo import digest_of_file, remembered
 from pflow.catalog.interfaces import FLOW, PYTHON
 from pflow.digest import digest_of
 from pflow.errors import PflowError
