@@ -160,6 +160,12 @@ def test_a_module_on_pythonpath_counts(project, tmp_path, monkeypatch):
     assert before != code(tmp_path, "x").digest is not None
 
 
+def test_what_lies_beside_the_file_that_a_link_names_counts(project, tmp_path):
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "shout.py").symlink_to(project / "nodes" / "shout.py")
+    assert code(tmp_path).parts == code(project).parts
+
+
 def test_all_modules_of_a_package_count_that_is_taken_whole(tmp_path):
     write(tmp_path, {"nodes/x.py": "from p import *\n", "nodes/p/__init__.py": "__all__ = ['a']\n", "nodes/p/a.py": ""})
     before = code(tmp_path, "x")
