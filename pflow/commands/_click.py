@@ -196,7 +196,14 @@ _ARGUMENTS = {
 }
 """What a word is, by the name of the function's argument that takes it."""
 
-_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP, "RUN": kinds.RUN}
+_METAVARS = {
+    "FILE": kinds.FILE,
+    "DIR": kinds.DIRECTORY,
+    "MODEL": kinds.MODEL,
+    "RUN": kinds.RUN,
+    "STEP": kinds.STEP,
+    "FLOW": kinds.SAVED,
+}
 
 
 def usage_of_click(command: click.Command, name: str) -> Usage:

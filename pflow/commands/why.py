@@ -29,8 +29,8 @@ def command(run: str, step: str, against: str | None) -> int:
     The exit code is 1 where nothing is known of the step: it was not to be cached.
 
     \b
-    pflow run 'read-file --path=examples/notes.txt --cache => shell --command="wc -w" --cache' -q
-    pflow run 'read-file --path=examples/notes.txt --cache => shell --command="wc -l" --cache' -q
+    cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q
+    cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
     pflow why last shell
     """
     lines = explain(find_run(run), step, find_run(against) if against else None)

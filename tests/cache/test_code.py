@@ -89,6 +89,7 @@ CHANGES = {
     "a helper of a helper": ("nodes/other.py", "!", "!!", True),
     "a module of a package": ("nodes/tools/text.py", "strip", "lstrip", True),
     "a module that is imported by a relative name": ("nodes/tools/table.py", "' '", "'. '", True),
+    "a docstring of an empty package": ("nodes/tools/__init__.py", "", '"""Tools."""\n', False),
     "the package itself": ("nodes/tools/__init__.py", "", "import other\n", True),
 }
 
@@ -157,6 +158,12 @@ def test_a_module_on_pythonpath_counts(project, tmp_path, monkeypatch):
     before = code(tmp_path, "x").digest
     write(tmp_path, {"lib/far.py": "X = 2\n"})
     assert before != code(tmp_path, "x").digest is not None
+
+
+def test_what_lies_beside_the_file_that_a_link_names_counts(project, tmp_path):
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "shout.py").symlink_to(project / "nodes" / "shout.py")
+    assert code(tmp_path).parts == code(project).parts
 
 
 def test_all_modules_of_a_package_count_that_is_taken_whole(tmp_path):

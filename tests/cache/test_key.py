@@ -175,6 +175,8 @@ def test_a_node_says_what_else_counts():
     assert found == [("first", "u"), ("model", "gpt")]
     with pytest.raises(PflowError, match="cannot cache a PUT"):
         key_of({"a": "PUT"}, interface=network, cache_parts=cache_parts)
+    wrong = refusal({}, interface=network, cache_parts=lambda self, shared: shared["nothing"])
+    assert wrong == "its cache_parts fails: KeyError: 'nothing'"
 
 
 def test_what_was_set_on_a_node_by_hand_counts():
