@@ -70,7 +70,8 @@ class PflowError(Exception):
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
     members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
-    be handed on; `usage` is what was asked of models for nothing (pflow.usage).
+    be handed on; `usage` is what was asked of models for nothing (pflow.usage); `is_cut` says that nobody knows what
+    was done before.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class PflowError(Exception):
         self.details = details or {}
         self.store: Any = None
         self.usage: Any = None
+        self.is_cut = False
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""

@@ -37,6 +37,8 @@ _OWN = {
     "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
+    "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
+    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
 }
 
 _FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
@@ -127,6 +129,7 @@ class RunFlags:
         items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
         self.__dict__ = {name: COMMON[name].default for name in TAKEN}
         self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False, "refresh": None}
+        self.__dict__ |= {"no_journal": False, "keep_store": False}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:
