@@ -44,7 +44,7 @@ DRIVER.examples = (
 
 
 GROUPS = {
-    "Run": ("run", "plan", "mcp"),
+    "Run": ("run", "plan", "replay", "mcp"),
     "Look": ("check", "explain", "runs", "trace", "nodes", "models", "doctor", "help", "version"),
     "Keep": ("save", "list", "find", "show", "remove"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),

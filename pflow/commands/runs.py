@@ -25,8 +25,8 @@ def command(limit: int | None, as_json: bool, when: str) -> int:
 
     A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
     is the time up to its last event (`ms` of --json): how long it went on after that is not known. `failed items: 3`
-    are those that a batch went on without. A run that asked models is shown with what they cost, as far as the provider
-    said it, and with `usage` in --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known.
+    are those that a batch went on without. A run that asked models is shown with what they cost, and with `usage`
+    in --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q

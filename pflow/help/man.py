@@ -37,7 +37,7 @@ ENVIRONMENT = (
     ("MANPATH, XDG_DATA_DIRS", "where man and the shells look: pflow setup says what is missing there"),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory"),
     ("XDG_CACHE_HOME", "where plans and the models for TAB are kept, instead of ~/.cache"),
-    ("XDG_CONFIG_HOME", "where the settings of llm are, instead of ~/.config"),
+    ("XDG_CONFIG_HOME", "where the settings of llm and your prices of models are, instead of ~/.config"),
     ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share"),
     ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state"),
 )  # fmt: skip
@@ -59,6 +59,8 @@ FILES = (
     ("~/.cache/pflow/completion/", "the models that TAB offers"),
     ("~/.cache/pflow/nodes.json", "what pflow read in the files of nodes"),
     ("~/.cache/pflow/embeddings.db", "the embeddings of saved flows"),
+    ("~/.config/pflow/prices.toml", "your prices of models, in dollars for a million tokens: "
+     '"MODEL" = { input = 0.5, output = 1.5 }'),
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 

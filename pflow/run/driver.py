@@ -34,7 +34,8 @@ MOST_WARNINGS = 5
 class Driver:
     """One run of a flow, and what the process has to do around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.program = program
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
@@ -55,6 +56,10 @@ class Driver:
         is that, where it was read already.
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
+
+    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
@@ -92,10 +97,18 @@ class Driver:
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
+        self._note(wired)
+        return self._execute(*parse(wired, words, pinned), intake)
+
+    def _note(self, wired: WiredFlow) -> None:
+        """Note what the document says of the flow, be it that it fails."""
+        self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if wired.carried is not None:
             self.entry["carries"] = write_path(wired.carried)
-        flags, inputs = parse(wired, words, pinned)
+
+    def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
+        self._note(inputs.wired)
         self.debug = flags.debug
         self.output.choose_form(
             quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
@@ -116,7 +129,7 @@ class Driver:
         """Say it on stderr, hand an error document on, and give the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-        where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
+        where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
         say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()

@@ -85,6 +85,8 @@ class Execution:
         snapshot.note_place(self.wired.flow)
         snapshot.note_piped(self.wired, intake, self._piped(intake, shared))
         snapshot.note_inputs(self.inputs)
+        if self.inputs.replayed is not None:
+            snapshot.follow(self.inputs.replayed)
         return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Document:
@@ -132,6 +134,10 @@ class Execution:
         if listeners.log is not None and listeners.log.journal is not None:
             context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
             context.commits = Commits(context.ask)
+        if self.flags.limits:
+            from pflow.run.budget import limit_calls
+
+            limit_calls(context, self.flags.limits, listeners.log)
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
         return context

@@ -13,9 +13,9 @@ from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.printable import encodable
-from pflow.run.engine.commits import Visit
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
+from pflow.run.engine.visit import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -147,7 +147,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return node._run(shared), ""
         except StepFailed as failure:
             step = failure.step.partition("/")[0]
-            handler = node.handler_of(step)
+            handler = None if failure.ends_run else node.handler_of(step)
             if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
                 raise
             self._note_failure(shared, failure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, budget
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
@@ -176,7 +176,7 @@ class StepNode(PlainStep):
                 action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
-                work.usage.add(usage_of(error))
+                self._spend(work, usage_of(error))
             raise
         finally:
             work.reads = binding.origins(view, store)
@@ -186,7 +186,9 @@ class StepNode(PlainStep):
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
         if not self.is_flow:
-            work.usage.add_answer(changes.get("usage"))
+            answered = Usage()
+            answered.add_answer(changes.get("usage"))
+            self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         return changes, view.found
@@ -209,7 +211,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
-                    spent=None if self.is_flow else work.usage.add,
+                    spent=None if self.is_flow else lambda usage: self._spend(work, usage),
                 )
         except TimedOut as late:
             if late.deadline is not deadline:
@@ -219,6 +221,10 @@ class StepNode(PlainStep):
         if tries > 1:
             work.more["tries"] = tries
         return action
+
+    def _spend(self, work: Work, usage: dict[str, Any]) -> None:
+        work.usage.add(usage)
+        budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""

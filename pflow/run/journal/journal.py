@@ -79,7 +79,9 @@ class Journal:
 
     def _cannot_keep(self, error: OSError) -> PflowError:
         what = f"cannot keep the journal '{self.path}': {error.strerror}"
-        return PflowError(what, hint=WITHOUT, exit=CANNOT_WRITE)
+        failure = PflowError(what, hint=WITHOUT, exit=CANNOT_WRITE)
+        failure.ends_run = failure.is_cut = True
+        return failure
 
     def _close(self) -> None:
         if self._fd >= 0:
