@@ -100,53 +100,23 @@ def send(id: str, **more) -> dict:
 
 def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
     """Flows with the store that each begins with."""
-    inner = write_flow(
-        folder,
-        "inner",
-        {**flow(send("s"), step("n", "count"), send("t")), "inputs": {"value": {}}, "outputs": {"sent": "sent"}},
-    )
-    flaky = {"log": "log", "fails": "once"}
-    tried = write_flow(
-        folder, "tried", {**flow(send("s"), step("n", "count"), send("f", params=flaky)), "outputs": {"n": "n"}}
-    )
-    split = write_flow(
-        folder, "split", flow(send("a"), send("b"), send("c"), send("d"), edges="a-b a-c b-d c-d", out=APART)
-    )
     items = {"over": "items", "as": "value"}
-    bad = {"log": "log", "fails": "bad"}
-    kept = {**items, "on_error": "keep", "jobs": 2}
+    bad, once = {"log": "log", "fails": "bad"}, {"log": "log", "fails": "once"}
+    given = {"inputs": {"value": {}}, "outputs": {"sent": "sent"}}
+    inner = write_flow(folder, "inner", {**flow(send("s"), step("n", "count"), send("t")), **given})
+    tries = flow(send("s"), step("n", "count"), send("f", params=once), outputs={"n": "n"})
+    four = [send("a"), send("b"), send("c"), send("d")]
+    split = write_flow(folder, "split", flow(*four, edges="a-b a-c b-d c-d", out={"b.sent": "b", "c.sent": "c"}))
+    one, two = send("one", batch=items), send("two", params=bad, batch={**items, "on_error": "keep", "jobs": 2})
+    each, tried = step("f", inner, batch={**items, "jobs": 2}), write_flow(folder, "tried", tries)
+    failing = [send("a", params=bad), send("h"), send("p"), send("q", params=bad), send("r")]
     return {
-        "loop": (
-            flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"),
-            {},
-        ),
-        "batches": (
-            flow(send("one", batch=items), send("two", params=bad, batch=kept), out={"one.sent": "a", "two.sent": "b"}),
-            {"items": [1, "bad", 1, 2.0, "1"]},
-        ),
-        "flows": (
-            flow(step("f", inner, batch={**items, "jobs": 2}), step("r", tried, retries=2, wait=0)),
-            {"items": [3, 4, 3]},
-        ),
-        "forks": (
-            flow(send("a"), step("x", split), send("y"), send("z"), edges="a-x a-y x-z y-z", out={"y.sent": "y"}),
-            {},
-        ),
-        "errors": (
-            flow(
-                send("a", params=bad),
-                send("h"),
-                send("p"),
-                send("q", params=bad),
-                send("r"),
-                edges="a-error-h h-p h-q p-r q-r q-error-r",
-            ),
-            {"value": "bad"},
-        ),
+        "loop": (flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"), {}),
+        "batches": (flow(one, two, out={"one.sent": "a", "two.sent": "b"}), {"items": [1, "bad", 1, 2.0, "1"]}),
+        "flows": (flow(each, step("r", tried, retries=2, wait=0)), {"items": [3, 4, 3]}),
+        "forks": (flow(*four[:1], step("x", split), *four[2:], edges="a-x a-c x-d c-d", out={"c.sent": "c"}), {}),
+        "errors": (flow(*failing, edges="a-error-h h-p h-q p-r q-r q-error-r"), {"value": "bad"}),
     }
-
-
-APART = {"b.sent": "b", "c.sent": "c"}
 
 
 @pytest.mark.parametrize("name", ["loop", "batches", "flows", "forks", "errors"])

@@ -39,7 +39,7 @@ def test_a_byte_that_is_changed_is_found_or_tears_the_last_line(change):
         if at == len(DATA) - 1:
             assert read_lines(changed) == (RECORDS[:-1], len(DATA) - len(LINES[-1]))
             continue
-        with pytest.raises(PflowError, match="its line [1-5] is damaged") as caught:
+        with pytest.raises(PflowError, match=r"its line [1-5] is damaged") as caught:
             read_lines(changed)
         assert caught.value.exit == BAD_DATA
 
