@@ -39,6 +39,10 @@ _OWN = {
     "show_store": (Type("bool"), "print the final store on stderr"),
     "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
     "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
+    "if_running": (
+        Type("choice", choices=("skip", "wait", "fail")),
+        "while another run of this flow is going: do nothing, wait for its end, or fail (75)",
+    ),
     "max_cost": (Type("float"), "end the run, with 79, before a call of a model once that many dollars are spent"),
     "max_tokens_total": (Type("int"), "the same once models took that many tokens"),
     "max_calls": (Type("int"), "the same before the call that would be one too many"),
