@@ -138,6 +138,8 @@ class Flow:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
+        self.file = ""
+        """The file that it is in."""
         self.script = ""
         """The script of Python that made it and runs it."""
         self.warnings: list[str] = []
