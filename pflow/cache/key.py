@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import digest_of_file
+from pflow.cache.memo import digest_of_file
 from pflow.digest import digest_of, keyed_digest
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 

@@ -9,7 +9,9 @@ import ast
 import os
 import sys
 import sysconfig
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from pflow.digest import digest_of
 from pflow.source import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
 """Names by which code looks at its own text: then comments count too."""
@@ -157,12 +159,15 @@ class PythonCode:
         return bool(places)
 
     def _add_distribution(self, top: str) -> None:
-        from importlib.metadata import packages_distributions, version
-
-        names = packages_distributions().get(top)
+        names = _distributions().get(top)
         if not names:
             raise CannotFollow(f"'{top}' is installed, and no distribution says its version")
         self.parts |= {name: version(name) for name in names}
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return packages_distributions()
 
 
 def _modules_in(folders: list[str]) -> list[str]:
@@ -243,10 +248,10 @@ def bare(node: Any) -> Any:
         return [bare(item) for item in node]
     if not isinstance(node, ast.AST):
         return repr(node)
-    members = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
+    members = dict(ast.iter_fields(node))
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _has_docstring(node):
         members["body"] = node.body[1:]
-    return [type(node).__name__, {name: bare(value) for name, value in members.items()}]
+    return [type(node).__name__, {name: bare(value) for name, value in members.items() if value not in (None, [])}]
 
 
 def _has_docstring(node: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.cache import place
+from pflow.cache import memo
 from pflow.cache.code import code_digest, code_of
 from pflow.cache.python_code import PythonCode
 from pflow.catalog.interfaces import PROGRAM, PYTHON, Kind
@@ -65,7 +65,7 @@ def write(folder, files):
 @pytest.fixture
 def settled(monkeypatch):
     """The files are old enough to be remembered."""
-    monkeypatch.setattr(place, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
+    monkeypatch.setattr(memo, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
 
 
 def code(folder, name="shout"):
@@ -89,6 +89,7 @@ CHANGES = {
     "a helper of a helper": ("nodes/other.py", "!", "!!", True),
     "a module of a package": ("nodes/tools/text.py", "strip", "lstrip", True),
     "a module that is imported by a relative name": ("nodes/tools/table.py", "' '", "'. '", True),
+    "a docstring of an empty package": ("nodes/tools/__init__.py", "", '"""Tools."""\n', False),
     "the package itself": ("nodes/tools/__init__.py", "", "import other\n", True),
 }
 
