@@ -36,7 +36,7 @@ def digest_of(value: Any) -> str:
 
     Values that differ in a type (1, 1.0, "1", true) or in the order of members differ in their digests.
     """
-    return str(sha256(frame(value)).hexdigest())
+    return bytes_digest(frame(value))
 
 
 def keyed_digest(key: bytes, value: Any) -> str:

@@ -42,7 +42,8 @@ def directory(name: str = "") -> str:
             make_private(place)
         for each in (base, own):
             if fault := _fault_of(each):
-                raise PflowError(f"cannot use the cache in '{each}': {fault}", hint="remove it", exit=BAD_CONFIG)
+                hint = "chmod go-w, or another XDG_CACHE_HOME"
+                raise PflowError(f"cannot use the cache in '{each}': {fault}", hint=hint, exit=BAD_CONFIG)
     except OSError as error:
         why = f"cannot use the cache in '{place}': {(error.strerror or str(error)).lower()}"
         raise PflowError(why, exit=BAD_CONFIG) from None

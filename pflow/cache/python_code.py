@@ -51,7 +51,8 @@ class PythonCode:
         self._sources: dict[str, bytes] = {}
         self._trees: dict[str, ast.Module] = {}
         package, root = _package_of(file)
-        self._folders = [[os.path.dirname(file)], list(dict.fromkeys([root, *map(os.path.abspath, sys.path)]))]
+        beside = dict.fromkeys([os.path.dirname(file), os.path.dirname(os.path.realpath(file))])
+        self._folders = [*([folder] for folder in beside), [root, *map(os.path.abspath, sys.path)]]
         try:
             self._read(file, package, root)
         except CannotFollow as why:
@@ -94,10 +95,11 @@ class PythonCode:
             self.parts["pflow-shell"] = __version__
             return
         found = [places for folders in self._folders if (places := self._find(top, folders))]
-        if not found and top not in sys.stdlib_module_names and not self._is_elsewhere(top):
-            if is_needed:
+        if not found and top not in sys.stdlib_module_names:
+            found = _elsewhere(top)
+            if not found and is_needed:
                 raise CannotFollow(f"{importer} imports '{module}', which is not found")
-            self.parts[module] = "missing"
+            self.parts |= {} if found else {module: "missing"}
         for places in found:
             if _is_installed(places[0]):
                 self._add_distribution(top)
@@ -146,23 +148,20 @@ class PythonCode:
                 self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
         return spaces
 
-    def _is_elsewhere(self, top: str) -> bool:
-        """Whether a finder of an installed package knows it, as for editable installations; then it is taken."""
-        try:
-            spec = find_spec(top)
-        except (ImportError, ValueError):
-            return False
-        if spec is None:
-            return False
-        places = [spec.origin] if spec.origin and os.path.isfile(spec.origin) else []
-        self._add_places(top, places)
-        return bool(places)
-
     def _add_distribution(self, top: str) -> None:
         names = _distributions().get(top)
         if not names:
             raise CannotFollow(f"'{top}' is installed, and no distribution says its version")
         self.parts |= {name: version(name) for name in names}
+
+
+def _elsewhere(top: str) -> list[list[str]]:
+    """Where a finder of an installed package has a module, as for editable installations."""
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return []
+    return [[spec.origin]] if spec is not None and spec.origin and os.path.isfile(spec.origin) else []
 
 
 @cache

@@ -127,6 +127,8 @@ class Flow:
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
+        self.file = ""
+        """The file that it was read from, where it was one."""
         self.schema = ""
         """Where its JSON schema lies, for editors."""
         self.name = ""
@@ -138,8 +140,6 @@ class Flow:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
-        self.file = ""
-        """The file that it is in."""
         self.script = ""
         """The script of Python that made it and runs it."""
         self.warnings: list[str] = []

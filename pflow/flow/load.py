@@ -36,8 +36,8 @@ def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
 
     Raises PflowError: 66 for a missing or empty file, 77 where it may not be read, 65 where it does not parse.
     """
-    text = read_text(file, f"the flow '{file}'")
-    loaded = load_text(text, file, (catalog or Catalog()).at(os.path.dirname(file) or "."))
+    catalog = (catalog or Catalog()).at(os.path.dirname(file) or ".")
+    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
     loaded.flow.file = file
     return loaded
 

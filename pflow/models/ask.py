@@ -17,7 +17,7 @@ from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
-from pflow.models.prices import cost_of, is_priced, no_price
+from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, load_schema, read_answer
 from pflow.models.settings import default_options
 from pflow.terminal.messages import say
@@ -114,6 +114,9 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         text = "".join(parts)
         check_ending(ending, response, model, text)
         answer = text if schema is None else read_answer(text, schema, model.model_id)
+        usage = _usage(response, ending, model)
+        if budget.is_priced and "cost" not in usage:
+            raise no_tokens(model)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
         if parts:
@@ -123,7 +126,6 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
-    usage = _usage(response, ending, model)
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
     return Answer(answer, usage)

@@ -29,6 +29,14 @@ def no_price(model: Model) -> PflowError:
     )
 
 
+def no_tokens(model: Model) -> PflowError:
+    """What to say where an answer does not tell its cost, and so will no other of this model."""
+    what = f"cannot hold '{model.model_id}' to --max-cost: its answer does not say how many tokens it took"
+    error = PflowError(what, hint="--max-calls holds it", exit=BAD_CONFIG, is_permanent=True)
+    error.ends_run = True
+    return error
+
+
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:
     """The dollars that an answer of so many tokens costs; None where a price, or a number of tokens, is unknown.
 

@@ -33,9 +33,10 @@ find_groups() {
 find_groups
 kill -s TERM -- $groups
 kill -s CONT -- $groups
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+rounds=0
+while [ "$((rounds += 1))" -le 100 ]; do
     find_groups || exit
-    sleep 0.1
+    sleep 0.02
 done
 kill -s KILL -- $groups
 """

@@ -38,6 +38,10 @@ _OWN = {
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
     "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
+    "if_running": (
+        Type("choice", choices=("skip", "wait", "fail")),
+        "while another run of this flow is going: do nothing, wait for its end, or fail (75)",
+    ),
     "max_cost": (Type("float"), "end the run, with 79, before a call of a model once that many dollars are spent"),
     "max_tokens_total": (Type("int"), "the same once models took that many tokens"),
     "max_calls": (Type("int"), "the same before the call that would be one too many"),

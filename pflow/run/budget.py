@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pflow.run.engine.context import Context
     from pflow.run.log import RunLog
 
+    Event = dict[str, Any]
     Amounts = dict[str, float]
     """Calls, tokens and cost."""
 
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 class Budget:
     """The amounts that a run is limited to, and what it has `used`, its earlier parts included.
 
-    Each change is an event of its log, that of a call before it begins: no kill -9 makes a run forget one.
+    Both are in the events of its log, the event of a call before it begins: no kill -9 makes a run forget one.
     """
 
     def __init__(self, limits: Amounts, used: Amounts, log: RunLog | None) -> None:
         self.limits = limits
         self.used = used
         self.log = log
+        self._note()
 
     def answer(self, question: dict[str, Any]) -> Amounts:
         """Count what is asked for, a call, or told, what was spent; what is left. Raises PflowError (79)."""
@@ -44,9 +46,13 @@ class Budget:
             spent.add(question["spent"])
             self.used["tokens"] += sum(spent.tokens.values())
             self.used["cost"] += spent.cost or 0
-        if question and self.log is not None:
-            self.log.line(event_line("budget", self.used))
+        if question:
+            self._note()
         return {name: max(limit - self.used[name], 0) for name, limit in self.limits.items()}
+
+    def _note(self) -> None:
+        if self.log is not None:
+            self.log.line(event_line("budget", {**self.used, "limits": self.limits}))
 
     def _reached(self, name: str, limit: float, model: str) -> PflowError:
         used, flag = self.used[name], "--" + BUDGET[name].replace("_", "-")
@@ -59,26 +65,30 @@ class Budget:
         return error
 
 
-def limit_calls(context: Context, limits: Amounts, log: RunLog | None, used: Amounts | None = None) -> None:
-    """Hold what a run asks of models to its limits. `used` is what its earlier parts took."""
-    budget.ask = context.ask
-    budget.is_priced = "cost" in limits
-    context.ask.answer["budget"] = Budget(limits, used or used_in([]), log).answer
+def limit_calls(context: Context, limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> None:
+    """Hold what a run asks of models to its limits, those of its earlier parts included, whose `events` there are."""
+    used, before = read_budget(events)
+    limits = before | limits
+    if limits:
+        budget.ask = context.ask
+        budget.is_priced = "cost" in limits
+        context.ask.answer["budget"] = Budget(limits, used, log).answer
 
 
-def used_in(events: Iterable[dict[str, Any]]) -> Amounts:
-    """What the parts of a run that are over took, by its log. One that had a budget has counted all before it too."""
+def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:
+    """What a run has used so far, and its limits, by its log. A part that had limits has counted all before it too."""
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
+    limits: Amounts = {}
     is_counted = False
     for event in events:
-        if event["event"] in ("run", "resume"):
+        if event["event"] == "resume":
             is_counted = False
         elif event["event"] == "budget":
-            used, is_counted = {name: event[name] for name in used}, True
+            used, limits, is_counted = {name: event[name] for name in used}, event["limits"], True
         elif not is_counted:
             spent = Usage()
             spent.add_event(event)
             used["calls"] += spent.calls
             used["tokens"] += sum(spent.tokens.values())
             used["cost"] += spent.cost or 0
-    return used
+    return used, limits

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.masks import Secrets, mask_flags
 from pflow.paths import write_path
@@ -127,8 +127,33 @@ class Driver:
         if ends_early(intake, flags):
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
-        Execution(inputs, flags, self.output, self.secrets).run(intake)
-        return 0
+        if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
+            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            return 0
+        return self._run_in_turn(inputs, flags, intake)
+
+    def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
+        """Run it while no other run of the flow is going."""
+        from pflow.run.execution import Execution
+        from pflow.run.overlap import SKIP, WAIT, Turn
+
+        turn = Turn(inputs.wired.flow)
+        other = turn.try_now()
+        if other and flags.if_running == SKIP:
+            entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+            return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=other)
+        if other and flags.if_running == WAIT:
+            if flags.verbose:
+                say(PROGRAM, f"waiting: {other}")
+            turn.wait(flags.timeout)
+        elif other:
+            hint = f"--if-running={WAIT} waits for its end"
+            raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
+        try:
+            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            return 0
+        finally:
+            turn.release()
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""

@@ -14,7 +14,7 @@ from pflow.paths import parse_path, write_path
 from pflow.printable import clean
 from pflow.process.signals import Deadline
 from pflow.run.arguments import PROGRAM
-from pflow.run.engine.context import Context, Recorder
+from pflow.run.engine.context import Context, Recorder, drop
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
 from pflow.run.listeners import Listeners
@@ -24,7 +24,7 @@ from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
@@ -37,14 +37,17 @@ if TYPE_CHECKING:
 
 
 class Execution:
-    """Take in, run, show."""
+    """Take in, run, show. `note` gets the id of the run."""
 
-    def __init__(self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets) -> None:
+    def __init__(
+        self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets, note: Callable[[str], None] = drop
+    ) -> None:  # fmt: skip
         self.wired = inputs.wired
         self.inputs = inputs
         self.flags = flags
         self.output = output
         self.secrets = secrets
+        self.note = note
         self.name = self.wired.flow.name or "flow"
 
     def run(self, intake: Intake) -> None:
@@ -85,6 +88,7 @@ class Execution:
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""
         run_id = new_run_id()
+        self.note(run_id)
         listeners = Listeners(self.wired, run_id, document, snapshot, self.flags, self.output.end_line)
         failed: BaseException | None = None
         begun = time.monotonic()

@@ -34,7 +34,10 @@ It is checked before anything runs (pflow check), asks on a terminal for what is
 after its first. A budget (--max-calls, --max-tokens-total, --max-cost) holds for a run with its batches, subflows and
 resumes; each try counts, a failed one too. Once it is reached, no call of a model begins, what runs ends, and the code
 is 79. No more than --max-calls are made; tokens and dollars may go over it by what was being asked just then. What
-commands spend is not seen. Where a file here is called as a saved flow or a node is, ./NAME is the file."""
+commands spend is not seen. Where a file here is called as a saved flow or a node is, ./NAME is the file.
+
+For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
+run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",

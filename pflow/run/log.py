@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"
 """The files in a run's directory."""
 
+JOURNAL = "journal.jsonl"
+"""Beside them, in that of a run that has not ended well."""
+
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
@@ -50,7 +53,7 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
-        self._trace = _open(directory, TRACE, os.O_APPEND)
+        self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self._begun = time.monotonic()
         self._size = 0
 
@@ -86,7 +89,7 @@ class RunLog:
             log = cls(directory)
             _cut_torn_line(os.path.join(directory, TRACE))
         except BlockingIOError:
-            who = _holder(os.path.join(directory, LOCK))
+            who = holder(os.path.join(directory, LOCK))
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
@@ -106,7 +109,7 @@ class RunLog:
         """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long."""
         path = os.path.join(self.directory, name)
         try:
-            draft = _open(self.directory, name + ".tmp", os.O_TRUNC)
+            draft = open_private(path + ".tmp", os.O_TRUNC)
             try:
                 write_all(draft, data)
             finally:
@@ -158,9 +161,9 @@ def describe(value: Any) -> dict[str, Any]:
     return shape
 
 
-def _open(directory: str, name: str, flags: int) -> int:
-    """A file of a run, made where it is not there, and ours alone."""
-    fd = os.open(os.path.join(directory, name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+def open_private(path: str, flags: int = 0) -> int:
+    """A file to write to, made where it is not there, and ours alone."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     os.fchmod(fd, 0o600)
     return fd
 
@@ -177,7 +180,7 @@ def _take_lock(directory: str) -> int:
     """Raises BlockingIOError where somebody has it for longer than it takes to look at a run."""
     import fcntl
 
-    fd = _open(directory, LOCK, 0)
+    fd = open_private(os.path.join(directory, LOCK))
     os.set_inheritable(fd, True)
     for tries_left in range(_TRIES, -1, -1):
         try:
@@ -193,7 +196,7 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def _holder(lock: str) -> str:
+def holder(lock: str) -> str:
     """The first process that has the file open, `4711 (sleep)`, where the system tells."""
     about = os.stat(lock)
     for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()))):

@@ -14,13 +14,28 @@ setup() {
     in_shells "$here"'pflow runs; echo $?; pflow runs --json'
     expect 0 $'0\n[]' 'there are no runs yet'
     in_shells "$here $copy; $fails"'; pflow runs | sed "s/^[0-9A-Z]\{26\}  [-0-9]* [:0-9]*  *[0-9.]* m\{0,1\}s  //"; pflow runs -n 1 | wc -l'
-    expect 0 $'failed 66   flow\ndone        flow\n1'
+    expect 0 $'failed 66     0/2  flow\ndone          2/2  flow\n1'
 }
 
 @test "pflow runs --json tells the same to programs" {
     need jq
     in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.status, .exit, .name, (.ms | type), (.began > 1e9)]"'
     expect 0 $'["failed",66,"flow","number",true]\n["done",0,"flow","number",true]'
+    in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.steps_done, .steps, .next]"'
+    expect 0 $'[0,2,[]]\n[2,2,[]]'
+}
+
+@test "pflow runs lists those that failed, of one flow, since a moment, and what goes on with one" {
+    in_shells "$here"'echo "read-file --path=a => write-file --path=o" >one; pflow save one one >/dev/null; pflow run one -q; '"$copy; $fails"'
+        count() { pflow runs "$@" 2>&1 | wc -l; }
+        count --failed; count --flow=one; count --flow=one --failed; count --since=1h; count --since=2001-01-31; count --failed --since=2d
+        pflow runs --since=2999-01-01 && pflow runs --flow=one --failed --json
+        for run in pflow/runs/*/; do : >"$run/journal.jsonl"; done; pflow runs | grep -c "  pflow resume [0-9A-Z]*$"; pflow runs --failed --json | grep -c "pflow resume"'
+    expect 0 $'1\n1\n1\n3\n3\n1\n[]\n1\n1' 'there are no such runs'
+    for when in 2 d "" 1.5h -1d 3y 2026-13-01 last; do
+        run -2 pflow runs --since="$when"
+        [[ $output == *"'$when' is no moment: 2d, 3h, 90m or a date"* ]]
+    done
 }
 
 @test "pflow trace shows the last run, where nothing comes through stdin" {
@@ -54,7 +69,7 @@ E
         pflow bill -n --cost=free -q -v 2>&1 | tail -n 1'
     all='{"model":"m","tokens":{"in":12,"out":16},"cost":0.54,"calls":4,"unpriced":1}'
     expect 0 "$all
-        bill  \$0.54 + unknown
+          2/2  bill  \$0.54 + unknown
 $all
 $all
 [1] ask (bill)  3 calls, tokens in 9 out 12, model m, \$0.04 + unknown, items done 3 failed 0
@@ -113,9 +128,9 @@ otlp'
     expect 0 hi 'there are no runs yet'
 }
 
-@test "a run that is killed has no end, and is running while one of its children is" {
+@test "a run that is killed has no end, and is running while something that got away from it is" {
     in_shells "$here"'mkfifo f
-        pflow run "shell --command='"': >begun; cat f'"'" -n -q & run=$!
+        pflow run "shell --command='"': >begun; setsid cat f'"'" -n -q & run=$!
         until [ -e begun ] && [ "$(pflow trace last 2>/dev/null | grep -c " running for ")" = 2 ]; do sleep 0.02; done
         kill -9 $run; wait $run 2>/dev/null; pflow runs | cut -c 61-67
         : >f; until pflow runs | grep -q killed; do sleep 0.02; done; pflow trace last | sed -n "s/.*  did/did/p"'

@@ -6,12 +6,15 @@ from types import SimpleNamespace
 import pytest
 
 from pflow import budget
-from pflow.run.budget import limit_calls, used_in
+from pflow.run.budget import limit_calls, read_budget
 from pflow.run.engine.context import Asks
 from tests.peers.openai_server import REPLY
 from tests.run.flows import run, write_flow
 
-PRICES = '"reply" = { input = 100, output = 0.0 }\n"priced" = { input = 1, output = 1.0 }\n'
+PRICES = (
+    '"silent" = { input = 1, output = 1 }\n'
+    '"reply" = { input = 100, output = 0.0 }\n"priced" = { input = 1, output = 1.0 }\n'
+)
 
 
 @pytest.fixture
@@ -26,11 +29,12 @@ def limited(server, tmp_path, monkeypatch):
     (tmp_path / "config" / "pflow").mkdir(parents=True)
     (tmp_path / "config" / "pflow" / "prices.toml").write_text(PRICES)
 
-    def start(ir, limits, store=None, used=None, **options):
-        asks = Asks()
-        limit_calls(SimpleNamespace(ask=asks), limits, None, used)
+    def start(ir, limits, store=None, events=(), **options):
+        asks, lines = Asks(), []
+        limit_calls(SimpleNamespace(ask=asks), limits, SimpleNamespace(line=lines.append, directory="/r/01JD"), events)
         ran = run(ir, store, str(tmp_path), ask=asks, **options)
-        ran.used = asks.answer["budget"].__self__.used
+        ran.noted = [*map(json.loads, lines)]
+        ran.used, _ = read_budget(ran.noted)
         return ran
 
     return start
@@ -102,16 +106,33 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
 
 
+def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server):
+    batch = {"over": "items", "as": "prompt", "on_error": "keep"}
+    ran = limited(flow({**llm("a", "silent"), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
+    assert (ran.error.exit, len(server.requests())) == (78, 1)
+    assert ran.error.message == "cannot hold 'silent' to --max-cost: its answer does not say how many tokens it took"
+
+
 def test_a_run_goes_on_with_what_its_earlier_parts_used(limited, server):
-    ran = limited(flow(llm("a"), llm("b")), {"calls": 7}, used={"calls": 6, "tokens": 3, "cost": 0.1})
-    assert (ran.error.message, ran.store["response"]) == ("cannot ask 'reply': the run has used 7 of 7 calls", REPLY)
+    first = limited(flow(llm("a"), llm("b"), llm("c")), {"calls": 2, "tokens": 10**6})
+    assert first.error.hint == "pflow resume 01JD --max-calls=… goes on"
+    again = limited(flow(llm("a"), llm("b")), {"calls": 3}, events=first.noted)
+    assert (again.error.message, again.store["response"]) == (
+        "cannot ask 'reply': the run has used 3 of 3 calls",
+        REPLY,
+    )
+    assert again.noted[-1]["limits"] == {"calls": 3, "tokens": 10**6}
+    assert limited(flow(llm("a")), {}, events=again.noted).error.exit == 79
+    assert limited(flow(llm("a")), {"calls": 4}, events=again.noted).used["calls"] == 4
+    assert [event["calls"] for event in first.noted] == [0, 1, 1, 2, 2]  # each is there before it begins
 
 
-def test_what_earlier_parts_used_is_in_the_log():
-    asked, counted = {"event": "end", "model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}, {"event": "budget"}
+def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
+    asked = {"event": "end", "model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}
+    counted = {"event": "budget", "calls": 9, "tokens": 20, "cost": 1, "limits": {"calls": 10}}
     events = [{"event": "run"}, asked, {"event": "item", "model": "m", "tokens": {"in": 1}}, {**asked, "items": {}}]
-    assert used_in(events) == {"calls": 2, "tokens": 8, "cost": 0.5}
-    events += [{"event": "resume"}, {**counted, "calls": 9, "tokens": 20, "cost": 1}, asked]
-    assert used_in(events) == {"calls": 9, "tokens": 20, "cost": 1}
-    assert used_in([*events, {"event": "resume"}, asked]) == {"calls": 10, "tokens": 27, "cost": 1.5}
-    assert used_in(json.loads("[]")) == {"calls": 0, "tokens": 0, "cost": 0}
+    assert read_budget(events) == ({"calls": 2, "tokens": 8, "cost": 0.5}, {})
+    events += [{"event": "resume"}, counted, asked]
+    assert read_budget(events) == ({"calls": 9, "tokens": 20, "cost": 1}, {"calls": 10})
+    assert read_budget([*events, {"event": "resume"}, asked])[0] == {"calls": 10, "tokens": 27, "cost": 1.5}
+    assert read_budget([]) == ({"calls": 0, "tokens": 0, "cost": 0}, {})
