@@ -184,3 +184,25 @@ def test_what_was_set_on_a_node_by_hand_counts():
     made[2].prefix, made[3].prefix = "x", object()
     assert digest({}, made=made[0]) == digest({}, made=made[1]) != digest({}, made=made[2])
     assert refusal({}, made=made[3]) == "'prefix' is no JSON"
+
+
+LOOKS = {
+    "a declared read": (lambda shared: shared["a"], []),
+    "a key": (lambda shared: shared["z"], ["z"]),
+    "a key that is not there": (lambda shared: shared.get("y", "plain"), ["y"]),
+    "whether a key is there": (lambda shared: "z" in shared, ["z"]),
+    "which keys there are": (lambda shared: list(shared), ["*"]),
+    "all of it": (lambda shared: dict(shared), ["*", "z"]),
+    "all of it as items": (lambda shared: sorted(shared.items()), ["*", "z"]),
+    "a count that goes on": (lambda shared: shared.update(n=shared.get("n", 0) + 1), ["n"]),
+    "what it wrote itself": (lambda shared: (shared.update(n=1), shared["n"], "n" in shared), []),
+    "what it removed": (lambda shared: (shared.pop("a"), "a" in shared, shared.get("a")), []),
+    "a default for what is not there": (lambda shared: shared.setdefault("y", 1), ["y"]),
+}
+
+
+@pytest.mark.parametrize(("look", "beside"), LOOKS.values(), ids=LOOKS)
+def test_what_a_node_looks_at_beside_its_interface_is_known(look, beside):
+    view = NodeStore({"a": 1, "z": 2})
+    look(view)
+    assert view.asked_beside(["a"]) == beside
