@@ -142,3 +142,42 @@ otlp'
         cd pflow/runs/*; grep -l -e secret -e hi trace.jsonl lock; pflow trace last --otlp | grep -c secret'
     expect 1 0
 }
+
+@test "50 runs of one flow at once, in a new home and whatever the umask, are 50 runs, for their owner alone" {
+    mkdir nodes
+    cat >nodes/double.py <<'END'
+from pflow import Node, flow_safe
+
+
+@flow_safe
+class Double(Node):
+    """Double a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # it
+    - Writes: shared["text"]: str [pipe]  # twice
+    """
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return text * 2
+
+    def post(self, shared, text, twice):
+        shared["text"] = twice
+END
+    export PFLOW_NODES=$PWD/nodes
+    cat >f.pflow.json <<'END'
+{"inputs": {"n": {"type": "str"}},
+ "nodes": [{"id": "all", "type": "double", "inputs": {"text": "same"}},
+           {"id": "own", "type": "shell", "inputs": {"command": "echo \"$1 $PFLOW_STEP_KEY\"", "args": ["$n"]}}]}
+END
+    umask 000
+    seq 50 | timeout 100 xargs -P 50 -I{} pflow run f.pflow.json -n --n={} -r >out 2>err
+    cat err && [ ! -s err ]
+    [ "$(cut -d' ' -f1 out | sort -n | uniq | wc -l)" = 50 ]
+    [ "$(cut -d' ' -f2 out | sort -u | wc -l)" = 50 ]
+    [ "$(pflow runs -n 60 | grep -c ' done ')" = 50 ]
+    [ -z "$(find .local .cache ! -type d ! -perm 600 -o -type d ! -perm 700)" ]
+}
