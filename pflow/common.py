@@ -86,7 +86,7 @@ REFRESH = CommonFlag("refresh", "run what is cached, or STEP alone, and keep wha
 """The same of `pflow run`, which has several steps."""
 
 OF_RUNS = frozenset(
-    {*COMMON, "jobs", "isolate", "show_store", "max_cost", "max_tokens_total", "max_calls", "if_running"}
+    {*COMMON, "jobs", "isolate", "show_store", "locked", "max_cost", "max_tokens_total", "max_calls", "if_running"}
 )
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 

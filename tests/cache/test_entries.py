@@ -45,6 +45,15 @@ def test_an_answer_comes_back_as_it_was(value):
     assert look_up(key(a=2)) == (None, [])
 
 
+def test_an_answer_that_names_the_place_of_a_file_is_not_kept():
+    """The key has no absolute path, so that a project may move; an answer that tells one is of this place alone."""
+    of_file = Key("try", [], {'/p/a"ü.txt': "D", "b.txt": "D"})
+    with pytest.raises(PflowError, match="the place of a file stands in it"):
+        keep(of_file, {"writes": {"copy": 'see /p/a"ü.txt.bak'}})
+    keep(of_file, {"writes": {"copy": "b.txt.bak"}})
+    assert look_up(of_file)[0] == {"writes": {"copy": "b.txt.bak"}}
+
+
 def test_the_newest_answer_counts():
     for answer in ("old", "new"):
         keep(key(a=1), answer, run="R1")

@@ -119,8 +119,9 @@ def test_a_path_counts_by_its_file(tmp_path, monkeypatch):
         file.write_text("x")
     monkeypatch.chdir(first.parent)
     relative = digest({"path": "in.txt"}, {"more": ["in.txt"]}, interface=FILES)
-    assert digest({"path": b"in.txt"}, {"more": [str(first)]}, interface=FILES) == relative
+    assert digest({"path": b"in.txt"}, {"more": [b"in.txt"]}, interface=FILES) == relative
     absolute = key_of({"path": str(first)}, interface=FILES)
+    assert absolute.digest != digest({"path": "in.txt"}, interface=FILES)
     monkeypatch.chdir(second.parent)
     assert digest({"path": "in.txt"}, {"more": ["in.txt"]}, interface=FILES) == relative
     assert digest({"path": str(second)}, interface=FILES) == absolute.digest
