@@ -8,7 +8,8 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.digest import bytes_digest
-from pflow.jsontext import decode, encode
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import decode, encode, quote
 from pflow.xdg import read_cached
 
 if TYPE_CHECKING:
@@ -78,9 +79,12 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
 def keep(key: Key, answer: Any, run: str = "") -> None:
     """Keep an answer, of JSON, under its key, in place of what is there.
 
-    Raises PflowError: 73 where it cannot be written, 65 where it is no JSON.
+    Raises PflowError: 73 where it cannot be written, 65 where it is no JSON, or names a place that no key has.
     """
     data = encode(answer)
+    places = [path for path in key.files if os.path.isabs(path)]
+    if any(quote(path)[1:-1].encode("utf-8", "surrogatepass") in data for path in places):
+        raise PflowError("the place of a file stands in it, which may be another the next time", exit=BAD_DATA)
     blob = bytes_digest(data)
     parts = [[part.kind, part.name, part.digest] for part in key.parts]
     about = {"key": key.digest, "made": time.time(), "run": run, "blob": blob, "parts": parts}

@@ -173,7 +173,7 @@ def _counted(path: str) -> str:
         below = os.path.relpath(path)
     except OSError:  # the working directory is gone
         below = ".."
-    return os.path.basename(path) if below.partition("/")[0] == ".." else below
+    return "/" + (os.path.basename(path) if below.partition("/")[0] == ".." else below)
 
 
 def _digest(path: str, name: str) -> str:

@@ -6,7 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.cache import memo
@@ -114,6 +114,7 @@ def test_a_project_that_is_moved_keeps_its_digest(project, tmp_path):
 SAME = ["def f(x):\n    '''{doc}'''\n    return x + {n}\n", "class A:\n    {pad}y = {n}{pad}\n", "z = ({n},{pad}2)\n"]
 
 
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.lists(st.sampled_from(SAME), min_size=1, max_size=4), st.integers(0, 9))
 def test_only_comments_docstrings_and_layout_do_not_count(tmp_path_factory, draw: random.Random, parts, n):
     def digest(n):

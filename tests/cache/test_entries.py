@@ -37,12 +37,21 @@ def file_in(results, folder):
     return file
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(VALUES)
 def test_an_answer_comes_back_as_it_was(value):
     keep(key(a=1), {"writes": value})
     assert repr(look_up(key(a=1))) == repr(({"writes": value}, []))
     assert look_up(key(a=2)) == (None, [])
+
+
+def test_an_answer_that_names_the_place_of_a_file_is_not_kept():
+    """The key has no absolute path, so that a project may move; an answer that tells one is of this place alone."""
+    of_file = Key("try", [], {'/p/a"ü.txt': "D", "b.txt": "D"})
+    with pytest.raises(PflowError, match="the place of a file stands in it"):
+        keep(of_file, {"writes": {"copy": 'see /p/a"ü.txt.bak'}})
+    keep(of_file, {"writes": {"copy": "b.txt.bak"}})
+    assert look_up(of_file)[0] == {"writes": {"copy": "b.txt.bak"}}
 
 
 def test_the_newest_answer_counts():
@@ -57,11 +66,14 @@ def test_the_newest_answer_counts():
 def test_a_damaged_answer_is_none(results, folder):
     """Each byte is changed in turn, and the file is cut at each place."""
     keep(key(a=1), {"writes": {"text": "word"}})
-    whole = file_in(results, folder).read_bytes()
+    kept = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    damaged = file_in(results, folder)
+    whole = kept[damaged]
     cuts = [whole[:at] for at in range(len(whole))]
-    for data in [*cuts, *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))), b""]:
-        keep(key(a=1), {"writes": {"text": "word"}})
-        file_in(results, folder).write_bytes(data)
+    for data in [*cuts, *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole)))]:
+        for path, content in {**kept, damaged: data}.items():
+            path.write_bytes(content)
+            path.chmod(0o600)
         found, said = look_up(key(a=1))
         assert found in (None, {"writes": {"text": "word"}})
         assert said or folder == "entries"

@@ -78,7 +78,10 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.type = wired.kind.name if wired.kind else wired.step.type
         self.carried = self.place_carried(wired.interface.writes)
 
-    def handler_of(self, failure: StepFailed) -> Any:
+    def visit_path(self) -> str:
+        return self.context.visit_path(self.id)
+
+    def handler_of(self, step: str) -> Any:
         """The step that takes its failures, where there is one."""
         return self.successors.get(ERROR)
 
@@ -173,9 +176,9 @@ class StepNode(PlainStep):
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding, secrets = self.binding, self.context.secrets
+        binding = self.binding
         if self.has_secrets:
-            secrets.add([*secret_values(binding, store)])
+            self.context.learn([*secret_values(binding, store)])
         view = binding.open(store)
         try:
             node = copied(self.node)
@@ -191,7 +194,7 @@ class StepNode(PlainStep):
         finally:
             work.reads = binding.origins(view, store)
             if self.has_secrets:
-                secrets.add([*secret_writes(self.interface, view)])
+                self.context.learn([*secret_writes(self.interface, view)])
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
@@ -202,7 +205,7 @@ class StepNode(PlainStep):
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         if visit is not None:
-            visit.keep(node, work.action, changes, view, secrets, self.context.run_id)
+            visit.keep(node, work.action, changes, view, self.context.secrets, self.context.run_id)
             self._note_cache(visit, work)
         return changes, view.found
 
@@ -212,7 +215,7 @@ class StepNode(PlainStep):
         if visit.warning:
             self.context.warn(visit.warning)
         if self.context.recorder is not None:
-            about = {"node": self.type, "visit": self.context.visit_path(self.id), **visit.facts()}
+            about = {"node": self.type, "visit": self.visit_path(), **visit.facts()}
             self.context.recorder.event("key", self.id, about)
 
     def places_of(self, keys: Iterable[str]) -> Places:
@@ -220,6 +223,9 @@ class StepNode(PlainStep):
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def _act(self, node: Any, view: NodeStore, work: Work) -> Any:
+        commits = self.context.commits
+        if commits is not None and not self.wired.may_repeat(node.params):
+            commits.write({"start": self.visit_path()})
         with KeyedVisit(self.context, self.id):
             return node._run(view) if self.is_direct else self._run_node(node, view, work)
 
