@@ -8,6 +8,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
 from pflow.errors import CANNOT_WRITE, DENIED, TRY_AGAIN, PflowError
+from pflow.failpoint import failpoint
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
@@ -114,7 +115,9 @@ class RunLog:
                 write_all(draft, data)
             finally:
                 os.close(draft)
+            failpoint(f"{name}.write")
             os.rename(path + ".tmp", path)
+            failpoint(f"{name}.written")
         except OSError as error:
             _warn(f"cannot write '{path}': {error.strerror}")
         self._size += len(data)
@@ -142,7 +145,9 @@ class RunLog:
         about |= {"error": error} if error else {}
         about |= {"failed_items": failed_items} if failed_items else {}
         about |= {"usage": usage} if usage else {}
+        failpoint("trace.finish")
         self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
+        failpoint("trace.finished")
         for fd in (self.lock, self._trace):
             try:
                 self._size += os.fstat(fd).st_size
