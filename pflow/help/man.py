@@ -52,7 +52,7 @@ FILES = (
     ("~/.local/share/fish/vendor_conf.d/", "completions for fish"),
     ("~/.local/share/pflow/setup.json", "the list of what pflow setup did, for --undo"),
     ("~/.zshrc", "gets a block of lines with pflow setup --zshrc, and only then"),
-    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json"),
+    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace"),

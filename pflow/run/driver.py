@@ -98,7 +98,12 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        return self._execute(*parse(wired, words, pinned), intake)
+        flags, inputs = parse(wired, words, pinned)
+        if flags.locked:
+            from pflow.flow.lock import drift
+
+            refuse_errors(drift(wired), hint="pflow check --locked lists them")
+        return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note what the document says of the flow, be it that it fails."""
@@ -225,7 +230,7 @@ def checked(flow: Flow) -> WiredFlow:
     return wired
 
 
-def refuse_errors(findings: list[Finding], act: str = "run") -> None:
+def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
     """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
     errors = [finding for finding in findings if not finding.is_warning]
     if not errors:
@@ -236,7 +241,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
         raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
-    raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
 
 
 def parse(
