@@ -73,7 +73,8 @@ class PflowError(Exception):
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
     members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
     be handed on; `usage` is what was asked of models for nothing (pflow.usage). One that `ends_run` is taken by no
-    `error` edge and no batch that keeps going: what runs ends in order, and nothing else begins.
+    `error` edge and no batch that keeps going: what runs ends in order, and nothing else begins. `is_cut` says that
+    nobody knows what was done before it.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class PflowError(Exception):
         self.details = details or {}
         self.store: Any = None
         self.usage: Any = None
+        self.is_cut = False
         self.ends_run = False
 
     def within(self, act: str) -> PflowError:

@@ -19,15 +19,8 @@ _SCRIPT = r"""
 read -r session || exit
 read -r _
 find_groups() {
-    groups=
+    groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
     [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
-    for stat in /proc/[0-9]*/stat; do
-        read -r line <"$stat" && set -- ${line##*) } || continue
-        case "$1 $4 $groups " in
-            [ZX]* | *" -$3 "*) ;;
-            ?" $session "*) groups="$groups -$3" ;;
-        esac
-    done
     [ "$groups" ]
 }
 find_groups

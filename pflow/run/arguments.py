@@ -37,6 +37,8 @@ _OWN = {
     "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
+    "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
+    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
     "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
     "if_running": (
         Type("choice", choices=("skip", "wait", "fail")),
@@ -137,13 +139,8 @@ class RunFlags:
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
         items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
         self.__dict__ = {name: COMMON[name].default for name in TAKEN}
-        self.__dict__ |= {
-            **dict.fromkeys(_OWN),
-            "isolate": False,
-            "show_store": False,
-            "locked": False,
-            "refresh": None,
-        }
+        self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
+        self.__dict__ |= {"refresh": None}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:

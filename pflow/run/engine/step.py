@@ -77,7 +77,10 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.type = wired.kind.name if wired.kind else wired.step.type
         self.carried = self.place_carried(wired.interface.writes)
 
-    def handler_of(self, failure: StepFailed) -> Any:
+    def visit_path(self) -> str:
+        return self.context.visit_path(self.id)
+
+    def handler_of(self, step: str) -> Any:
         """The step that takes its failures, where there is one."""
         return self.successors.get(ERROR)
 
@@ -159,14 +162,16 @@ class StepNode(PlainStep):
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding, secrets = self.binding, self.context.secrets
+        binding, commits = self.binding, self.context.commits
         if self.has_secrets:
-            secrets.add([*secret_values(binding, store)])
+            self.context.learn([*secret_values(binding, store)])
         view = binding.open(store)
         try:
             node = copied(self.node)
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
+            if commits is not None and not self.wired.may_repeat(node.params):
+                commits.write({"start": self.visit_path()})
             with KeyedVisit(self.context, self.id):
                 action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         except BaseException as error:
@@ -176,7 +181,7 @@ class StepNode(PlainStep):
         finally:
             work.reads = binding.origins(view, store)
             if self.has_secrets:
-                secrets.add([*secret_writes(self.interface, view)])
+                self.context.learn([*secret_writes(self.interface, view)])
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)

@@ -38,6 +38,7 @@ class Died(PflowError):
         exit = 128 - code if code < 0 else code or FAILED
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
+        self.is_cut = True
 
 
 class Parent:
