@@ -31,7 +31,8 @@ def limited(server, tmp_path, monkeypatch):
 
     def start(ir, limits, store=None, events=(), **options):
         asks, lines = Asks(), []
-        limit_calls(SimpleNamespace(ask=asks), limits, SimpleNamespace(line=lines.append, directory="/r/01JD"), events)
+        log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
+        limit_calls(SimpleNamespace(ask=asks), limits, log, events)
         ran = run(ir, store, str(tmp_path), ask=asks, **options)
         ran.noted = [*map(json.loads, lines)]
         ran.used, _ = read_budget(ran.noted)
