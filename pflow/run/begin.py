@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.binding.sources import assign
+from pflow.digest import digest_of, keyed_digest
+from pflow.flow.unload import flow_to_ir
 from pflow.run.inputs import RunInputs
+from pflow.run.kept import place_of
 from pflow.run.snapshot import kept
 from pflow.stage.document import Document, Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
+    from pflow.masks import Secrets
     from pflow.run.arguments import RunFlags
 
     Begin = dict[str, Any]
@@ -38,7 +43,47 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
         "inputs": kept({name: getattr(inputs, name) for name in _INPUTS}),
         "environment": {name: os.environ.get(name) for name in sorted(set(_variables(inputs.wired)))},
         "flags": {name: getattr(flags, name) for name in _FLAGS},
+        "flow": digest_of(flow_to_ir(inputs.wired.flow)),
+        "place": place_of(inputs.wired.flow),
+        "nodes": facts_of(inputs.wired),
     }
+
+
+def is_same(begin: Begin, other: Begin) -> bool:
+    """Whether two runs are of one flow with one store and the same flags, in one place."""
+    store, others = ({**each["store"], "header": each["store"]["header"].get("last")} for each in (begin, other))
+    parts = ("inputs", "flow", "place", "sealed")
+    return store == others and all(begin.get(part) == other.get(part) for part in parts)
+
+
+def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
+    """Take the values out in which a secret stands; what stays is a digest of each, which tells nobody of it."""
+    sealed = begin["sealed"] = []
+
+    def without(value: Any, path: list[Any]) -> Any:
+        if isinstance(value, list | dict) and not secrets.are_in([*value] if isinstance(value, dict) else []):
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            found = {name: without(member, [*path, name]) for name, member in members}
+            return found if isinstance(value, dict) else [*found.values()]
+        if value is None or isinstance(value, bool) or not secrets.are_in(value):
+            return value
+        sealed.append([path, keyed_digest(key, value)])
+        return None
+
+    if secrets:
+        begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
+
+
+def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
+    """Put the secrets back, each as `find` gives it by its name; the names of those that are others by now."""
+    found, others = dict[str, Any](), []
+    for path, digest in begin.get("sealed", ()):
+        name = ".".join(map(str, path[2:]))
+        value = found[name] = found[name] if name in found else find(name)
+        assign(begin, path, value)
+        if keyed_digest(key, value) != digest:
+            others.append(name)
+    return list(dict.fromkeys(others))
 
 
 _INPUTS = ("values", "params", "data")

@@ -1,0 +1,99 @@
+"""A run that goes on: its directory locked and read, its flow and inputs as they were, its journal open."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.binding.sources import has
+from pflow.digest import file_digest
+from pflow.errors import FAILED, USAGE, PflowError
+from pflow.flow.rules import check
+from pflow.flow.wiring import wire
+from pflow.run.begin import restore_environment, restore_inputs, restore_intake
+from pflow.run.driver import refuse_errors
+from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.kept import enter, load_kept
+from pflow.run.log import FLOW, RunLog
+from pflow.run.resume.choices import Choices, Decision
+from pflow.run.resume.drift import facts_of, refuse_drift
+from pflow.run.runs import RUNNING, Run
+from pflow.state_key import state_key
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.wired import WiredFlow
+    from pflow.masks import Secrets
+    from pflow.run.inputs import RunInputs
+    from pflow.stage.document import Intake
+
+
+class Reopened:
+    """A run that nobody else can go on with meanwhile. `events` are those of its log so far."""
+
+    def __init__(self, run: Run, choices: Choices, secrets: Secrets) -> None:
+        """Raises PflowError: 1 where nothing of it is to be resumed, 75 while it goes on, 65 where it is damaged."""
+        if run.status != RUNNING:
+            _refuse_finished(run, choices)
+        self.choices = choices
+        self.log = RunLog.reopen(run.directory, run.ms or 0)
+        self.run = run = Run(run.directory)  # as it is now that nobody else writes
+        _refuse_finished(run, choices)
+        self.events = run.events()[0]
+        self.journal = Journal(run.directory, secrets, state_key())
+        if self.journal.records is None:
+            raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
+        self.records = self.journal.records
+        self.begin: dict[str, Any] = self.records.begin
+
+    def load(self) -> WiredFlow:
+        """The flow as the run kept it, in the directory that the run began in.
+
+        Raises PflowError: 66 where that is gone, 2 where it is a script's, 65 where the flow cannot run any more.
+        """
+        place = self.begin["place"]
+        enter(place["directory"], "resume the run")
+        if "script" in place:
+            what = f"cannot resume the run {self.run.id}: it is one of a script in Python"
+            raise PflowError(what, hint=f"python {place['script']} --resume", exit=USAGE)
+        restore_environment(self.begin)
+        flow = wire(load_kept(self.run.directory, place["flow_directory"]))
+        refuse_errors(check(flow), "resume")
+        return flow
+
+    def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
+        """What the run began with."""
+        return restore_inputs(self.begin, flow), restore_intake(self.begin)
+
+    def settle(self, flow: WiredFlow, store: Any) -> None:
+        """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
+
+        Raises PflowError: 78 for what has changed, and what `Decision` raises.
+        """
+        facts = facts_of(flow)
+        if not self.choices.accepts_changes:
+            refuse_drift(self.run.id, self.begin["nodes"], facts)
+        decision = Decision(self.run.id, flow, self.records, self.choices)
+        for record in [*decision.decide(lambda path: has(store, path))]:
+            self.journal.write(record)
+            self.records.add(record)
+
+
+def _refuse_finished(run: Run, choices: Choices) -> None:
+    """Raise PflowError (1) where nothing is to be done."""
+    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
+    runs_again = choices.start is not None or choices.only is not None
+    is_done = run.exit == 0
+    if has_journal and (not is_done or runs_again):
+        return
+    if not is_done:
+        raise _nothing(run, "it kept no journal", f"pflow replay {run.id} runs it anew")
+    if has_journal:
+        raise _nothing(run, "it is done", "--from=STEP and --only=STEP run steps of it again")
+    hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
+    raise _nothing(run, "it is done", hint)
+
+
+def _nothing(run: Run, why: str, hint: str) -> PflowError:
+    return PflowError(f"cannot resume the run {run.id}: {why}", hint=hint, exit=FAILED)
