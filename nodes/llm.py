@@ -42,6 +42,7 @@ class Llm(Node):
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # put question and answer into llm's log
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
+    - Repeats: yes
 
     Examples:
         pflow-llm --prompt='Name three trees'

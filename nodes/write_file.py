@@ -35,6 +35,7 @@ class WriteFile(Node):
     - Params: exact: bool = false  # with --append, as with -r: add no newline to the text
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Effects: writes files
+    - Repeats: unless append
 
     Examples:
         echo 'Hello' | pflow-write-file --path=hello.txt

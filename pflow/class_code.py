@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pflow import TYPE_CHECKING
-from pflow.common import BATCH, RESERVED
+from pflow.common import OF_FLOWS, RESERVED
 from pflow.errors import PflowError
 from pflow.interface import UNDECLARED, Item
 from pflow.jsontext import encode
@@ -77,7 +77,7 @@ def _uses_of(name: str, methods: Mapping[str, Method]) -> _Uses:
 
 def _add(items: dict[str, Item], item: Item, default: Any) -> None:
     """Add a read or param that a flag can give."""
-    is_taken = item.name in RESERVED and item.name not in BATCH
+    is_taken = item.name in RESERVED and item.name not in OF_FLOWS
     if item.name.isidentifier() and item.name.isascii() and not is_taken:
         item.default = default
         items[item.name] = item

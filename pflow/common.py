@@ -76,7 +76,11 @@ BATCH = {
         CommonFlag("with_item", "each result beside its item: {item, WRITE}"),
     )
 }
-"""The flags of steps in flows alone: they make a step a batch."""
+"""The flags that make a step of a flow a batch."""
+
+REPEATS = CommonFlag("repeats", "cut short, it may run again unasked; --no-repeats: never")
+OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
+"""The flags of steps in flows alone."""
 
 REFRESH = CommonFlag("refresh", "run what is cached, or STEP alone, and keep what it gives anew", word="STEP")
 """The same of `pflow run`, which has several steps."""
@@ -85,7 +89,7 @@ OF_RUNS = frozenset({*COMMON, "jobs", "isolate", "show_store"})
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 
 # Names that no node may use: with --no-cache a flag of every stage is meant.
-RESERVED = frozenset({*COMMON, *BATCH, "no_cache"})
+RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
 
 
 def is_shared(item: Item | None) -> bool:

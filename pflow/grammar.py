@@ -6,9 +6,9 @@ Its words are somebody else's: what a terminal would obey in them is escaped her
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import BATCH, LETTERS, RESERVED, is_shared
+from pflow.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import Interface, Item, piped, word_reads
+from pflow.interface import UNLESS, Interface, Item, piped, word_reads
 from pflow.jsontext import scan
 from pflow.printable import clean
 from pflow.types import parse_type
@@ -22,6 +22,8 @@ _MARKS = {
     "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME"),
 }
 EFFECTS = ("reads files", "writes files", "network", "runs commands")
+_HARMLESS = {"reads files"}
+"""What a node may do twice that does not say whether it repeats."""
 
 
 def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
@@ -37,10 +39,10 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
     interface.summary, interface.description = _split_prose(prose)
     if start is None:
         return interface
-    interface.open = False
+    interface.open, interface.repeats = False, ""
     end = next((n for n in range(start, len(lines)) if not lines[n].strip()), len(lines))
     seen: set[str] = set()
-    for n in range(start + 1, len(lines)):
+    for n in sorted(range(start + 1, len(lines)), key=lambda n: "Repeats:" in lines[n]):  # it may name a param
         try:
             if n < end:
                 _take_line(interface, lines[n].strip(), seen)
@@ -48,6 +50,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
                 _fail("the interface ended at an empty line")
         except ValueError as bad:
             raise _located(bad, lines[n], file, None if first_line is None else first_line + n) from None
+    interface.repeats = interface.repeats or ("no" if set(interface.effects) - _HARMLESS else "yes")
     interface.infer_pipe()
     interface.examples = _examples(lines[end:])
     return interface
@@ -127,7 +130,7 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
         if any(names & {other.name, *other.flags} for other in others):
             _fail(f"'{item.name}' has a flag that another read or param has")
         if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
-            _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & BATCH.keys() else 'stage'} has")
+            _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & OF_FLOWS.keys() else 'stage'} has")
         if item.letter and any(item.letter == other.letter for other in others):
             _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
     if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
@@ -217,6 +220,18 @@ def _take_effects(interface: Interface, rest: str) -> None:
             _fail(f"'{effect}' is none of {', '.join(EFFECTS)}, none")
 
 
+def _take_repeats(interface: Interface, rest: str) -> None:
+    text = rest.partition("#")[0].strip()
+    name = text.removeprefix(UNLESS).replace("-", "_")
+    if text.startswith(UNLESS) and name.isidentifier():
+        if name not in interface.params:
+            _fail(f"there is no param '{name}'")
+        text = UNLESS + name
+    elif text not in ("yes", "no"):
+        _fail("Repeats is yes, no or unless PARAM")
+    interface.repeats = text
+
+
 def _take_version(interface: Interface, rest: str) -> None:
     if not rest or not all(part.isdigit() and part.isascii() for part in rest.split(".")):
         _fail("a version is written 1.0.0")
@@ -234,6 +249,7 @@ _LINES = {
     **_ITEMS,
     "Actions": _take_actions,
     "Effects": _take_effects,
+    "Repeats": _take_repeats,
     "Version": _take_version,
     "Flow-safe": _take_flow_safe,
 }

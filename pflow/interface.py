@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 UNDECLARED = object()
 """The default of an item that has none."""
 
+UNLESS = "unless "
+"""Before the name of a param, in what is said of whether a node repeats."""
+
 
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
@@ -61,7 +64,8 @@ class Item:
 class Interface:
     """What a node declares.
 
-    `open` when its docstring has no interface: then any key and any param may pass, and what is here was read off its
+    `repeats` says whether it may run again without harm: `yes`, `no`, or `unless PARAM`, where that is not set. `open`
+    when its docstring has no interface: then any key and any param may pass, and what is here was read off its
     code. `fault` says why one that it has was not taken. `inferred` when its `[pipe]` marks were, or all of it.
     """
 
@@ -74,6 +78,7 @@ class Interface:
         self.actions: tuple[str, ...] = ("default",)
         self.actions_doc = ""
         self.effects: tuple[str, ...] = ()
+        self.repeats = "no"
         self.version = ""
         self.flow_safe = False
         self.examples: tuple[str, ...] = ()
@@ -106,6 +111,10 @@ class Interface:
             return item.name
         stored = (key for key in writes if key not in self.writes or self.writes[key].is_stored)
         return next(stored, None) if guesses else None
+
+    def may_repeat(self, params: Mapping[str, Any]) -> bool:
+        """Whether it may run again without harm, with these params."""
+        return self.repeats == "yes" or (self.repeats != "no" and not params.get(self.repeats.removeprefix(UNLESS)))
 
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""

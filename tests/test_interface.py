@@ -111,12 +111,14 @@ REFUSED = [
     ("- Params: x: str [short x] [short y]", "one [short X] is enough"),
     *[(f"- Params: x: {type} [short x pair]", "is for a list[str]") for type in ("str", "list[int]", "dict")],
     ("- Params: x: str [short q]", "a flag that every stage has"),
-    ("- Params: jobs: int", "'jobs' has a flag that every step of a flow has"),
+    *[(f"- Params: {name}: int", f"'{name}' has a flag that every step of a flow has") for name in ("jobs", "repeats")],
     ('- Reads: shared["x"]: str [flag with-item]', "a flag that every step of a flow has"),
     ("- Params: x: str [secret] [env X] [short x]", "a [secret] is never given by a flag or a word"),
     ('- Reads: shared["a"]: str [secret] [word]', "a [secret] is never given by a flag or a word"),
     ("- Actions:", "not the name of an action"),
     ("- Effects: reads file", "'reads file' is none of"),
+    *[(f"- Repeats: {text}", "is yes, no or unless PARAM") for text in ("", "maybe", "Yes", "unless", "unless a b")],
+    ("- Repeats: unless fast  # why", "there is no param 'fast'"),
     ("- Version: 1.0.0-beta", "a version is written 1.0.0"),
     ("- Flow-safe: true", "Flow-safe is yes or no"),
 ]
@@ -141,6 +143,7 @@ def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
         (['- Reads: shared["a"]: str [short c]', "- Params: b: str [short c]"], "another read or param has"),
         (['- Reads: shared["a"]: list [word]', '- Reads: shared["b"]: str [word]'], "gets no bare word"),
         (["- Flow-safe: yes", "- Effects: network"], "effects"),
+        (["- Repeats: yes", "- Repeats: no"], "a line Repeats already"),
     ],
 )
 def test_lines_that_contradict_each_other_are_refused(lines, why):
@@ -181,6 +184,45 @@ def test_actions_effects_version_and_flow_safety_are_read():
     assert parsed.actions_doc == "when each is returned"
     assert parsed.effects == ("reads files", "runs commands")
     assert (parsed.version, parsed.flow_safe) == ("2.10.0", False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "repeats"),
+    [
+        ([], "yes"),
+        (["- Effects: none"], "yes"),
+        (["- Effects: reads files  # many"], "yes"),
+        (["- Effects: reads files, network"], "no"),
+        (["- Effects: writes files"], "no"),
+        (["- Effects: runs commands"], "no"),
+        (["- Repeats: yes  # why", "- Effects: network"], "yes"),
+        (["- Repeats: no"], "no"),
+        (
+            ["- Effects: writes files", "- Repeats: unless fast  # then twice", "- Params: fast: bool = false"],
+            "unless fast",
+        ),
+        (["- Repeats: unless max-size", "- Params: max_size: int = null"], "unless max_size"),
+    ],
+)
+def test_an_interface_says_whether_its_node_may_run_again_or_its_effects_do(lines, repeats):
+    assert interface(*lines).repeats == repeats
+
+
+@pytest.mark.parametrize("value", [True, 1, "x", ["x"], {"x": 1}])
+def test_unless_a_param_means_where_it_is_set(value):
+    parsed = interface("- Repeats: unless fast", "- Params: fast: any = null")
+    assert not parsed.may_repeat({"fast": value})
+    assert all(parsed.may_repeat({"fast": unset}) for unset in (None, False, 0, "", [], {}))
+    assert parsed.may_repeat({})
+
+
+def test_what_declares_no_interface_does_not_repeat():
+    assert parse_interface("Do a thing.").repeats == "no"
+
+
+def test_a_wrong_repeats_line_is_found_by_its_number():
+    with pytest.raises(PflowError, match=r"at x\.py:12: '- Repeats: unless fast'"):
+        parse_interface("Do.\n\nInterface:\n- Repeats: unless fast\n- Params: slow: int = 1", file="x.py", first_line=9)
 
 
 @pytest.mark.parametrize("text", ["", "Do a thing.", "Interface", "The Interface: prose", "interface:\n- Reads: x"])

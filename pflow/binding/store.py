@@ -68,13 +68,20 @@ class NodeStore(_MutableDict):
         value = dict.__getitem__(self, key)
         return self._take(key) if value is _PENDING else value
 
-    def _take(self, key: str) -> Any:
+    def peek(self, key: str) -> Any:
+        """The value of a key, which does not count as read: nobody may change it."""
+        value = dict.__getitem__(self, key)
+        return self._look_up(key)[1] if value is _PENDING else value
+
+    def _look_up(self, key: str) -> tuple[int, Any]:
         if key in self.found:
-            self.reads[key], value = FOUND, self.found[key]
-        elif key in self._store and key not in self._hidden:
-            self.reads[key], value = OWN, self._store[key]
-        else:
-            self.reads[key], value = STAND_IN, self._stand_ins[key]
+            return FOUND, self.found[key]
+        if key in self._store and key not in self._hidden:
+            return OWN, self._store[key]
+        return STAND_IN, self._stand_ins[key]
+
+    def _take(self, key: str) -> Any:
+        self.reads[key], value = self._look_up(key)
         if self._copies is not None and value.__class__ in (list, dict):
             self._copies[key] = copy, _ = fresh(value), value
             value = copy

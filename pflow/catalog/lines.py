@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
     from pflow.interface import Interface, Item
 
-_HEADER = f'{{"pflow":"nodes 2, pflow-shell {__version__}"'
+_HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000
 
 
@@ -181,6 +181,7 @@ def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) 
         "params": {key: _described(item) for key, item in interface.params.items()},
         "actions": list(interface.actions),
         "effects": list(interface.effects),
+        "repeats": interface.repeats,
         "flow_safe": flow_safe,
         "open": interface.open,
         "inferred": interface.inferred,

@@ -173,6 +173,7 @@ def _facts(entry: Entry, inferred: str) -> Iterator[tuple[str, str]]:
         yield "Open", f"its interface says nothing, so that any key and any param may pass{why}"
     else:
         yield "Effects", ", ".join(entry["effects"]) or "none"
+        yield "Repeats", entry["repeats"]
     yield "Actions", ", ".join(map(clean, entry["actions"]))
     if entry["inferred"]:
         yield "Inferred", clean(inferred)

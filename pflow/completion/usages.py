@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import saved_flow
-from pflow.common import BATCH
+from pflow.common import OF_FLOWS
 from pflow.completion import names
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
@@ -60,7 +60,7 @@ def usage_of_step(name: str, before: list[str]) -> Usage:
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
     own = [each for each in usage.flags if each.group != kinds.COMMON]
-    usage.flags = [*own, *map(kinds.common_flag, BATCH), *named(usage.flags, OF_STEPS)]
+    usage.flags = [*own, *map(kinds.common_flag, OF_FLOWS), *named(usage.flags, OF_STEPS)]
     return _with_places(usage, interface, before)
 
 

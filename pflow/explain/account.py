@@ -11,6 +11,7 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
 from pflow.flow.graph import ERROR
 from pflow.flow.reaching import data_of, is_stored, writes_of
+from pflow.flow.subflow import repeats
 from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
 from pflow.paths import Path, write_path
 
@@ -102,6 +103,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "writes": _writes(flow, step, origins),
             "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
             "effects": list(effects_of_step(step)),
+            "repeats": repeats(step),
             **_manner(step, origins),
             "next": list(_edges(flow, step.id, order, meets)),
         }

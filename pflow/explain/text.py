@@ -229,6 +229,8 @@ def _facts(step: Account) -> Iterator[tuple[str, str]]:
         yield "a flow", f"of {count}, with a store of its own"
     if step["effects"]:
         yield "touches", ", ".join(step["effects"])
+    if not step["repeats"] and "steps" not in step:
+        yield "repeats", "only when told to"
     if "asks_version" in step:
         yield "version", f"{clean(step['asks_version'])} at least, and the same major"
     if "retries" in step:

@@ -70,7 +70,9 @@ def numbered(name: str, taken: set[str]) -> str:
     return f"{name}-{number}"
 
 
-STEP_MEMBERS = ("description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "cache")
+STEP_MEMBERS = (
+    "description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "repeats", "cache",
+)  # fmt: skip
 """The members of a node that a step has as they are."""
 
 

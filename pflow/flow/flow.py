@@ -77,15 +77,15 @@ class Step:
 
     __slots__ = (
         "batch", "cache", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings",
-        "params", "place", "retries", "timeout", "type", "version", "wait",
+        "params", "place", "repeats", "retries", "timeout", "type", "version", "wait",
     )  # fmt: skip
 
     def __init__(
         self, id: str, type: str, *, place: Path = (), version: str | None = None, params: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
-        timeout: float | None = None, max_visits: int | None = None, batch: Batch | None = None,
-        description: str = "", cache: bool | str | None = None,
+        timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
+        batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -100,6 +100,8 @@ class Step:
         self.wait = wait
         self.timeout = timeout
         self.max_visits = max_visits
+        self.repeats = repeats
+        """Whether it may run again without harm, whatever its node says of that."""
         self.batch = batch
         self.description = description
         self.cache = cache

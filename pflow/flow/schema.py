@@ -82,6 +82,10 @@ _NODE = _object(
         "wait": {"description": "Seconds before each further try.", "type": "number", "minimum": 0},
         "timeout": {"description": "Seconds after which it has failed.", "type": "number", "exclusiveMinimum": 0},
         "max_visits": _whole("How often it may run; else what the flow says.", 1),
+        "repeats": {
+            "description": "Whether it may run again without harm once it was cut short; else its node says it.",
+            "type": "boolean",
+        },
         "cache": {
             "description": "Whether its answers are kept, and handed on to the same question; require: none is made.",
             "enum": [True, False, "require"],

@@ -128,12 +128,20 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
         interface.actions = ("default", ERROR)
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
+    interface.repeats = "yes" if all(map(repeats, flow.steps.values())) else "no"
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)
             interface.params[param.name] = param
     return interface
+
+
+def repeats(wired: WiredStep) -> bool:
+    """Whether a step that was cut short may run again unasked, as far as its params are known; a flow, all of it."""
+    if wired.subflow is not None:
+        return wired.interface.repeats == "yes"
+    return wired.may_repeat({**wired.interface.defaults(), **wired.step.params})
 
 
 def _may_end_with_error(wired: WiredStep, flow: WiredFlow) -> bool:

@@ -8,7 +8,7 @@ from pflow.templates import TEMPLATE, is_reference, leading_references
 from pflow.types import Type, type_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from pflow.binding.sources import Source
@@ -93,9 +93,7 @@ class FlowInput:
         self.required = False
         self.has_default = False
         self.default: Any = None
-        self.pipe = False
-        self.declared = False
-        self.secret = False
+        self.pipe = self.declared = self.secret = False
         self.step: str | None = None
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
@@ -142,6 +140,11 @@ class WiredStep:
         """Whether a read takes the store's key of its name, unless a soft source gives it."""
         is_wired = item.name in self.sources and item.name not in self.soft
         return not is_wired and "explicit" not in item.marks
+
+    def may_repeat(self, params: Mapping[str, Any]) -> bool:
+        """Whether a visit with these params that was cut short may run again unasked; of a flow its steps say it."""
+        said = self.step.repeats
+        return self.subflow is not None or (self.interface.may_repeat(params) if said is None else said)
 
     def is_secret(self, key: str) -> bool:
         """Whether it takes a secret under this name: then what that is made of is one too."""
@@ -293,8 +296,5 @@ class WiredFlow:
 
     def _last_pipe_place(self) -> Path | None:
         in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
-        for id in reversed(self.order):
-            write = self.steps[id].interface.pipe_write
-            if write is not None and id not in in_forks:
-                return self.steps[id].place_of(write.name)
-        return None
+        writes = [(id, self.steps[id].interface.pipe_write) for id in self.order if id not in in_forks]
+        return next((self.steps[id].place_of(write.name) for id, write in writes[::-1] if write is not None), None)

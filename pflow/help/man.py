@@ -95,6 +95,7 @@ def _sections(usage: Usage, usages: list[Usage]) -> Iterator[tuple[str, list[str
         yield "TOOLS", _names("pflow-", [each for each in usages if not each.is_node])
     yield "ACTIONS", lines(usage.actions)
     yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
+    yield "REPEATS", lines(usage.repeats)
     own = [(flag.env, f"gives {flag.names[-1]} where no flag does") for flag in usage.flags if flag.env]
     rest = [] if usage.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
     variables = own if rest else ENVIRONMENT

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import BATCH
 from pflow.common import COMMON as COMMON_FLAGS
+from pflow.common import OF_FLOWS
 from pflow.errors import USAGE, PflowError
 from pflow.interface import UNDECLARED, word_reads
 from pflow.printable import clean_json
@@ -104,6 +104,7 @@ class Usage:
         self.writes: list[tuple[str, str]] = []
         self.actions = ""
         self.effects: tuple[str, ...] | None = None
+        self.repeats = ""
         self.examples: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
         self.is_node = False
@@ -138,7 +139,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
-        usage.effects = interface.effects
+        usage.effects, usage.repeats = interface.effects, interface.repeats
     usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples
     return usage
@@ -146,7 +147,7 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
 
 def common_flag(name: str) -> Flag:
     """A flag that every stage has, or every step of a flow."""
-    return flag_of_common(COMMON_FLAGS.get(name) or BATCH[name])
+    return flag_of_common(COMMON_FLAGS.get(name) or OF_FLOWS[name])
 
 
 def flag_of_common(flag: CommonFlag) -> Flag:
@@ -276,6 +277,7 @@ def help_text(usage: Usage, *, is_whole: bool = True) -> str:
         *usage.notes,
         f"Actions: {usage.actions}" if usage.actions and is_whole else "",
         "" if usage.effects is None or not is_whole else f"Effects: {', '.join(usage.effects) or 'none'}",
+        f"Repeats: {usage.repeats}" if usage.repeats and is_whole else "",
         "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
         "Exit codes: pflow help exit, or pflow-exit(7)",
     ]

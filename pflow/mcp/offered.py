@@ -34,7 +34,7 @@ class Offered:
         secrets = _secrets_of(kind)
         self.writes = {name: item for name, item in interface.writes.items() if name not in secrets}
         self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
-        self.hints = _hints(self.effects, is_flow_safe=_is_flow_safe(kind))
+        self.hints = _hints(self.effects, repeats=interface.repeats == "yes")
         text = "\n\n".join(filter(None, (interface.summary, interface.description)))
         self.description = "".join(char if char.isprintable() or char == "\n" else " " for char in text)
         title = self.label.removeprefix("flow:")
@@ -79,21 +79,14 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
             yield f"'{item.name}' is a secret, which no client is to give"
 
 
-def _hints(effects: list[str], *, is_flow_safe: bool) -> dict[str, bool]:
+def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
     """MCP's annotations. A tool that uses the network is called neither read-only nor destructive for that."""
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
     hints = {"read_only_hint": not changes and not uses_network, "destructive_hint": changes}
     if uses_network and not changes:
         del hints["destructive_hint"]
-    return {**hints, "idempotent_hint": is_flow_safe, "open_world_hint": uses_network}
-
-
-def _is_flow_safe(kind: Kind) -> bool:
-    """Whether a node is pure; a flow is where all its steps are."""
-    if isinstance(kind, FlowKind):
-        return all(step.kind is not None and _is_flow_safe(step.kind) for step in kind.flow.steps.values())
-    return kind.interface.flow_safe
+    return {**hints, "idempotent_hint": repeats, "open_world_hint": uses_network}
 
 
 def _secrets_of(kind: Kind) -> set[str]:

@@ -99,6 +99,7 @@ def _keep_unsaid(old: Flow, new: Flow, sentence: str) -> None:
     for step in new.steps:
         same = before.get((step.id, step.type), step)
         step.version, step.description = step.version or same.version, step.description or same.description
+        step.repeats = same.repeats
 
 
 def _choices(flow: Flow) -> str:

@@ -51,8 +51,9 @@ _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: Flow, sentence: str) -> None:
-    """Delete what a person chooses and the sentence does not say: which model is asked."""
+    """Delete what a person chooses and the sentence does not say: which model is asked, what may be done twice."""
     for step in flow.steps:
+        step.repeats = None
         for values in (step.params, step.inputs):
             for key in [key for key in values if is_choice(step, key) and not _is_said(values[key], sentence)]:
                 del values[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
-from pflow.common import BATCH, COMMON, LETTERS
+from pflow.common import COMMON, LETTERS, OF_FLOWS
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface import word_reads
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     """What stood after each flag; a switch is True, and False with --no-."""
 
 
+_IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"
+_IN_A_FLOW = {"repeats": "pflow run 'shell make --repeats => write-file log.txt'"}
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
@@ -226,8 +228,9 @@ def _unknown(flag: str, items: Items, hint: str) -> PflowError:
 
     near = meant(flag[2:], _flag_names(items))
     hint = f"did you mean --{near}?" if near else _behind_dashes(flag) if " " in flag else hint
-    if flag[2:].replace("-", "_") in BATCH:
-        hint = "a step of a flow takes it: pflow run 'list-files \"*.txt\" => read-file --each'"
+    name = flag[2:].replace("-", "_").removeprefix("no_")
+    if name in OF_FLOWS:
+        hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
 
 

@@ -100,6 +100,7 @@ def test_a_node_tells_all_that_it_declares(nodes, own):
         "",
         f"From     {own}/nodes/count_words.py (python)",
         "Effects  reads files",
+        "Repeats  yes",
         "Actions  default",
         "",
         "Reads",

@@ -97,6 +97,7 @@ As a pipe
     ← issue_number: int  --issue (issue_number)
     → issue_data: dict   fetch.issue_data, to analyze, fix
     · touches            network
+    · repeats            only when told to
     · then               analyze
 
 [2] analyze (ask 1.0.0): A node.
@@ -105,6 +106,7 @@ As a pipe
     → response: str  analyze.response, to fix
     · model          the default one
     · touches        network
+    · repeats        only when told to
     · retries        2, 1.5 s apart
     · cache          its answers are kept, and handed on to the same question
     · then           fix
@@ -117,6 +119,7 @@ As a pipe
     → response: str  answer, to save
     · model          "big"
     · touches        network
+    · repeats        only when told to
     · then           save
 
 [4] save (save 1.0.0): A node.
@@ -124,6 +127,7 @@ As a pipe
     ← path: path    "out.md"
     ← key: str      --key, else unset
     · touches       writes files
+    · repeats       only when told to
 
 It will touch
   writes files  save     path "out.md"
@@ -243,6 +247,16 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
     assert "· version 1.0 at least, and the same major" in lines
     assert "· timeout 60 s" in lines
     assert "· visits 3 at most" in lines
+
+
+def test_what_repeats_only_when_told_to_is_said_and_a_step_says_otherwise():
+    account = explain(
+        chain(Step("f", "fetch", repeats=True), Step("s", "split"), Step("r", "run"), Step("x", "open-one"))
+    )
+    assert [step["repeats"] for step in account["steps"]] == [True, True, False, False]
+    assert account_text(account, 80).count("repeats  ") == 2
+    (step,) = explain(chain(Step("s", "split", repeats=False)))["steps"]
+    assert not step["repeats"]
 
 
 @pytest.mark.parametrize(

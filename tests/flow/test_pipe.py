@@ -304,6 +304,12 @@ def test_tries_and_mappings_are_the_steps():
     assert {form: step(f"llm {form}").cache for form in forms} == forms
 
 
+def test_a_step_says_whether_it_repeats():
+    said = {"": None, " --repeats": True, " --no-repeats": False, " --repeats=false": False}
+    assert {words: step(f"shell ls{words}").repeats for words in said} == said
+    assert step("unknown-thing --repeats --a=b").repeats
+
+
 @pytest.mark.parametrize(
     "words",
     [

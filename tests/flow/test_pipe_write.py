@@ -76,6 +76,7 @@ def rewritten(text):
         "many --loud --words=a --words=b --numbers='[1,2]' --free='$$x' --code='$y' --no-flat",
         "many --words='[]' --free='' --score='$x' --rate='$y'",
         "llm --retries=2 --wait=0.5 --timeout=60",
+        "llm --no-repeats\n  => shell --each --as=command --repeats",
         "llm --cache\n  => llm --no-cache\n  => shell --cache=require",
         "llm --id=draft",
         'llm --text:=null --schema:=\'{"type":"object"}\'\n  => many --free:=1\n  => prose --a:=\'[1,"$$b"]\'',
@@ -191,7 +192,7 @@ FLAGS = {
 }  # fmt: skip
 WORDS = {"llm": ["prompt"], "read-file": ["path"], "write-file": ["path"], "shell": ["command", "args"]}
 SWITCHES = {"many": ["--loud", "--no-flat"], "judge": ["--strict"], "write-file": ["--append"], "shell": ["--no-check"]}
-OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9", "--cache", "--no-cache", "--cache=require"]
+OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9", "--repeats", "--cache", "--no-cache", "--cache=require"]
 READS = {"llm": "text", "read-file": "path", "judge": "text", "many": "free", "write-file": "content"}
 WRITES = {"llm": "usage", "read-file": "content", "shell": "stdout", "judge": "verdict", "many": "score"}
 paths = st.sampled_from(["content", "response", "s0.result", "s1.score", "topic", "a/b", "stdin", 'x.y[0]["odd key"]'])

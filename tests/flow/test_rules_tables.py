@@ -122,6 +122,7 @@ KINDS = [
 ]
 
 PARAMS = [
+    (ask(repeats=True), []),
     (ask(params={"model": "m", "temperature": 1, "prompt": "a read"}), []),
     (ask(params={"modle": "m"}), ["PF13 nodes[1].params.modle"]),
     (ask(inputs={"prompt": "p", "text": [1]}), []),

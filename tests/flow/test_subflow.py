@@ -27,6 +27,10 @@ NODES = {
     - Reads: shared["content"]: any [pipe]  # what
     - Reads: shared["path"]: path [explicit]  # where
     - Effects: writes files""",
+    "log": """
+    - Params: more: bool = false  # add to it
+    - Effects: writes files
+    - Repeats: unless more""",
 }
 
 
@@ -124,6 +128,24 @@ def test_the_params_of_its_steps_are_its_params_by_step(flows):
 
 def test_the_effects_of_its_steps_are_its_effects(flows):
     assert set(interface(flows, DRAFT, SAVE).effects) == {"network", "writes files"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "repeats"),
+    [
+        ([DRAFT], "no"),
+        ([{**DRAFT, "repeats": True}], "yes"),
+        ([{**DRAFT, "repeats": True}, SAVE], "no"),
+        ([{"id": "log", "type": "log"}], "yes"),
+        ([{"id": "log", "type": "log", "params": {"more": True}}], "no"),
+        ([{"id": "log", "type": "log", "params": {"more": "${x}"}}], "no"),
+        ([{"id": "x", "type": "nope"}], "no"),
+    ],
+)
+def test_a_flow_repeats_where_all_its_steps_do(flows, steps, repeats):
+    assert interface(flows, *steps).repeats == repeats
+    put(flows / "inner.pflow.json", *steps)
+    assert interface(flows, {"id": "i", "type": "./inner.pflow.json"}).repeats == repeats
 
 
 def test_a_flow_with_an_open_step_is_open_unless_it_declares_inputs_and_outputs(flows):

@@ -93,6 +93,7 @@ def steps_called(id, number):
         wait=st.none() | st.floats(0, 9),
         timeout=st.none() | st.floats(0.1, 9),
         max_visits=counts,
+        repeats=st.sampled_from([None, True, False]),
         cache=st.sampled_from([None, True, False, "require"]),
         batch=st.none() | batches,
         description=texts,

@@ -99,9 +99,9 @@ def test_a_schema_takes_what_its_type_does(type, good, bad):
 
 
 HINTS = {
-    "read-file": [True, False, False, False],
+    "read-file": [True, False, True, False],
     "write-file": [False, True, False, False],
-    "llm": [False, None, False, True],
+    "llm": [False, None, True, True],
     "rate": [True, False, True, False],
     "count": [False, True, False, False],
     "pflow_run": [False, True, False, True],

@@ -101,7 +101,7 @@ def test_the_name_and_description_stay_what_they_are(capfd, server):
 
 def test_what_models_leave_out_stays(capfd, server):
     whole = {**DIGEST, "$schema": "flow.schema.json", "max_visits": 7}
-    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0"}, ASK, WRITE]
+    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0", "repeats": False}, ASK, WRITE]
     with open(FILE, "w") as file:
         json.dump(whole, file)
     ir, _ = edited(capfd, FRENCH, model="edit-right")

@@ -130,6 +130,12 @@ def test_whom_to_ask_stays_only_where_the_sentence_says_it(sentence, left):
     assert flow.steps[0].params == (params if left is None else left)
 
 
+def test_no_model_says_what_may_be_done_twice():
+    flow, _ = judge({"nodes": [ask(repeats=True)]}, "name a tree")
+    assert flow is not None
+    assert flow.steps[0].repeats is None
+
+
 SECRET_NODE = '''from pflow import Node
 
 

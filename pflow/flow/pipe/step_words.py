@@ -27,6 +27,8 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
     words = []
     if step.batch is not None:
         words += batch_words(step.batch)
+    if step.repeats is not None:
+        words.append("--repeats" if step.repeats else "--no-repeats")
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
     for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):

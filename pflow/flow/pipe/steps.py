@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import parse_texts
+from pflow.binding.flag_value import flag_value, parse_texts
 from pflow.catalog.kinds import Catalog
-from pflow.common import BATCH, COMMON
+from pflow.common import BATCH, COMMON, OF_FLOWS, REPEATS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import check_item, take_batch
@@ -69,16 +69,18 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
         _refuse_files(words)
-    items = {**items_of(interface), **BATCH}
+    items = {**items_of(interface), **OF_FLOWS}
     words = _as_open(words, items, is_known=is_known) if interface.open else words
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts)
     batch = take_batch(texts)
+    repeats = texts.pop(REPEATS.name, None)
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch)
+    step.repeats = flag_value(REPEATS.flag, REPEATS.type, repeats[0]) if repeats else None
     for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -146,7 +148,7 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
-    items = {**items_of(interface), **(BATCH if is_batch else {})}
+    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), REPEATS.name: REPEATS}
     step, beside = part_flags(words[1:], items, own, is_open=interface.open)
     return [*words[:1], *step], beside
 

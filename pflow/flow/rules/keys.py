@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import BATCH, OF_RUNS
+from pflow.common import OF_FLOWS, OF_RUNS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
 from pflow.paths import write_path
@@ -72,7 +72,7 @@ def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
         flag, plain = f"--{name.replace('_', '-')}", name.replace("-", "_")
-        if given.declared and plain in {*OF_RUNS, *BATCH}:
+        if given.declared and plain in {*OF_RUNS, *OF_FLOWS}:
             of_steps = "a step in pipe syntax: there it does not give this input"
             of_runs = "pflow run: it does not give this input"
             message = f"{flag} is a flag of {of_runs if plain in OF_RUNS else of_steps}"

@@ -38,6 +38,9 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
         if wired.step.batch is not None and wired.step.batch.keep_item:
             yield from _check_kept_items(wired, wired.step.batch.item)
+        if wired.step.repeats is not None and wired.subflow is not None:
+            message = f"'{wired.id}' is a flow: each of its steps says whether it repeats"
+            yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it there")
     for name, given in flow.flow.inputs.items():
         item = Item("read", name, flow.inputs[name].type)
         if given.default is not None and flow.inputs[name].secret:

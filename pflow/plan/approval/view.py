@@ -105,7 +105,8 @@ def _brief(step: Account) -> Account:
     reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
     follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
     names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
-    return {**step, **names, "reads": reads, "next": follows, "summary": "", "effects": [], "has_model": False}
+    unsaid = {"summary": "", "effects": [], "repeats": True, "has_model": False}
+    return {**step, **names, "reads": reads, "next": follows, **unsaid}
 
 
 def _input_value(values: dict[str, Any], need: Account) -> str:
