@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from pflow.errors import USAGE, PflowError
@@ -59,6 +61,6 @@ def _file(word: str) -> tuple[str, str]:
     """The secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if word.startswith("--") and sign and "=" not in key:
-        return key.replace("-", "_"), file
+        return key.replace("-", "_"), os.path.abspath(file)
     hint = "a secret's text comes from a file: --KEY@FILE" if word.startswith("--") else "pflow resume RUN"
     raise PflowError(f"cannot take '{word.partition('=')[0]}'", hint=hint, exit=USAGE)

@@ -9,8 +9,8 @@ from pflow.binding.sources import assign
 from pflow.digest import digest_of, keyed_digest
 from pflow.flow.unload import flow_to_ir
 from pflow.run.inputs import RunInputs
-from pflow.run.kept import place_of
-from pflow.run.snapshot import kept
+from pflow.run.resume.drift import facts_of
+from pflow.run.snapshot import kept, place_of
 from pflow.stage.document import Document, Intake
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
     """Take the values out in which a secret stands; what stays is a digest of each, which tells nobody of it."""
     sealed = begin["sealed"] = []
 
-    def without(value: Any, path: list[Any]) -> Any:
-        if isinstance(value, list | dict) and not secrets.are_in([*value] if isinstance(value, dict) else []):
-            members = value.items() if isinstance(value, dict) else enumerate(value)
-            found = {name: without(member, [*path, name]) for name, member in members}
-            return found if isinstance(value, dict) else [*found.values()]
+    def without(value: Any, path: list[str]) -> Any:
+        if isinstance(value, dict) and not secrets.are_in([*value]):
+            return {name: without(member, [*path, name]) for name, member in value.items()}
         if value is None or isinstance(value, bool) or not secrets.are_in(value):
             return value
         sealed.append([path, keyed_digest(key, value)])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow
+    from pflow.run.resume.choices import Choices
 
 MOST_WARNINGS = 5
 
@@ -34,7 +35,8 @@ MOST_WARNINGS = 5
 class Driver:
     """One run of a flow, and what the process has to do around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.program = program
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
@@ -55,6 +57,10 @@ class Driver:
         is that, where it was read already.
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
+
+    def resume(self, run: str, flags: list[str], choices: Choices) -> int:
+        """As `run`, of the run that a word names, from where it came to; `flags` are the names of those that are set."""
+        return self._in_order([f"--{flag}" for flag in flags], lambda: self._resume(run, flags, choices))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
@@ -92,16 +98,10 @@ class Driver:
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
-        self.entry = {"node": f"flow:{self.name}"}
-        if wired.carried is not None:
-            self.entry["carries"] = write_path(wired.carried)
+        self._enter(wired)
         flags, inputs = parse(wired, words, pinned)
         self.debug = flags.debug
-        self.output.choose_form(
-            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
-        )
-        if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        self._choose_form(flags)
         from pflow.run.execution import Execution
 
         intake = intake or take_in_for(flags)
@@ -112,11 +112,42 @@ class Driver:
         Execution(inputs, flags, self.output, self.secrets).run(intake)
         return 0
 
+    def _resume(self, word: str, flags: list[str], choices: Choices) -> int:
+        from pflow.run.execution import Execution
+        from pflow.run.resume.reopen import Reopened
+        from pflow.run.runs import find_run
+
+        reopened = Reopened(find_run(word), choices, self.secrets)
+        wired = reopened.load()
+        self._enter(wired)
+        own = RunFlags({flag: [True] for flag in flags} | {"resume": [True]})
+        vars(own).update(reopened.begin["flags"])
+        self._choose_form(own)
+        inputs, intake = reopened.restore(wired)
+        self.document = intake.document
+        Execution(inputs, own, self.output, self.secrets, reopened).run(intake)
+        return 0
+
+    def _enter(self, wired: WiredFlow) -> None:
+        """Take the flow's name, and what its entry in a document says of it."""
+        self.name = wired.flow.name or "flow"
+        self.entry = {"node": f"flow:{self.name}"}
+        if wired.carried is not None:
+            self.entry["carries"] = write_path(wired.carried)
+
+    def _choose_form(self, flags: RunFlags) -> None:
+        """Choose what is printed. Raises PflowError (73) where it could go nowhere."""
+        self.output.choose_form(
+            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
+        )
+        if self.output.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-        where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
+        where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
         say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()

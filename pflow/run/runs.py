@@ -97,7 +97,7 @@ def parse_event(line: bytes) -> Event | None:
 
 def list_runs(limit: int | None = None) -> list[Run]:
     """The runs that there are, newest first."""
-    return [Run(directory) for directory in islice(_directories(), limit)]
+    return [Run(directory) for directory in islice(directories(), limit)]
 
 
 def find_run(word: str = "last") -> Run:
@@ -105,7 +105,7 @@ def find_run(word: str = "last") -> Run:
 
     Raises PflowError (66).
     """
-    directories = list(_directories())
+    directories = list(directories())
     if not directories:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
     number = "1" if word == "last" else word[1:] if word[:1] == "@" else ""
@@ -121,7 +121,7 @@ def find_run(word: str = "last") -> Run:
     raise PflowError(f"cannot find the run '{word}'", hint="pflow runs lists them", exit=MISSING)
 
 
-def _directories() -> Iterator[str]:
+def directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
     for id in _ids_in(place):

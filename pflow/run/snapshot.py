@@ -81,8 +81,7 @@ class Snapshot:
 
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
-        self.place = {"directory": kept(here()), "flow_directory": kept(directory_of(flow))}
-        self.place |= {"script": kept(flow.script)} if flow.script else {}
+        self.place = place_of(flow)
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
@@ -204,6 +203,12 @@ def _masked(value: Any, secret: set[str]) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: MASK if key in secret else member for key, member in value.items()}
+
+
+def place_of(flow: Flow) -> dict[str, Any]:
+    """The working directory, where the paths of flows in a flow begin, and the script that made it."""
+    place = {"directory": kept(here()), "flow_directory": kept(directory_of(flow))}
+    return place | ({"script": kept(flow.script)} if flow.script else {})
 
 
 def kept(value: Any) -> Any:

@@ -7,10 +7,10 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import has
 from pflow.digest import file_digest
-from pflow.errors import FAILED, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
-from pflow.run.begin import restore_environment, restore_inputs, restore_intake
+from pflow.run.begin import restore_environment, restore_inputs, restore_intake, unseal
 from pflow.run.driver import refuse_errors
 from pflow.run.journal.journal import JOURNAL, Journal
 from pflow.run.kept import enter, load_kept
@@ -18,7 +18,9 @@ from pflow.run.log import FLOW, RunLog
 from pflow.run.resume.choices import Choices, Decision
 from pflow.run.resume.drift import facts_of, refuse_drift
 from pflow.run.runs import RUNNING, Run
+from pflow.binding.flag_value import read_text
 from pflow.state_key import state_key
+from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
     from typing import Any
@@ -63,8 +65,24 @@ class Reopened:
         return flow
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
-        """What the run began with."""
+        """What the run began with. Raises PflowError (78) for a secret that nothing gives, and for another one."""
+        others = unseal(self.begin, self._find_secret, self.journal.key)
+        if others and not self.choices.accepts_changes:
+            what = f"cannot resume the run {self.run.id}: the secret '{others[0]}' is another one"
+            hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
+            raise PflowError(what, hint=hint, exit=BAD_CONFIG)
         return restore_inputs(self.begin, flow), restore_intake(self.begin)
+
+    def _find_secret(self, name: str) -> Any:
+        """The text of a secret, from its file or a person."""
+        flag = f"--{name.replace('_', '-')}"
+        file = self.choices.files.get(name)
+        text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
+        if not text:
+            what = f"cannot resume the run {self.run.id}: it needs the secret '{name}' once more"
+            raise PflowError(what, hint=f"{flag}@FILE has its text", exit=BAD_CONFIG)
+        self.journal.secrets.add(text)
+        return text
 
     def settle(self, flow: WiredFlow, store: Any) -> None:
         """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
@@ -78,6 +96,16 @@ class Reopened:
         for record in [*decision.decide(lambda path: has(store, path))]:
             self.journal.write(record)
             self.records.add(record)
+
+
+def _ask_secret(question: str) -> str | None:
+    terminal = open_terminal()
+    if terminal is None:
+        return None
+    try:
+        return terminal.read_secret(question)
+    finally:
+        terminal.close()
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
