@@ -6,12 +6,12 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.cache.place import digest_of_file
+from pflow.cache.memo import digest_of_file
 from pflow.digest import digest_of, keyed_digest
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from pflow.binding.store import NodeStore
@@ -93,7 +93,7 @@ class _Parts:
         parts += self._parts_of("param", interface.params, dict(sorted(node.params.items())))
         parts += self._parts_of("state", {}, state)
         parts += self._parts_of("read", interface.reads, reads)
-        parts += self._parts_of("more", {}, dict(sorted((more(reads) if more else {}).items())))
+        parts += self._parts_of("more", {}, _ask(more, reads) if more else {})
         self.found = parts, self.files
 
     def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[Part]:
@@ -141,6 +141,16 @@ def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
 _DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}
 
 
+def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]) -> dict[str, Any]:
+    """What a node says of itself. Raises _Unknown where it fails, PflowError where it refuses."""
+    try:
+        return dict(sorted(more(reads).items()))
+    except PflowError:
+        raise
+    except Exception as error:
+        raise _Unknown(f"its cache_parts fails: {type(error).__name__}: {error}") from error
+
+
 def _of_secret(value: Any) -> str:
     from pflow.state_key import state_key
 
@@ -155,7 +165,7 @@ def _counted(path: str) -> str:
         below = os.path.relpath(path)
     except OSError:  # the working directory is gone
         below = ".."
-    return os.path.basename(path) if below.partition("/")[0] == ".." else below
+    return "/" + (os.path.basename(path) if below.partition("/")[0] == ".." else below)
 
 
 def _digest(path: str, name: str) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.masks import Secrets, mask_flags
 from pflow.paths import write_path
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow
-    from pflow.run.resume.choices import Choices
 
 MOST_WARNINGS = 5
 
@@ -58,9 +57,9 @@ class Driver:
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
 
-    def resume(self, run: str, flags: list[str], choices: Choices) -> int:
-        """As `run`, of the run that a word names, from where it came to; `flags` are the names of those that are set."""
-        return self._in_order([f"--{flag}" for flag in flags], lambda: self._resume(run, flags, choices))
+    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
@@ -98,10 +97,29 @@ class Driver:
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
-        self._enter(wired)
+        self._note(wired)
         flags, inputs = parse(wired, words, pinned)
+        if flags.locked:
+            from pflow.flow.lock import drift
+
+            refuse_errors(drift(wired), hint="pflow check --locked lists them")
+        return self._execute(flags, inputs, intake)
+
+    def _note(self, wired: WiredFlow) -> None:
+        """Note what the document says of the flow, be it that it fails."""
+        self.name = wired.flow.name or "flow"
+        self.entry = {"node": f"flow:{self.name}"}
+        if wired.carried is not None:
+            self.entry["carries"] = write_path(wired.carried)
+
+    def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
+        self._note(inputs.wired)
         self.debug = flags.debug
-        self._choose_form(flags)
+        self.output.choose_form(
+            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
+        )
+        if self.output.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         from pflow.run.execution import Execution
 
         intake = intake or take_in_for(flags)
@@ -109,39 +127,33 @@ class Driver:
         if ends_early(intake, flags):
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
-        Execution(inputs, flags, self.output, self.secrets).run(intake)
-        return 0
+        if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
+            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            return 0
+        return self._run_in_turn(inputs, flags, intake)
 
-    def _resume(self, word: str, flags: list[str], choices: Choices) -> int:
+    def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
+        """Run it while no other run of the flow is going."""
         from pflow.run.execution import Execution
-        from pflow.run.resume.reopen import Reopened
-        from pflow.run.runs import find_run
+        from pflow.run.overlap import SKIP, WAIT, Turn
 
-        reopened = Reopened(find_run(word), choices, self.secrets)
-        wired = reopened.load()
-        self._enter(wired)
-        own = RunFlags({flag: [True] for flag in flags} | {"resume": [True]})
-        vars(own).update(reopened.begin["flags"])
-        self._choose_form(own)
-        inputs, intake = reopened.restore(wired)
-        self.document = intake.document
-        Execution(inputs, own, self.output, self.secrets, reopened).run(intake)
-        return 0
-
-    def _enter(self, wired: WiredFlow) -> None:
-        """Take the flow's name, and what its entry in a document says of it."""
-        self.name = wired.flow.name or "flow"
-        self.entry = {"node": f"flow:{self.name}"}
-        if wired.carried is not None:
-            self.entry["carries"] = write_path(wired.carried)
-
-    def _choose_form(self, flags: RunFlags) -> None:
-        """Choose what is printed. Raises PflowError (73) where it could go nowhere."""
-        self.output.choose_form(
-            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
-        )
-        if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        turn = Turn(inputs.wired.flow)
+        other = turn.try_now()
+        if other and flags.if_running == SKIP:
+            entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+            return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=other)
+        if other and flags.if_running == WAIT:
+            if flags.verbose:
+                say(PROGRAM, f"waiting: {other}")
+            turn.wait(flags.timeout)
+        elif other:
+            hint = f"--if-running={WAIT} waits for its end"
+            raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
+        try:
+            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            return 0
+        finally:
+            turn.release()
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
@@ -218,7 +230,7 @@ def checked(flow: Flow) -> WiredFlow:
     return wired
 
 
-def refuse_errors(findings: list[Finding], act: str = "run") -> None:
+def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
     """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
     errors = [finding for finding in findings if not finding.is_warning]
     if not errors:
@@ -229,7 +241,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
         raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
-    raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
 
 
 def parse(

@@ -8,12 +8,12 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from itertools import islice
+from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.run.log import JOURNAL, LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -21,7 +21,7 @@ DAYS, SIZE = 30, 200 << 20
 """How old runs may get, and how many bytes all of them may take."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     Event = dict[str, Any]
@@ -36,8 +36,9 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `failed_items` are those that batches went on without; `usage` is what models took, in all (pflow.usage).
-    `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
+    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once. `failed_items` are those
+    that batches went on without; `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how
+    long it took, for a killed one until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
@@ -49,7 +50,9 @@ class Run:
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
-        self.begun: float = about.get("time", time_of(self.id))
+        self.begun: float = float(about["time"]) if about else time_of(self.id)
+        self.steps: int = about.get("steps", 0)
+        self.steps_done = len(set(_steps_done(lines)))
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(lines)
@@ -57,6 +60,11 @@ class Run:
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether it stopped before its end, with a journal."""
+        return self.status in (FAILED, KILLED) and os.path.exists(os.path.join(self.directory, JOURNAL))
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Everything in its log, and warnings for what was left out. Raises PflowError where it cannot be read."""
@@ -95,9 +103,12 @@ def parse_event(line: bytes) -> Event | None:
     return event if is_ours and isinstance(event.get("time"), int | float) else None
 
 
-def list_runs(limit: int | None = None) -> list[Run]:
-    """The runs that there are, newest first."""
-    return [Run(directory) for directory in islice(directories(), limit)]
+def list_runs(
+    limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
+) -> list[Run]:  # fmt: skip
+    """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
+    newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
+    return list(islice(filter(is_wanted, map(Run, newer)), limit))
 
 
 def find_run(word: str = "last") -> Run:
@@ -105,7 +116,7 @@ def find_run(word: str = "last") -> Run:
 
     Raises PflowError (66).
     """
-    directories = list(directories())
+    directories = list(run_directories())
     if not directories:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
     number = "1" if word == "last" else word[1:] if word[:1] == "@" else ""
@@ -121,7 +132,7 @@ def find_run(word: str = "last") -> Run:
     raise PflowError(f"cannot find the run '{word}'", hint="pflow runs lists them", exit=MISSING)
 
 
-def directories() -> Iterator[str]:
+def run_directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
     for id in _ids_in(place):
@@ -171,10 +182,19 @@ def _is_locked(directory: str) -> bool:
 def _lines_of(file: str) -> list[bytes]:
     """The whole lines of a log; none where it cannot be read."""
     try:
-        with open(file, "rb") as log:
-            return log.read().split(b"\n")[:-1]
+        with open(file, "rb", buffering=0) as log:
+            return (log.read() or b"").split(b"\n")[:-1]
     except OSError:
         return []
+
+
+def _steps_done(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The steps of the flow itself that ended well. What has no exit code is not decoded: a log may be long."""
+    for line in lines:
+        if b',"event":"end",' in line[:30] and not (b'"exit":' in line and "exit" in _first_event([line])):
+            step = line.partition(b'"step":"')[2].partition(b'"')[0]
+            if b"/" not in step:
+                yield step
 
 
 def _usage_so_far(lines: list[bytes]) -> dict[str, Any]:

@@ -119,8 +119,9 @@ def test_a_path_counts_by_its_file(tmp_path, monkeypatch):
         file.write_text("x")
     monkeypatch.chdir(first.parent)
     relative = digest({"path": "in.txt"}, {"more": ["in.txt"]}, interface=FILES)
-    assert digest({"path": b"in.txt"}, {"more": [str(first)]}, interface=FILES) == relative
+    assert digest({"path": b"in.txt"}, {"more": [b"in.txt"]}, interface=FILES) == relative
     absolute = key_of({"path": str(first)}, interface=FILES)
+    assert absolute.digest != digest({"path": "in.txt"}, interface=FILES)
     monkeypatch.chdir(second.parent)
     assert digest({"path": "in.txt"}, {"more": ["in.txt"]}, interface=FILES) == relative
     assert digest({"path": str(second)}, interface=FILES) == absolute.digest
@@ -175,6 +176,8 @@ def test_a_node_says_what_else_counts():
     assert found == [("first", "u"), ("model", "gpt")]
     with pytest.raises(PflowError, match="cannot cache a PUT"):
         key_of({"a": "PUT"}, interface=network, cache_parts=cache_parts)
+    wrong = refusal({}, interface=network, cache_parts=lambda self, shared: shared["nothing"])
+    assert wrong == "its cache_parts fails: KeyError: 'nothing'"
 
 
 def test_what_was_set_on_a_node_by_hand_counts():
@@ -182,3 +185,25 @@ def test_what_was_set_on_a_node_by_hand_counts():
     made[2].prefix, made[3].prefix = "x", object()
     assert digest({}, made=made[0]) == digest({}, made=made[1]) != digest({}, made=made[2])
     assert refusal({}, made=made[3]) == "'prefix' is no JSON"
+
+
+LOOKS = {
+    "a declared read": (lambda shared: shared["a"], []),
+    "a key": (lambda shared: shared["z"], ["z"]),
+    "a key that is not there": (lambda shared: shared.get("y", "plain"), ["y"]),
+    "whether a key is there": (lambda shared: "z" in shared, ["z"]),
+    "which keys there are": (lambda shared: list(shared), ["*"]),
+    "all of it": (lambda shared: dict(shared), ["*", "z"]),
+    "all of it as items": (lambda shared: sorted(shared.items()), ["*", "z"]),
+    "a count that goes on": (lambda shared: shared.update(n=shared.get("n", 0) + 1), ["n"]),
+    "what it wrote itself": (lambda shared: (shared.update(n=1), shared["n"], "n" in shared), []),
+    "what it removed": (lambda shared: (shared.pop("a"), "a" in shared, shared.get("a")), []),
+    "a default for what is not there": (lambda shared: shared.setdefault("y", 1), ["y"]),
+}
+
+
+@pytest.mark.parametrize(("look", "beside"), LOOKS.values(), ids=LOOKS)
+def test_what_a_node_looks_at_beside_its_interface_is_known(look, beside):
+    view = NodeStore({"a": 1, "z": 2})
+    look(view)
+    assert view.asked_beside(["a"]) == beside
