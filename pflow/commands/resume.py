@@ -7,8 +7,17 @@ import os
 import click
 
 from pflow.errors import USAGE, PflowError
-from pflow.run.driver import Driver
+from pflow.flow.rules import check
+from pflow.masks import Secrets
+from pflow.run.arguments import RunFlags
+from pflow.run.driver import Driver, refuse_errors
+from pflow.run.inputs import RunInputs
 from pflow.run.resume.choices import Choices
+from pflow.run.resume.reopen import Reopened
+from pflow.run.runs import Run, find_run
+from pflow.stage.document import Intake
+
+Texts = dict[str, list[str | bool]]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -22,9 +31,13 @@ from pflow.run.resume.choices import Choices
 @click.option("--from", "start", metavar="STEP", help="Run this step, and all after it, again.")
 @click.option("--only", metavar="STEP", help="Run this step again; what later ones gave stays.")
 @click.option("--accept-changes", is_flag=True, help="Go on, though code, versions or secrets are others by now.")
+@click.option("--max-cost", metavar="USD", help="Another limit for what the run spends, all its parts together.")
+@click.option("--max-tokens-total", metavar="N", help="The same for tokens.")
+@click.option("--max-calls", metavar="N", help="The same for calls of models.")
 def command(
     run: str, rest: tuple[str, ...], raw: bool, as_json: bool, quiet: bool, redo: tuple[str, ...],
-    skip: tuple[str, ...], start: str | None, only: str | None, accept_changes: bool,
+    skip: tuple[str, ...], start: str | None, only: str | None, accept_changes: bool, max_cost: str | None,
+    max_tokens_total: str | None, max_calls: str | None,
 ) -> int:  # fmt: skip
     """Go on with a run that failed or was killed, after the last thing that is known to be done.
 
@@ -42,19 +55,37 @@ def command(
 
     A run that still goes on, or something that it started, is left alone (75). One that is done has nothing to resume
     (1): with --keep-store it takes --from and --only all the same. A run of a script in Python goes on by
-    `python SCRIPT --resume`. pflow run --resume FLOW goes on with the newest run of a flow, or begins one. What is done
-    outlasts kill -9, but not a power cut.
+    `python SCRIPT --resume`; flags that decide something are noted for that. pflow run --resume FLOW goes on with the
+    newest run of a flow, or begins one. What is done outlasts kill -9, but not a power cut.
 
     \b
-    pflow resume last
-    pflow resume last -q --skip=mail
-    pflow resume 01JD --from=summarize -r
+    pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
+    pflow resume last -q
+    pflow resume last -q --from=list-files
+    pflow run --resume 'shell "test -e ready"' -n -q
     """
     choices = Choices(
         redo=redo, skip=skip, start=start, only=only, accepts_changes=accept_changes, files=dict(map(_file, rest))
     )
-    flags = [name for name, is_set in (("raw", raw), ("json", as_json), ("quiet", quiet)) if is_set]
-    return Driver("pflow resume").resume(run, flags, choices)
+    texts: Texts = {name: [True] for name, is_set in (("raw", raw), ("json", as_json), ("quiet", quiet)) if is_set}
+    budget = {"max_cost": max_cost, "max_tokens_total": max_tokens_total, "max_calls": max_calls}
+    texts |= {name: [text] for name, text in budget.items() if text is not None}
+    driver = Driver("pflow resume")
+    words = [f"--{name}" for name in texts]
+    return driver.run_prepared(words, lambda: _prepare(find_run(run), RunFlags(texts), choices, driver.secrets))
+
+
+def _prepare(
+    run: Run, flags: RunFlags, choices: Choices, secrets: Secrets
+) -> tuple[RunFlags, RunInputs, Intake]:  # fmt: skip
+    """What the run goes on with. Raises PflowError, as Reopened does; 65 where its flow breaks a rule by now."""
+    reopened = Reopened(run, choices, secrets)
+    if reopened.script:
+        raise reopened.hand_to_script()
+    wired = reopened.load()
+    refuse_errors(check(wired), "resume")
+    vars(flags).update(reopened.begin["flags"])
+    return flags, *reopened.restore(wired)
 
 
 def _file(word: str) -> tuple[str, str]:

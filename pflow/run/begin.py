@@ -6,15 +6,14 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
-from pflow.digest import digest_of, keyed_digest
-from pflow.flow.unload import flow_to_ir
+from pflow.digest import keyed_digest
 from pflow.run.inputs import RunInputs
 from pflow.run.resume.drift import facts_of
-from pflow.run.snapshot import kept, place_of
+from pflow.run.snapshot import Snapshot, kept
 from pflow.stage.document import Document, Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
@@ -38,14 +37,16 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
         "values": used,
         "texts": {key: document.json(key) for key in document if key not in used},
     }
+    snapshot = Snapshot()
+    snapshot.note_place(inputs.wired.flow)
     return {
         "store": kept(store),
         "inputs": kept({name: getattr(inputs, name) for name in _INPUTS}),
-        "environment": {name: os.environ.get(name) for name in sorted(set(_variables(inputs.wired)))},
+        "environment": {name: os.environ.get(name) for name in _variables(inputs.wired)},
+        "secrets": dict.fromkeys(_variables(inputs.wired, are_secret=True)),
         "flags": {name: getattr(flags, name) for name in _FLAGS},
-        "flow": digest_of(flow_to_ir(inputs.wired.flow)),
-        "place": place_of(inputs.wired.flow),
-        "nodes": facts_of(inputs.wired),
+        "place": snapshot.place,
+        **facts_of(inputs.wired),
     }
 
 
@@ -57,7 +58,7 @@ def is_same(begin: Begin, other: Begin) -> bool:
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Take the values out in which a secret stands; what stays is a digest of each, which tells nobody of it."""
+    """Put a digest in place of each value in which a secret stands: it tells nobody of it."""
     sealed = begin["sealed"] = []
 
     def without(value: Any, path: list[str]) -> Any:
@@ -70,11 +71,14 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
 
     if secrets:
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
+    set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
+    begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
 
 
 def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
     """Put the secrets back, each as `find` gives it by its name; the names of those that are others by now."""
-    found, others = dict[str, Any](), []
+    found: dict[str, Any] = {}
+    others = []
     for path, digest in begin.get("sealed", ()):
         name = ".".join(map(str, path[2:]))
         value = found[name] = found[name] if name in found else find(name)
@@ -85,16 +89,18 @@ def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
 
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store")
 
 
-def _variables(flow: WiredFlow) -> Iterator[str]:
-    """The variables that a flow takes params from; not those of secrets."""
+def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
+    """The variables that a flow takes params from: those that are secrets, or all others."""
+    found: set[str] = set()
     for wired in flow.steps.values():
         if wired.subflow is not None:
-            yield from _variables(wired.subflow)
+            found.update(_variables(wired.subflow, are_secret=are_secret))
         params = wired.interface.params.values()
-        yield from (item.env for item in params if item.env and "secret" not in item.marks)
+        found.update(item.env for item in params if item.env and ("secret" in item.marks) is are_secret)
+    return sorted(found)
 
 
 def restore_intake(begin: Begin) -> Intake:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, FAILED, USAGE, PflowError
+from pflow.run.journal.records import is_within
 from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
 
@@ -34,7 +35,7 @@ class Choices:
         self.files = files or {}
 
     def about(self) -> dict[str, Any]:
-        """What is worth an event."""
+        """The steps by the names of the flags, for an event."""
         known = {"redo": sorted(self.redo), "skip": sorted(self.skip), "from": self.start, "only": self.only}
         return {name: value for name, value in known.items() if value}
 
@@ -49,12 +50,11 @@ class Decision:
         self.records = records
         self.choices = choices
         self.steps = steps_by_name(flow)
-        flags = {"--redo": choices.redo, "--skip": choices.skip, "--from": {choices.start}, "--only": {choices.only}}
-        for flag, names in flags.items():
-            for name in sorted(filter(None, names)):
+        for flag, names in choices.about().items():
+            for name in [names] if isinstance(names, str) else names:
                 if name not in self.steps:
                     hint = f"there is {', '.join(self.steps)}"
-                    raise PflowError(f"cannot take {flag}={name}: no such step", hint=hint, exit=USAGE)
+                    raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
         if both := choices.redo & choices.skip:
             what = f"cannot take --redo and --skip for '{min(both)}'"
             raise PflowError(what, hint="choose one", exit=USAGE)
@@ -65,11 +65,15 @@ class Decision:
         Raises PflowError: 65 for what is not decided, 66 where a later step needs what is skipped, 1 for a step that
         has not run, 2 for one that was not interrupted.
         """
+        again: list[Record] = []
         if self.choices.start is not None:
-            yield from self._again(self.choices.start, with_later=True)
+            again += self._again(self.choices.start, with_later=True)
         if self.choices.only is not None:
-            yield from self._again(self.choices.only, with_later=False)
-        yield from self._settle(is_there)
+            again += self._again(self.choices.only, with_later=False)
+        yield from again
+        dropped = [str(record["again"]) for record in again if "again" in record]
+        cut = [path for path in self.records.interrupted if not any(is_within(path, outer) for outer in dropped)]
+        yield from self._settle(cut, is_there)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
         done = list(self.records.done)
@@ -83,10 +87,10 @@ class Decision:
                 is_around = name.startswith(f"{name_of(path)}/")
                 yield {"failed" if is_around else "again": path}
 
-    def _settle(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
-        """Decide what becomes of each interrupted step."""
+    def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
+        """Decide what becomes of each interrupted visit and item."""
         found: dict[str, list[str]] = {}
-        for path in self.records.interrupted:
+        for path in interrupted:
             found.setdefault(name_of(path), []).append(path)
         for flag, names in (("--redo", self.choices.redo), ("--skip", self.choices.skip)):
             for name in sorted(names - found.keys()):
