@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.binding.sources import assign
-from pflow.digest import keyed_digest
 from pflow.run.inputs import RunInputs
 from pflow.run.resume.drift import facts_of
 from pflow.run.snapshot import Snapshot, kept
 from pflow.stage.document import Document, Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
-    from pflow.masks import Secrets
     from pflow.run.arguments import RunFlags
 
     Begin = dict[str, Any]
@@ -55,37 +51,6 @@ def is_same(begin: Begin, other: Begin) -> bool:
     store, others = ({**each["store"], "header": each["store"]["header"].get("last")} for each in (begin, other))
     parts = ("inputs", "flow", "place", "sealed")
     return store == others and all(begin.get(part) == other.get(part) for part in parts)
-
-
-def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Put a digest in place of each value in which a secret stands: it tells nobody of it."""
-    sealed = begin["sealed"] = []
-
-    def without(value: Any, path: list[str]) -> Any:
-        if isinstance(value, dict) and not secrets.are_in([*value]):
-            return {name: without(member, [*path, name]) for name, member in value.items()}
-        if value is None or isinstance(value, bool) or not secrets.are_in(value):
-            return value
-        sealed.append([path, keyed_digest(key, value)])
-        return None
-
-    if secrets:
-        begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
-    set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
-    begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
-
-
-def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
-    """Put the secrets back, each as `find` gives it by its name; the names of those that are others by now."""
-    found: dict[str, Any] = {}
-    others = []
-    for path, digest in begin.get("sealed", ()):
-        name = ".".join(map(str, path[2:]))
-        value = found[name] = found[name] if name in found else find(name)
-        assign(begin, path, value)
-        if keyed_digest(key, value) != digest:
-            others.append(name)
-    return list(dict.fromkeys(others))
 
 
 _INPUTS = ("values", "params", "data")

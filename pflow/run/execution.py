@@ -99,7 +99,7 @@ class Execution:
             from pflow.run.resume.find import find_unfinished
 
             self.inputs.reopened = find_unfinished(begin, self.wired, self.secrets)
-        reopened = self.inputs.reopened
+        reopened: Reopened | None = self.inputs.reopened
         if reopened is not None:
             reopened.settle(self.wired, shared)
         run_id = reopened.run.id if reopened else new_run_id()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pflow.flow.flags import Target
     from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
     from pflow.paths import Path
-    from pflow.run.resume.reopen import Reopened
     from pflow.stage.document import Document, Intake
     from pflow.terminal.ask import Terminal
 
@@ -52,8 +51,8 @@ class RunInputs:
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
         self.replayed: Any = None
-        self.reopened: Reopened | None = None
-        """The run that goes on with them, where one does."""
+        self.reopened: Any = None
+        """The run that goes on with them, where one does (pflow.run.resume.reopen)."""
         """The snapshot of the run that this one replays."""
         for target, value in (flags or {}).items():
             self._set(target, value)

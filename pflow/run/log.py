@@ -137,12 +137,13 @@ class RunLog:
             raise
         finally:
             os.close(draft)
+        failpoint(f"{name}.written")
         self._size += len(data)
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
-        from pflow.run.begin import seal
         from pflow.run.journal.journal import Journal
+        from pflow.run.journal.seal import seal
         from pflow.state_key import state_key
 
         try:

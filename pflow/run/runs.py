@@ -45,17 +45,17 @@ class Run:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        lines = _lines_of(os.path.join(directory, TRACE))
-        first, last = _first_event(lines), _first_event(reversed(lines))
+        log = _read(os.path.join(directory, TRACE))
+        first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
-        self.steps_done = len(set(_steps_done(lines)))
+        self.steps_done = len(set(_steps_done(log)))
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
-        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(lines)
+        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
         self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
@@ -179,28 +179,49 @@ def _is_locked(directory: str) -> bool:
     return False
 
 
-def _lines_of(file: str) -> list[bytes]:
-    """The whole lines of a log; none where it cannot be read."""
+def _read(file: str) -> bytes:
+    """The bytes of a log; none where it cannot be read."""
     try:
         with open(file, "rb", buffering=0) as log:
-            return (log.read() or b"").split(b"\n")[:-1]
+            return log.read() or b""
     except OSError:
-        return []
+        return b""
 
 
-def _steps_done(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The steps of the flow itself that ended well. What has no exit code is not decoded: a log may be long."""
-    for line in lines:
-        if b',"event":"end",' in line[:30] and not (b'"exit":' in line and "exit" in _first_event([line])):
-            step = line.partition(b'"step":"')[2].partition(b'"')[0]
-            if b"/" not in step:
-                yield step
+def _lines(log: bytes) -> Iterator[bytes]:
+    """Its whole lines."""
+    start = 0
+    while (end := log.find(b"\n", start)) >= 0:
+        yield log[start:end]
+        start = end + 1
 
 
-def _usage_so_far(lines: list[bytes]) -> dict[str, Any]:
+def _lines_back(log: bytes) -> Iterator[bytes]:
+    """Its whole lines, the last one first."""
+    end = log.rfind(b"\n")
+    while end >= 0:
+        start = log.rfind(b"\n", 0, end)
+        yield log[start + 1 : end]
+        end = start
+
+
+_END = b'{"v":1,"event":"end",'
+
+
+def _steps_done(log: bytes) -> Iterator[bytes]:
+    """The steps of the flow itself that ended well. Only what may have failed is decoded: a log may be long."""
+    for line in log.split(_END)[1:]:
+        at, end = line.find(b'"step":"') + 8, line.find(b"\n")
+        step = line[at : line.find(b'"', at)]
+        has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in _first_event([_END + line[:end]])
+        if end >= 0 and b"/" not in step and not has_failed:
+            yield step
+
+
+def _usage_so_far(log: bytes) -> dict[str, Any]:
     """What the steps of a run took of models that has no end."""
     usage = Usage()
-    for event in filter(None, map(parse_event, lines)):
+    for event in filter(None, map(parse_event, _lines(log))):
         usage.add_event(event)
     return usage.total()
 

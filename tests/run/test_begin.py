@@ -8,8 +8,9 @@ from pflow.binding.sources import find
 from pflow.jsontext import decode, encode
 from pflow.masks import Secrets
 from pflow.run.arguments import RunFlags
-from pflow.run.begin import begin_of, is_same, restore_environment, restore_inputs, restore_intake, seal, unseal
+from pflow.run.begin import begin_of, is_same, restore_environment, restore_inputs, restore_intake
 from pflow.run.inputs import RunInputs
+from pflow.run.journal.seal import seal, unseal
 from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, new_run_id, read_document
 from tests.run.flows import plan_of
 
@@ -83,7 +84,8 @@ def sealed(secret: object, store: dict) -> dict:
     secrets = Secrets()
     secrets.add(secret)
     begin = kept(Intake(document, STORE), used=tuple(store))[1]
-    seal(begin, secrets, b"key")
+    for _ in range(2):
+        seal(begin, secrets, b"key")
     return begin
 
 

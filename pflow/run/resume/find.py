@@ -6,8 +6,9 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.flow.unload import flow_hash
-from pflow.run.begin import is_same, seal
+from pflow.run.begin import is_same
 from pflow.run.journal.journal import JOURNAL, read_journal
+from pflow.run.journal.seal import seal
 from pflow.run.log import TRACE
 from pflow.run.resume.choices import Choices
 from pflow.run.resume.reopen import Reopened

@@ -12,8 +12,9 @@ from pflow.digest import keyed_digest
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.flow.wiring import wire
 from pflow.interface import fresh
-from pflow.run.begin import restore_environment, restore_inputs, restore_intake, unseal
+from pflow.run.begin import restore_environment, restore_inputs, restore_intake
 from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.journal.seal import unseal
 from pflow.run.kept import enter, load_kept
 from pflow.run.log import RunLog
 from pflow.run.resume.choices import Choices, Decision
