@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import write_all
+from pflow.atomic import open_private, write_all
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
 from pflow.failpoint import failpoint
 from pflow.jsontext import encode
@@ -209,13 +209,6 @@ def describe(value: Any) -> dict[str, Any]:
     if isinstance(value, str | bytes | list | dict):
         shape["size"] = len(value)
     return shape
-
-
-def open_private(path: str, flags: int = 0) -> int:
-    """A file to write to, made where it is not there, and ours alone."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    os.fchmod(fd, 0o600)
-    return fd
 
 
 def _make_directory(directory: str) -> None:
