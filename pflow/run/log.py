@@ -137,6 +137,7 @@ class RunLog:
             raise
         finally:
             os.close(draft)
+        failpoint(f"{name}.written")
         self._size += len(data)
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
