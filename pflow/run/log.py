@@ -32,8 +32,9 @@ JOURNAL = "journal.jsonl"
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
-_TRIES = 10
-"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks."""
+_TRIES = 100
+"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks, and what a killed run
+had started holds it until its guard has ended it."""
 
 _LARGE = 1 << 20
 _DAY = 86_400
@@ -221,7 +222,7 @@ def _make_directory(directory: str) -> None:
 
 
 def _take_lock(directory: str) -> int:
-    """Raises BlockingIOError where somebody has it for longer than it takes to look at a run."""
+    """Raises BlockingIOError where somebody has it for longer."""
     import fcntl
 
     fd = open_private(os.path.join(directory, LOCK))
