@@ -6,7 +6,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
@@ -19,6 +19,7 @@ from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder, drop
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
+from pflow.run.known_secrets import known_secrets
 from pflow.run.listeners import Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
@@ -73,8 +74,7 @@ class Execution:
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
-        given = [each.path for each in self.wired.inputs.values() if each.secret]
-        self.secrets.add([find(shared, path) for path in given if has(shared, path)])
+        self.secrets.add([*known_secrets(self.inputs, shared)])
         self._show(shared, self._run(document, shared, snapshot, begin))
 
     def _piped(self, intake: Intake, shared: NodeStore) -> dict[str, Any]:
