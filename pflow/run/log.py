@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import write_all
+from pflow.atomic import open_private, write_all
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
 from pflow.failpoint import failpoint
 from pflow.jsontext import encode
@@ -145,10 +145,12 @@ class RunLog:
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
         from pflow.run.journal.journal import Journal
+        from pflow.run.journal.seal import seal
         from pflow.state_key import state_key
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
+            seal(begin, secrets, self.journal.key)
             self.journal.write({"begin": os.path.basename(self.directory), **begin})
         except PflowError:
             _remove(self.directory)
@@ -213,13 +215,6 @@ def _remove(directory: str) -> None:
     import shutil
 
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def open_private(path: str, flags: int = 0) -> int:
-    """A file to write to, made where it is not there, and ours alone."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    os.fchmod(fd, 0o600)
-    return fd
 
 
 def _make_directory(directory: str) -> None:
