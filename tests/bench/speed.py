@@ -42,6 +42,15 @@ class Row(NamedTuple):
     forgotten: Path | None = None
 
 
+class Pair(NamedTuple):
+    """Two commands, each with its environment: how many times its base a row may cost."""
+
+    title: str
+    row: tuple[list[str], dict[str, str]]
+    base: tuple[list[str], dict[str, str]]
+    limit: float
+
+
 class Line(NamedTuple):
     """One line of the printed table: `ratio` is `value` against its base."""
 
@@ -76,6 +85,7 @@ def main() -> None:
         lines = [
             *measure_starts(Path(scratch), options.rounds),
             *measure_engine(options.rounds),
+            *measure_kept(Path(scratch), options.rounds),
             measure_runs(Path(scratch)),
             *measure_large(Path(scratch), options.large_rounds),
         ]
@@ -213,6 +223,56 @@ def measure_engine(rounds: int) -> list[Line]:
         Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3),
         Line("ten branches that wait 0.5 s", found["branches"] * 1000, "ms", found["branches"] / 0.5, 1.4),
     ]
+
+
+TICK = '''\
+from pflow import Node
+
+
+class Tick(Node):
+    """Count.
+
+    Interface:
+    - Reads: shared["n"]: int  # so far
+    - Writes: shared["n"]: int  # one more
+    - Params: stop: int = 1000  # where it is done
+    - Actions: default, done
+    """
+
+    def prep(self, shared):
+        return shared["n"]
+
+    def exec(self, n):
+        return n + 1
+
+    def post(self, shared, before, n):
+        shared["n"] = n
+        return "done" if n >= self.params["stop"] else "default"
+'''
+
+
+def measure_kept(scratch: Path, rounds: int) -> list[Line]:
+    """CPU time of what is kept of runs, each row against the same without it."""
+    nodes, flow = scratch / "nodes", scratch / "loop.pflow.json"
+    nodes.mkdir()
+    (nodes / "tick.py").write_text(TICK)
+    steps = [{"type": "tick", "max_visits": 1000}, {"id": "end", "type": "list-files", "inputs": {"pattern": "none"}}]
+    edges = [{"from": "tick", "to": "tick"}, {"from": "tick", "to": "end", "action": "done"}]
+    flow.write_text(json.dumps({"nodes": steps, "edges": edges}))
+    command = [program("pflow"), "run", "-n", "-q", str(flow), "--n=0"]
+    kept = {**os.environ, "PFLOW_NODES": str(nodes)}
+    bare = {name: value for name, value in kept.items() if name not in ("HOME", "XDG_STATE_HOME")}
+    rows = [Pair("1,000 visits, log and journal on", (command, kept), ([*command, "--no-journal"], bare), 2)]
+    return [measure_pair(row, rounds) for row in rows]
+
+
+def measure_pair(pair: Pair, rounds: int) -> Line:
+    samples: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for sample, (command, variables) in zip(samples, (pair.row, pair.base), strict=True):
+            sample.append(run([command], Path(os.devnull), variables).cpu)
+    row, base = map(statistics.median, samples)
+    return Line(pair.title, row * 1000, "ms", row / base, pair.limit)
 
 
 def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
