@@ -114,7 +114,7 @@ def list_runs(
 
 def runs_before(run: Run) -> Iterator[Run]:
     """The runs that began before one, newest first."""
-    return (Run(each) for each in _directories() if os.path.basename(each) < run.id)
+    return (Run(each) for each in run_directories() if os.path.basename(each) < run.id)
 
 
 def find_run(word: str = "last") -> Run:
