@@ -246,12 +246,12 @@ def test_a_file_that_changed_is_read_anew(nodes, own, change):
 
 
 def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):
-    monkeypatch.setattr(lines, "_MOMENT", 0)
+    monkeypatch.setattr("pflow.digest._MOMENT", 0)
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
     script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
     script += "sys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.catalog.lines\npflow.catalog.lines._MOMENT = 0\n{script}"
+    script = f"import pflow.digest\npflow.digest._MOMENT = 0\n{script}"
     environment = {**os.environ, "PYTHONPATH": str(Path(lines.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
