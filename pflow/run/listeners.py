@@ -85,11 +85,15 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
+        event = decode(line)
+        if event["event"] == "key":
+            if self.log is not None:
+                self.log.key(line)
+            return
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        event = decode(line)
         self._count(event)
         if not self.is_quiet:
             self._show(event)
@@ -154,7 +158,9 @@ class Listeners:
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """For -v: where each value of a step came from, and where its writes went."""
+    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    if event.get("cache", {}).get("verdict") == "hit":
+        say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():
         say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
     for key, places in event.get("writes", {}).items():
