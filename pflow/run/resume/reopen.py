@@ -13,7 +13,8 @@ from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.flow.wiring import wire
 from pflow.interface import fresh
 from pflow.run.begin import restore_environment, restore_inputs, restore_intake
-from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.journal.journal import Journal
+from pflow.run.journal.lines import JOURNAL
 from pflow.run.journal.seal import unseal
 from pflow.run.kept import enter, load_kept
 from pflow.run.log import RunLog
