@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.store import OWN, REMOVED
+from pflow.binding.store import REMOVED
 from pflow.cache import entries
 from pflow.cache.code import code_of
 from pflow.cache.key import cannot_cache, check, make_key
@@ -107,7 +107,7 @@ class Visit:
         self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, secrets: Secrets, run: str = ""
     ) -> None:
         """Keep what the node gave in a run, where it may be kept."""
-        if self.key is None or self.verdict == HIT:
+        if self.key is None or self.verdict != MISS:
             return
         self.why = self._why_not(node, action, view) or self._put(action, changes, secrets, run)
 
@@ -117,9 +117,10 @@ class Visit:
             return "it returned error"
         if said := getattr(node, "not_kept", ""):
             return str(said)
-        unnamed = [key for key, rule in view.reads.items() if rule == OWN and key not in self.cached.interface.reads]
+        unnamed = view.asked_beside(self.cached.interface.reads)
         if unnamed:
-            return f"it read '{unnamed[0]}', which its interface does not name"
+            what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
+            return f"it looked at {what}"
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
@@ -139,7 +140,7 @@ class Visit:
     @property
     def warning(self) -> str:
         """What is said of it: that a pure node, or one that a person wants cached, is not."""
-        if self.key is None and self.cached.is_unasked:
+        if self.verdict == OFF and self.cached.is_unasked:
             return f"'{self.cached.name}' is not cached: {self.why}"
         return f"what '{self.cached.name}' gave is not kept: {self.why}" if self.why and self.cached.is_asked else ""
 

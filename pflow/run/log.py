@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""
 
-JOURNAL = "journal.jsonl"
-"""Beside them, in that of a run that has not ended well."""
-
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 

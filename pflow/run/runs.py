@@ -13,7 +13,8 @@ from itertools import islice, takewhile
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import JOURNAL, LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.run.journal.lines import JOURNAL
+from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"

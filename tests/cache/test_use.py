@@ -52,6 +52,10 @@ class Calc(Node):
             raise ValueError("no")
         if how == "peek":
             shared["undeclared"]
+        if how == "doubt":
+            shared.get("undeclared", "nothing")
+        if how == "all":
+            list(shared)
         if how == "cut":
             self.not_kept = "it was cut"
         if how == "touch":
@@ -184,7 +188,9 @@ def test_what_depends_on_more_than_its_key_is_not_kept_and_says_so(project, tmp_
     store = b'{"$pflow":{"v":1},"undeclared":1}'
     ended = [project.stage("--cache", "--how=peek", stdin=store) for _ in range(2)][1]
     assert ended.header["steps"][-1]["cache"]["verdict"] == "miss"
-    assert "is not kept: it read 'undeclared', which its interface does not name" in ended.err
+    assert "is not kept: it looked at 'undeclared', which its interface does not name" in ended.err
+    assert [project.verdict("--how=doubt", stdin=stdin) for stdin in (b"", store)] == ["miss", "miss"]
+    assert "is not kept: it looked at which keys there are" in project.stage("--cache", "--how=all").err
     (tmp_path / "ran.txt").write_text("one")
     ended = project.stage("--cache", "--how=touch", f"--file={tmp_path / 'ran.txt'}")
     assert "is not kept: a file that it reads changed while it ran" in ended.err
@@ -265,6 +271,16 @@ def test_pure_steps_of_a_run_are_cached_unasked(flow):
     assert verdicts(run_flow(ir, cache=Wishes(False))) == [None, None]
     assert verdicts(run_flow(ir, cache=Wishes(refresh="two"))) == ["hit", "miss"]
     assert verdicts(run_flow(ir, cache=Wishes(refresh=True))) == ["miss", "miss"]
+
+
+def test_a_run_goes_on_without_a_cache_that_cannot_be_used_and_says_so(flow, tmp_path):
+    assert verdicts(run_flow(chain(CALC_STEP), cache=Wishes())) == ["miss"]
+    (tmp_path / "cache" / "pflow" / "results").chmod(0o777)
+    ran = run_flow(chain(CALC_STEP, {**CALC_STEP, "id": "two"}), cache=Wishes())
+    assert verdicts(ran) == ["off", "off"]
+    (warning,) = ran.warnings
+    assert "'calc' is not cached: cannot use the cache in" in warning
+    assert "others may write to it" in warning
 
 
 def test_a_flow_says_it_of_each_step_and_a_run_of_all(flow, tmp_path):
