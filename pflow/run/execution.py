@@ -157,6 +157,8 @@ class Execution:
         return context
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
+        for id, name, model in self.inputs.reopened.models if self.inputs.reopened else ():
+            self.inputs.set_param(self.wired.steps[id], name, model)
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         with Deadline(self.flags.timeout):
             engine.run(shared)

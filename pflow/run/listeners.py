@@ -78,6 +78,8 @@ class Listeners:
         """Go on with the log of a run, and with what its events count."""
         enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
+        for chosen in reopened.models:
+            self.snapshot.override(*chosen)
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
@@ -127,6 +129,8 @@ class Listeners:
         self.snapshot.override(id, name, event["model"])
         if self.log is not None:
             self.log.write_snapshot(self.snapshot.as_json())
+            if self.log.journal is not None:
+                self.log.journal.write({"model": [id, name, event["model"]]})
 
     def clear(self) -> None:
         """Make room on the terminal for something else."""

@@ -53,6 +53,11 @@ class Reopened:
         self.begin: dict[str, Any] = self.records.begin
 
     @property
+    def models(self) -> list[tuple[str, str, str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
+
+    @property
     def script(self) -> str | None:
         """The script in Python that made the flow, and alone can go on with it."""
         script: str | None = self.begin["place"].get("script")
@@ -66,7 +71,7 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(load_kept(self.run.directory, place["flow_directory"]))
+        return wire(load_kept(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""
