@@ -44,6 +44,7 @@ class Listeners:
 
         Raises PflowError (73, 78) where there is to be a journal and cannot be.
         """
+        self.run_id = run_id
         self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
@@ -78,6 +79,8 @@ class Listeners:
         """Go on with the log of a run, and with what its events count."""
         enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
+        for id, name, model in reopened.models():
+            self.snapshot.override(id, name, model)
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))

@@ -24,6 +24,7 @@ from pflow.state_key import state_key
 from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
@@ -45,7 +46,10 @@ class Reopened:
         self.run = run = Run(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
-        self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        try:
+            self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        except PflowError as error:
+            raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
             raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
         self.records = self.journal.records
@@ -108,17 +112,30 @@ class Reopened:
         self.journal.secrets.add(text)
         return text
 
-    def settle(self, flow: WiredFlow, store: Any) -> None:
+    def settle(self, inputs: RunInputs, store: Any) -> None:
         """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
 
         Raises PflowError: 78 for what has changed, and what `Decision` raises.
         """
+        flow = inputs.wired
         facts = {**facts_of(flow), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
         elif facts != {name: self.begin[name] for name in facts}:
             self._add({**self.begin, **facts})
         self._decide(flow, store)
+        for id, name, model in self.models():
+            if id in flow.steps and name not in inputs.params.get(id, {}):
+                inputs.set_param(flow.steps[id], name, model)
+
+    def models(self) -> Iterator[tuple[str, str, str]]:
+        """The step, the param and the model of each that was chosen: another day it could be another."""
+        kept = self.run.snapshot()
+        overrides = kept.get("config_overrides") if isinstance(kept, dict) else None
+        for id, params in overrides.items() if isinstance(overrides, dict) else ():
+            for name, value in params.items() if isinstance(params, dict) else ():
+                if name.rpartition(".")[2] == "model" and isinstance(value, str):
+                    yield id, name, value
 
     def _decide(self, flow: WiredFlow, store: Any) -> None:
         decision = Decision(self.run.id, flow, self.records, self.choices)
