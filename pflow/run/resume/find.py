@@ -11,8 +11,7 @@ from pflow.atomic import open_private
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.flow.unload import flow_hash
 from pflow.run.begin import is_same
-from pflow.run.journal.journal import JOURNAL
-from pflow.run.journal.lines import read_lines
+from pflow.run.journal.lines import JOURNAL, read_lines
 from pflow.run.journal.seal import seal
 from pflow.run.log import TRACE, runs_directory
 from pflow.run.resume.choices import Choices

@@ -13,7 +13,8 @@ from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.flow.wiring import wire
 from pflow.interface import fresh
 from pflow.run.begin import restore_environment, restore_inputs, restore_intake
-from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.journal.journal import Journal
+from pflow.run.journal.lines import JOURNAL
 from pflow.run.journal.seal import unseal
 from pflow.run.kept import enter, load_kept
 from pflow.run.log import RunLog
@@ -24,7 +25,6 @@ from pflow.state_key import state_key
 from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
@@ -56,6 +56,11 @@ class Reopened:
         self.begin: dict[str, Any] = self.records.begin
 
     @property
+    def models(self) -> list[tuple[str, str, str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
+
+    @property
     def script(self) -> str | None:
         """The script in Python that made the flow, and alone can go on with it."""
         script: str | None = self.begin["place"].get("script")
@@ -69,7 +74,7 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(load_kept(self.run.directory, place["flow_directory"]))
+        return wire(load_kept(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""
@@ -112,30 +117,17 @@ class Reopened:
         self.journal.secrets.add(text)
         return text
 
-    def settle(self, inputs: RunInputs, store: Any) -> None:
+    def settle(self, flow: WiredFlow, store: Any) -> None:
         """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
 
         Raises PflowError: 78 for what has changed, and what `Decision` raises.
         """
-        flow = inputs.wired
         facts = {**facts_of(flow), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
         elif facts != {name: self.begin[name] for name in facts}:
             self._add({**self.begin, **facts})
         self._decide(flow, store)
-        for id, name, model in self.models():
-            if id in flow.steps and name not in inputs.params.get(id, {}):
-                inputs.set_param(flow.steps[id], name, model)
-
-    def models(self) -> Iterator[tuple[str, str, str]]:
-        """The step, the param and the model of each that was chosen: another day it could be another."""
-        kept = self.run.snapshot()
-        overrides = kept.get("config_overrides") if isinstance(kept, dict) else None
-        for id, params in overrides.items() if isinstance(overrides, dict) else ():
-            for name, value in params.items() if isinstance(params, dict) else ():
-                if name.rpartition(".")[2] == "model" and isinstance(value, str):
-                    yield id, name, value
 
     def _decide(self, flow: WiredFlow, store: Any) -> None:
         decision = Decision(self.run.id, flow, self.records, self.choices)
