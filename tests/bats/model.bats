@@ -32,6 +32,18 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'*'1 of 1 calls; --max-calls allows more'* ]]
 }
 
+@test "a budget holds for a run with its resumes, after kill -9 too; with more of it the run goes on" {
+    mkdir held && touch held/{1,2,3,4}
+    in_shells 'export XDG_STATE_HOME=$PWD
+        flow="list-files --pattern=../held/* => llm:each --each=files --as=prompt --keep-going => llm:last Hi"
+        PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end:3 pflow run "$flow" -n -q --max-calls=3
+        pflow resume last -q 2>/dev/null; echo $?; grep -c "content.*\.\./held/" "$PEER/requests.jsonl"
+        pflow resume last -q --max-calls=9; pflow runs | grep -o "[0-9]/3.*"; pflow trace last --json |
+            jq -c "[.events[] | select(.event == \"budget\") | .used.calls] | last"'
+    expect 0 $'79\n3\n3/3  flow  cost unknown\n6'
+    [ "$(requests_with ../held/)" -eq 6 ] # that of the answer which the kill left out, too
+}
+
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {
     printf '%%PDF-1.4\n1 0 obj\n%%%%EOF\n' >a.pdf
     printf '<svg xmlns="x">\n</svg>\n' >a.svg
