@@ -44,6 +44,7 @@ class Listeners:
 
         Raises PflowError (73, 78) where there is to be a journal and cannot be.
         """
+        self.run_id = run_id
         self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
