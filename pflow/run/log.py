@@ -144,10 +144,12 @@ class RunLog:
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
         from pflow.run.journal.journal import Journal
+        from pflow.run.journal.seal import seal
         from pflow.state_key import state_key
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
+            seal(begin, secrets, self.journal.key)
             self.journal.write({"begin": os.path.basename(self.directory), **begin})
         except PflowError:
             _remove(self.directory)
