@@ -30,8 +30,9 @@ USAGE = Usage(
 )
 USAGE.description = """\
 A new run of the same flow begins in the directory of the first, with what that was given: flags, answers, variables of
-the environment, the models that were chosen, and what came through the pipe. It has a log of its own. A terminal is
-shown what it will touch before it begins; --dry-run says what it would do, and touches nothing.
+the environment, the models that were chosen, and what came through the pipe, of a store the keys that the flow may look
+at. It has a log of its own. A terminal is shown what it will touch before it begins; --dry-run says what it would do,
+and touches nothing.
 
 RUN is a run's id or how it begins, or last, which is @1, or @2, the one before.
 

@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
 from pflow.binding.store import REMOVED, NodeStore
+from pflow.cache.wishes import Wishes
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
@@ -142,6 +143,7 @@ class Execution:
             warn=warn,
             secrets=self.secrets,
             run_id=run_id,
+            cache=Wishes(self.flags.cache, self.flags.refresh),
         )
         if listeners.log is not None and listeners.log.journal is not None:
             context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
@@ -155,6 +157,8 @@ class Execution:
         return context
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
+        for id, name, model in self.inputs.reopened.models if self.inputs.reopened else ():
+            self.inputs.set_param(self.wired.steps[id], name, model)
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         with Deadline(self.flags.timeout):
             engine.run(shared)

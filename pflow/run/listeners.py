@@ -78,6 +78,8 @@ class Listeners:
         """Go on with the log of a run, and with what its events count."""
         enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
+        for chosen in reopened.models:
+            self.snapshot.override(*chosen)
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
@@ -85,11 +87,15 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
+        event = decode(line)
+        if event["event"] == "key":
+            if self.log is not None:
+                self.log.key(line)
+            return
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        event = decode(line)
         self._count(event)
         if not self.is_quiet:
             self._show(event)
@@ -123,6 +129,8 @@ class Listeners:
         self.snapshot.override(id, name, event["model"])
         if self.log is not None:
             self.log.write_snapshot(self.snapshot.as_json())
+            if self.log.journal is not None:
+                self.log.journal.write({"model": [id, name, event["model"]]})
 
     def clear(self) -> None:
         """Make room on the terminal for something else."""
@@ -154,7 +162,9 @@ class Listeners:
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """For -v: where each value of a step came from, and where its writes went."""
+    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    if event.get("cache", {}).get("verdict") == "hit":
+        say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():
         say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
     for key, places in event.get("writes", {}).items():

@@ -13,7 +13,8 @@ from itertools import islice, takewhile
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import JOURNAL, LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.run.journal.lines import JOURNAL
+from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -50,6 +51,7 @@ class Run:
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
+        self.flow_hash = str(about.get("flow_hash") or "")
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
@@ -109,6 +111,11 @@ def list_runs(
     """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
     newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
     return list(islice(filter(is_wanted, map(Run, newer)), limit))
+
+
+def runs_before(run: Run) -> Iterator[Run]:
+    """The runs that began before one, newest first."""
+    return (Run(each) for each in run_directories() if os.path.basename(each) < run.id)
 
 
 def find_run(word: str = "last") -> Run:

@@ -171,3 +171,31 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     in_shells 'pflow run "llm --prompt=hi" -n -q; cat "$HOME"/.local/state/pflow/runs/*/snapshot.json | tail -n 1 | jq -c .config_overrides'
     expect 0 '{"llm":{"model":"echo"}}'
 }
+
+@test "the second time a cached stage asks no model and imports no llm; another default is asked" {
+    own_llm
+    printf 'reply' >llm/default_model.txt
+    unset PFLOW_MODEL
+    ask() { echo cached-tree | PYTHONPROFILEIMPORTTIME=1 pflow-llm 'Summarize' --cache 2>stderr | pflow-get response usage.model; }
+    without_llm() { ask && ! grep -q ' llm$' stderr; } # settings that are fresh are looked at with llm
+    run ask
+    [ "$output" = $'Oak, ash and elm.\nreply' ]
+    until_true without_llm
+    run ask
+    [ "$output" = $'Oak, ash and elm.\nreply' ]
+    [ "$(requests_with 'cached-tree')" -eq 1 ]
+    printf 'echo' >llm/default_model.txt
+    run ask
+    [[ $output == *$'cached-tree'*echo ]]
+    run --separate-stderr pflow-llm -n 'Summarize' -m reply --cache=require
+    expect 66 - 'text'
+}
+
+@test "an answer that was cut, is empty or had to be mended is never kept, and says so" {
+    in_shells '
+        ask() { pflow-llm -n "never-kept" --cache -q "$@"; }
+        for _ in 1 2; do ask -m long; ask -m empty; ask -m json-fenced --schema="name, height int"; done'
+    expect 0 '' "is not kept: the answer stops at its token limit"
+    [[ $stderr == *'is not kept: it is empty'*'is not kept: it stands among other words'* ]]
+    [ "$(requests_with never-kept)" -eq 6 ]
+}

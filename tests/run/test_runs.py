@@ -10,7 +10,8 @@ import time
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.run.log import JOURNAL, PRUNED, RunLog, describe
+from pflow.run.journal.lines import JOURNAL
+from pflow.run.log import PRUNED, RunLog, describe
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.run.trace import trace_of_run
 from pflow.stage.document import new_run_id

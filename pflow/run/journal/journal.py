@@ -11,7 +11,7 @@ from pflow.errors import CANNOT_WRITE, MISSING, PflowError
 from pflow.failpoint import failpoint
 from pflow.process.signals import HeldSignals
 from pflow.run.journal.compact import compacted
-from pflow.run.journal.lines import line_of, read_lines
+from pflow.run.journal.lines import JOURNAL, line_of, read_lines
 from pflow.run.journal.records import Records
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from pflow.masks import Secrets
     from pflow.run.journal.lines import Record
-
-JOURNAL = "journal.jsonl"
-"""Its name in a run's directory."""
 
 _SMALL = 256 << 10
 """Bytes up to which it is never written anew."""

@@ -7,7 +7,8 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.flow.unload import flow_hash
 from pflow.run.begin import is_same
-from pflow.run.journal.journal import JOURNAL, read_journal
+from pflow.run.journal.journal import read_journal
+from pflow.run.journal.lines import JOURNAL
 from pflow.run.journal.seal import seal
 from pflow.run.log import TRACE
 from pflow.run.resume.choices import Choices
