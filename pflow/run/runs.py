@@ -37,9 +37,10 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once. `failed_items` are those
-    that batches went on without; `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how
-    long it took, for a killed one until its last event, None for a running one.
+    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once; `missed` is the
+    first that could have been handed on, had it been kept. `failed_items` are those that batches went on without;
+    `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how long it took, for a killed one
+    until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
@@ -55,6 +56,7 @@ class Run:
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
+        self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
@@ -223,6 +225,13 @@ def _steps_done(log: bytes) -> Iterator[bytes]:
         has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in _first_event([_END + line[:end]])
         if end >= 0 and b"/" not in step and not has_failed:
             yield step
+
+
+def _missed(log: bytes) -> str:
+    """The first step that was looked for in the cache, and ran; empty without one."""
+    at = log.find(b'"cache":{"verdict":"miss"')
+    line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
+    return str(_first_event([line]).get("step", ""))
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:

@@ -46,7 +46,10 @@ class Reopened:
         self.run = run = Run(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
-        self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        try:
+            self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        except PflowError as error:
+            raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
             raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
         self.records = self.journal.records
