@@ -145,8 +145,14 @@ class Visit:
         return f"what '{self.cached.name}' gave is not kept: {self.why}" if self.why and self.cached.is_asked else ""
 
     def about(self) -> dict[str, str]:
-        """For the trace."""
-        return {"verdict": self.verdict, **({"why": self.why} if self.why else {})}
+        """For the trace; of an answer that was kept the model, which was not asked."""
+        usage = self.found["changes"].get("usage") if self.verdict == HIT else None
+        model = usage.get("model") if isinstance(usage, dict) else None
+        return {
+            "verdict": self.verdict,
+            **({"why": self.why} if self.why else {}),
+            **({"model": model} if model else {}),
+        }
 
     def facts(self) -> dict[str, Any]:
         """For `pflow why`: the verdict, the key and its parts, without values."""

@@ -116,6 +116,16 @@ E
     expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
 }
 
+@test "what is damaged or gone is said, and a torn end is none" {
+    in_shells "$here$three"' -q 2>/dev/null; run=$PWD/$(ls -d pflow/runs/0*); cp -r $run kept
+        try() { pflow resume last -q; echo $?; rm -r $run; cp -r kept $run; }
+        rm $run/flow.pflow.json; try; : >$run/flow.pflow.json; try; sed -i "s/echo A/echo B/" $run/flow.pflow.json; try
+        : >$run/journal.jsonl; try; echo x >>$run/journal.jsonl; try; rm $run/trace.jsonl; try; mv pflow/key .; try; mv key pflow
+        : >ok; printf x >>$run/journal.jsonl; printf x >>$run/trace.jsonl; pflow resume last -q >&-; echo $?'"$ran"
+    expect 0 $'66\n66\n78\n1\n65\n66\n78\n0\na b b c '
+    [[ $stderr == *'it was ended before anything ran'*'its line '*' is damaged'*"the key of pflow's state is another one"* ]]
+}
+
 @test "on a terminal a person decides, and types a secret that is not shown" {
     in_terminal dash -i
     type_line "$here: >ok; $killed"'journal.start.written:2 pflow run three.pflow.json -n -q'
@@ -142,6 +152,22 @@ E
     type_line CANARY
     shows '<0>'
     ! screen | grep -v printf | grep CANARY
+}
+
+@test "of two lines that go on with one run, the second says that it is still running" {
+    in_shells "$here"'mkfifo f; wait="shell --command='"'echo >>begun; cat f'"'"; pflow run "$wait" -n -q --resume & run=$!
+        until [ -e begun ]; do sleep 0.02; done; pflow run "$wait" -n -q --resume; echo $?; : >f; wait $run; echo $?; cat begun | wc -l'
+    expect 0 $'75\n0\n1' 'it is still running: '
+}
+
+@test "the model that was chosen is that of the whole run" {
+    node asks 'Writes: shared["usage"]: dict [pipe]  # the bill' 'Params: model: str = null  # which' <<'E'
+    def post(self, shared, prepared, done):
+        shared["usage"] = {"model": self.params["model"] or open("default").read()}
+E
+    in_shells "$here"'PFLOW_NODES=$PWD/..; export PFLOW_NODES; printf one >default; pflow run "asks => shell '"'test -e ok'"'" -n -q 2>/dev/null; printf two >default
+        : >ok; pflow resume last -q --from=asks; pflow trace last --json | jq -cr "[.execution_trace[].model], .snapshot.config_overrides.asks.model"'
+    expect 0 $'["one",null,"one",null]\none'
 }
 
 @test "pflow run --resume goes on with the newest unfinished run of the same flow, inputs and params, or begins one" {

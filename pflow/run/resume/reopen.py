@@ -46,11 +46,17 @@ class Reopened:
         self.run = run = Run(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
-        self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        try:
+            self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        except PflowError as error:
+            raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
             raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
         self.records = self.journal.records
         self.begin: dict[str, Any] = self.records.begin
+        if self.begin["key"] != keyed_digest(self.journal.key, ""):
+            what = f"cannot resume the run {run.id}: the key of pflow's state is another one, and items go by it"
+            raise PflowError(what, hint=f"pflow replay {run.id} runs it anew", exit=BAD_CONFIG)
 
     @property
     def models(self) -> list[tuple[str, str, str]]:
