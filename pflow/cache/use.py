@@ -107,7 +107,7 @@ class Visit:
         self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, secrets: Secrets, run: str = ""
     ) -> None:
         """Keep what the node gave in a run, where it may be kept."""
-        if self.key is None or self.verdict == HIT:
+        if self.key is None or self.verdict != MISS:
             return
         self.why = self._why_not(node, action, view) or self._put(action, changes, secrets, run)
 
@@ -140,13 +140,19 @@ class Visit:
     @property
     def warning(self) -> str:
         """What is said of it: that a pure node, or one that a person wants cached, is not."""
-        if self.key is None and self.cached.is_unasked:
+        if self.verdict == OFF and self.cached.is_unasked:
             return f"'{self.cached.name}' is not cached: {self.why}"
         return f"what '{self.cached.name}' gave is not kept: {self.why}" if self.why and self.cached.is_asked else ""
 
     def about(self) -> dict[str, str]:
-        """For the trace."""
-        return {"verdict": self.verdict, **({"why": self.why} if self.why else {})}
+        """For the trace; of an answer that was kept the model, which was not asked."""
+        usage = self.found["changes"].get("usage") if self.verdict == HIT else None
+        model = usage.get("model") if isinstance(usage, dict) else None
+        return {
+            "verdict": self.verdict,
+            **({"why": self.why} if self.why else {}),
+            **({"model": model} if model else {}),
+        }
 
     def facts(self) -> dict[str, Any]:
         """For `pflow why`: the verdict, the key and its parts, without values."""

@@ -48,6 +48,7 @@ class Listeners:
 
         Raises PflowError (73, 78) where there is to be a journal and cannot be.
         """
+        self.run_id = run_id
         self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
@@ -82,6 +83,8 @@ class Listeners:
         """Go on with the log of a run, and with what its events count."""
         enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
+        for chosen in reopened.models:
+            self.snapshot.override(*chosen)
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
@@ -104,8 +107,8 @@ class Listeners:
         if self.is_verbose and event["event"] == "end":
             self.clear()
             say_places(event)
-        if "model" in event:
-            self._note_model(event)
+        if model := event.get("model") or event.get("cache", {}).get("model"):
+            self._note_model(event["step"], model)
 
     def _count(self, event: dict[str, Any]) -> None:
         self.usage.add_event(event)
@@ -120,17 +123,19 @@ class Listeners:
         if self.progress is not None:
             self.progress.show(event)
 
-    def _note_model(self, event: dict[str, Any]) -> None:
+    def _note_model(self, path: str, model: str) -> None:
         """The model that was chosen for a step is an override, noted at once: another day it could be another."""
-        id, *inner = event["step"].split("/")
+        id, *inner = path.split("/")
         step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
         if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
             return
         if name not in dict(own_params(step)):
             return
-        self.snapshot.override(id, name, event["model"])
+        self.snapshot.override(id, name, model)
         if self.log is not None:
             self.log.write_snapshot(self.snapshot.as_json())
+            if self.log.journal is not None:
+                self.log.journal.write({"model": [id, name, model]})
 
     def clear(self) -> None:
         """Make room on the terminal for something else."""

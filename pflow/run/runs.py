@@ -37,15 +37,16 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once. `failed_items` are those
-    that batches went on without; `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how
-    long it took, for a killed one until its last event, None for a running one.
+    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once; `missed` is the
+    first that could have been handed on, had it been kept. `failed_items` are those that batches went on without;
+    `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how long it took, for a killed one
+    until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.id = os.path.basename(directory)
-        is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
+        is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
         log = _read(os.path.join(directory, TRACE))
         first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
@@ -55,6 +56,7 @@ class Run:
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
+        self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
@@ -169,7 +171,7 @@ def time_of(id: str) -> float:
     return ((number_of(id) or 0) >> 80) / 1000
 
 
-def _is_locked(directory: str) -> bool:
+def is_locked(directory: str) -> bool:
     """Whether the run, or something that it started, still goes on."""
     try:
         fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
@@ -225,6 +227,13 @@ def _steps_done(log: bytes) -> Iterator[bytes]:
             yield step
 
 
+def _missed(log: bytes) -> str:
+    """The first step that was looked for in the cache, and ran; empty without one."""
+    at = log.find(b'"cache":{"verdict":"miss"')
+    line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
+    return str(_first_event([line]).get("step", ""))
+
+
 def _usage_so_far(log: bytes) -> dict[str, Any]:
     """What the steps of a run took of models that has no end."""
     usage = Usage()
@@ -252,7 +261,7 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     for number, id in enumerate(_ids_in(place)):
         directory = os.path.join(place, id)
         taken += _size_of(directory)
-        if number and (time_of(id) < oldest or taken > size) and not _is_locked(directory):
+        if number and (time_of(id) < oldest or taken > size) and not is_locked(directory):
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)

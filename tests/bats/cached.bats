@@ -55,3 +55,17 @@ E2
     run --separate-stderr pflow why last shel
     expect 1 '' "cannot tell why 'shel' ran"
 }
+
+@test "pflow cache looks after what is kept, which is for its owner alone, and made again where it is damaged" {
+    run --separate-stderr bash -c 'umask 000; echo hi | pflow shout --cache -r; printf damaged >"$(echo .cache/pflow/results/blobs/*)"; echo hi | pflow shout --cache -r; echo hi | pflow shout --cache -r'
+    expect 0 $'HI\n!\nHI\n!\nHI\n!' "what the cache has of 'shout' is damaged, and made again: its bytes have changed"
+    [ "$(grep -c ran <<<"$stderr")" -eq 2 ]
+    [ -z "$(find .cache/pflow/results -perm /077)" ]
+    run --separate-stderr pflow cache
+    [[ $status -eq 0 && $output == 'shout '*'1 answer '*$'\nin all '*' KB of 1 GB '*"$HOME/.cache/pflow/results" ]]
+    run --separate-stderr pflow cache clear shuot
+    expect 66 '' "cannot clear the cache of 'shuot': nothing of it is kept; there is: shout"
+    run --separate-stderr pflow cache clear shout
+    expect 0 '' 'removed 1 answer'
+    [ -z "$(find .cache/pflow/results/entries .cache/pflow/results/blobs -type f)" ]
+}

@@ -20,13 +20,28 @@ teardown_file() { stop_server; }
     in_shells 'export XDG_STATE_HOME=$PWD
         pflow run -n "llm:a Hi => llm:b Hi => llm:c Hi" --max-calls=2 -q 2>error; echo $?
         sed "s/resume 0[0-9A-Z]*/resume ID/" error; pflow trace </dev/null | grep ^failed:
+        pflow resume last -q 2>/dev/null; echo $?; pflow resume last -q --max-calls=3; echo $?
         pflow "llm:d Hi => llm" -n --max-cost=0.5 -q; echo $?; 
         pflow run "llm:a Hi => llm:b Hi" --no-journal -n --max-calls=1 -q; pflow run "llm:d Hi" -n --max-tokens-total=0 -q'
     expect 2 "79
 pflow run: c (llm): cannot ask 'echo': the run has used 2 of 2 calls; pflow resume ID --max-calls=… goes on
 failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
+79
+0
 78" "cannot take --max-tokens-total=0: it is not above 0"
     [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'*'1 of 1 calls; --max-calls allows more'* ]]
+}
+
+@test "a budget holds for a run with its resumes, after kill -9 too; with more of it the run goes on" {
+    mkdir held && touch held/{1,2,3,4}
+    in_shells 'export XDG_STATE_HOME=$PWD
+        flow="list-files --pattern=../held/* => llm:each --each=files --as=prompt --keep-going => llm:last Hi"
+        PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end:3 pflow run "$flow" -n -q --max-calls=3
+        pflow resume last -q 2>/dev/null; echo $?; grep -c "content.*\.\./held/" "$PEER/requests.jsonl"
+        pflow resume last -q --max-calls=9; pflow runs | grep -o "[0-9]/3.*"; pflow trace last --json |
+            jq -c "[.events[] | select(.event == \"budget\") | .used.calls] | last"'
+    expect 0 $'79\n3\n3/3  flow  cost unknown\n6'
+    [ "$(requests_with ../held/)" -eq 6 ] # that of the answer which the kill left out, too
 }
 
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {

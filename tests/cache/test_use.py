@@ -273,6 +273,16 @@ def test_pure_steps_of_a_run_are_cached_unasked(flow):
     assert verdicts(run_flow(ir, cache=Wishes(refresh=True))) == ["miss", "miss"]
 
 
+def test_a_run_goes_on_without_a_cache_that_cannot_be_used_and_says_so(flow, tmp_path):
+    assert verdicts(run_flow(chain(CALC_STEP), cache=Wishes())) == ["miss"]
+    (tmp_path / "cache" / "pflow" / "results").chmod(0o777)
+    ran = run_flow(chain(CALC_STEP, {**CALC_STEP, "id": "two"}), cache=Wishes())
+    assert verdicts(ran) == ["off", "off"]
+    (warning,) = ran.warnings
+    assert "'calc' is not cached: cannot use the cache in" in warning
+    assert "others may write to it" in warning
+
+
 def test_a_flow_says_it_of_each_step_and_a_run_of_all(flow, tmp_path):
     (tmp_path / "n.txt").write_text("hi")
     read = {"id": "read", "type": "read-file", "inputs": {"path": str(tmp_path / "n.txt")}}

@@ -236,6 +236,14 @@ def test_the_steps_of_a_run_that_ended_well_are_counted_once_each(place):
     assert (run.steps_done, run.steps) == (3, 5)
 
 
+def test_the_first_step_that_the_cache_did_not_have_is_known(place):
+    said = [{"verdict": "hit"}, {"verdict": "off", "why": '"cache":{"verdict":"miss"'}, {"verdict": "miss"}]
+    lines = [ended(step, cache=each) for step, each in zip("abc", said, strict=True)]
+    keep(place, OLD, event("run") + b"".join(lines) + ended("d", cache={"verdict": "miss"}))
+    keep(place, NEW, event("run") + b"".join(lines[:2]) + lines[2][:-9])
+    assert [find_run(id).missed for id in (OLD, NEW)] == ["c", ""]
+
+
 def test_a_run_that_has_not_ended_well_and_has_a_journal_is_resumable(place):
     for id, log in ((OLD, LOG), (NEW, UNFINISHED)):
         keep(place, id, log)

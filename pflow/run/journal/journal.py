@@ -29,7 +29,7 @@ WITHOUT = "--no-journal runs without one, and nothing can resume it"
 class Journal:
     """Takes the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
 
-    `records` is what it held when it was opened: None for a new one.
+    `records` is what it held when it was opened: None for a new one, and where nothing in it is whole.
     """
 
     def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
@@ -54,7 +54,7 @@ class Journal:
             return
         data = self._read()
         records, size = read_lines(data)
-        self.records = Records(records)
+        self.records = Records(records) if records else None
         if size < len(data):
             os.ftruncate(self._fd, size)
         elif not data.endswith(b"\n"):

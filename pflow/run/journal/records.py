@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is what it began with (journal/begin.py). `done` has the `end` of each that is done, `interrupted` the
-    `start` of each that may not repeat and began, and about whose end nothing is known; `failed` says how others did.
+    `begin` is what it began with (journal/begin.py), with the `models` that were chosen since, each after its step and
+    param. `done` has the `end` of each that is done, `interrupted` the `start` of each that may not repeat and began,
+    and about whose end nothing is known; `failed` says how others did.
     """
 
     def __init__(self, records: Iterable[Record], *, has_ranges: bool = False) -> None:
@@ -37,6 +38,8 @@ class Records:
         """Take one more record."""
         if "begin" in record:
             self.begin = record
+        elif "model" in record:
+            self.begin = {**self.begin, "models": [*self.begin.get("models", ()), record["model"]]}
         elif "start" in record:
             self._forget(record["start"])
             self.interrupted[record["start"]] = record
