@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pflow.stage.document import Document
 
 
+_KEY = b'{"v":1,"event":"key"'
+"""How an event begins that is for pflow why alone, and lies in a file of its own."""
+
+
 class Listeners:
     """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
 
@@ -89,8 +93,7 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
-        event = decode(line)
-        if event["event"] == "key":
+        if line.startswith(_KEY):
             if self.log is not None:
                 self.log.key(line)
             return
@@ -98,6 +101,7 @@ class Listeners:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
+        event = decode(line)
         self._count(event)
         if not self.is_quiet:
             self._show(event)
