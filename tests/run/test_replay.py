@@ -1,5 +1,7 @@
 """A run that is done again: the same flow, the same values, and where its steps are pure the same store."""
 
+import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -8,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from pflow.errors import PflowError
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.wiring import wire
+from pflow.run.replay import Replay
+from pflow.run.runs import find_run
 from pflow.run.snapshot import MOST_PIPED
+from pflow.stage.document import NOTHING, Document, Intake
 from tests.run.flows import write_flow
 
 LOUD = '''from pflow import Node
@@ -188,6 +196,20 @@ def test_a_damaged_snapshot_is_an_error(runs, damage):
     place.write_bytes(damage)
     code, said = runs.error("replay", "last")
     assert (code, "its snapshot is missing or damaged" in said) == (65, True)
+
+
+def test_no_byte_of_a_snapshot_makes_a_replay_fail_otherwise_than_in_words(runs, monkeypatch):
+    runs.store("run", "text => echo => loud", "--text=d", "--loud.level=2", stdin=TWO)
+    run = find_run()
+    path, wired = Path(run.directory, "snapshot.json"), wire(parse_pipe(["text => echo => loud"]))
+    data = path.read_bytes()
+    monkeypatch.setattr("pflow.run.replay.take_in", lambda **_: Intake(Document(), NOTHING))
+    for at, new in itertools.product(range(len(data)), b'0"'):
+        path.write_bytes(data[:at] + bytes([new]) + data[at + 1 :])
+        with contextlib.suppress(PflowError):
+            replay = Replay(run)
+            replay.inputs(wired)
+            replay.intake()
 
 
 def test_what_is_gone_or_another_version_is_said(runs, nodes):
