@@ -62,7 +62,7 @@ def is_same(begin: Begin, other: Begin) -> bool:
 
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh")
 
 
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
