@@ -90,8 +90,9 @@ class Replay:
         if piped["again"]:
             taken = take_in(source="text" if piped["as"] == RAW else piped["as"])
             if taken.kind in (EMPTY, NOTHING):
-                what = f"cannot replay the run '{self.run.id}': what came through its pipe is secret or too large"
                 is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
+                why = "it is a secret" if is_secret else "it is larger than 10 MB"
+                what = f"cannot replay the run '{self.run.id}': what came through its pipe is not kept, {why}"
                 hint = f"pipe it again: … | pflow replay {self.run.id}"
                 raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
             return taken

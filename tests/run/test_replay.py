@@ -168,7 +168,7 @@ def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):
         "LOUD_TOKEN in the environment gives it\n",
     )
     code, said = runs.error("replay", "last", LOUD_TOKEN="hushhush")
-    assert (code, "what came through its pipe is secret or too large; pipe it again" in said) == (78, True)
+    assert (code, "what came through its pipe is not kept, it is a secret; pipe it again" in said) == (78, True)
     assert runs.store("replay", "last", stdin=store, LOUD_TOKEN="hushhush") == first
     assert "hush" not in json.dumps(runs.snapshots())
 
@@ -176,7 +176,8 @@ def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):
 def test_what_is_known_by_its_digest_only_is_piped_again_and_compared(runs):
     large = b"x" * (MOST_PIPED + 1)
     first = runs.store("run", "echo", stdin=large)
-    assert runs.error("replay", "last")[0] == 66
+    code, said = runs.error("replay", "last")
+    assert (code, "what came through its pipe is not kept, it is larger than 10 MB" in said) == (66, True)
     code, said = runs.error("replay", "last", stdin=large + b"y")
     assert (code, "what comes through the pipe as 'stdin' is not what came" in said) == (65, True)
     assert runs.store("replay", "last", stdin=large) == first
