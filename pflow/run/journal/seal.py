@@ -40,7 +40,7 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
-    """Put the secrets back, each of the text that `find` gives by its name; the names of those that are others by now."""
+    """Put the secrets back, whose texts `find` gives by their names; the names of those that are others by now."""
     texts: dict[str, str] = {}
     others = []
     for path, digest in begin.get("sealed", ()):
