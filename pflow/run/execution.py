@@ -13,7 +13,7 @@ from pflow.errors import PflowError
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
 from pflow.printable import clean
-from pflow.process.signals import Deadline
+from pflow.process.signals import ClosedPipe, Deadline
 from pflow.run.arguments import PROGRAM
 from pflow.run.begin import begin_of
 from pflow.run.engine.commits import Commits
@@ -76,7 +76,7 @@ class Execution:
             assign(shared, path, value)
         set_defaults(self.wired, shared)
         self.secrets.add([*known_secrets(self.inputs, shared)])
-        self._show(shared, self._run(document, shared, snapshot, begin))
+        self._run(document, shared, snapshot, begin)
 
     def _piped(self, intake: Intake, shared: NodeStore) -> dict[str, Any]:
         """What came through the pipe and the flow may look at."""
@@ -94,11 +94,12 @@ class Execution:
             snapshot.follow(self.inputs.replayed)
         return snapshot
 
-    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Document:
-        """Run the steps, with whatever listens; the document that they leave."""
+    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> None:
+        """Run the steps, with whatever listens, and show what they leave: a run whose output was lost is not done."""
         listeners = self._listen(document, shared, snapshot, begin)
         run_id, reopened = listeners.run_id, self.inputs.reopened
         failed: BaseException | None = None
+        is_whole = False
         begun = time.monotonic()
         try:
             context = self._context(listeners, run_id, reopened)
@@ -108,9 +109,12 @@ class Execution:
             ms = int((time.monotonic() - begun) * 1000 + 0.5)
             about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
             self._add_entry(left, about | listeners.usage.members())
-            return left
+            is_whole = True
+            listeners.clear()
+            self._show(shared, left)
         except BaseException as error:
-            failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
+            if not is_whole or not isinstance(error, ClosedPipe):  # else its reader had enough
+                failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
             if isinstance(failed, PflowError):
                 failed.usage = listeners.usage.members()
             raise
