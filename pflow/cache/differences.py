@@ -86,13 +86,14 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if not now or not then:
         return "changed"
     if now == then:
-        return f"another {now}"
+        return "changed" if part["kind"] == "more" else f"another {now}"
     return f"{now} was {then}" if ... not in (value, before) else f"{now}, was {_shortly(then, now)}"
 
 
 def _shortly(then: str, now: str) -> str:
     """A size without its unit, where the other has the same."""
-    return then.partition(" ")[0] if then.partition(" ")[2] == now.partition(" ")[2] else then
+    (count, _, unit), (_, _, other) = then.partition(" "), now.partition(" ")
+    return count if unit and unit.removesuffix("s") == other.removesuffix("s") else then
 
 
 def _shown(value: Any) -> str:

@@ -94,7 +94,7 @@ class Listeners:
 
     def write(self, line: bytes) -> None:
         if line.startswith(_KEY):
-            if self.log is not None:
+            if self.log is not None and self.log.has_keys:
                 self.log.key(line)
             return
         if self.log is not None:

@@ -84,7 +84,7 @@ class Journal:
                 self._size += len(piece)
             failpoint(f"{name}.written")
             if "begin" in record:
-                self._left(self._size)
+                self._left(self._size)  # nothing of it is replaced yet, however large the store was
             elif self._size > self._limit:
                 self._compact()
         except OSError as error:

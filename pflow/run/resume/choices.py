@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.run.journal.records import is_within
+from pflow.run.resume.drift import cannot_resume
 from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
 
@@ -155,4 +156,4 @@ class Decision:
         told = "; ".join(self._told(name, paths) for name, paths in names.items())
         flags = " ".join(f"--redo={name}|--skip={name}" for name in names)
         hint = f"pflow resume {self.run} {flags}: run it again, or take it as done"
-        return PflowError(f"cannot resume the run {self.run}: {told}", hint=hint, exit=BAD_DATA)
+        return cannot_resume(self.run, told, hint, BAD_DATA)
