@@ -81,13 +81,21 @@ class Decision:
         first = next((at for at, path in enumerate(done) if is_of(path, name)), len(done))
         others = [*self.records.interrupted, *self.records.failed]
         if first == len(done) and not any(is_of(path, name) for path in others):
-            what = f"cannot run '{name}' again: it has not run yet"
-            raise PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
+            raise self._nothing_of(name, done)
         again = [path for path in [*done[first:], *others] if is_again(self.flow, name, path, with_later=with_later)]
         self._refuse_replaced(name, done, set(again))
         for path in again:
             is_around = name.startswith(f"{name_of(path)}/")
             yield {"failed" if is_around else "again": path}
+
+    def _nothing_of(self, name: str, done: list[str]) -> PflowError:
+        """The error for a step of which nothing is known: it has not run, or with the flow around it was compacted."""
+        around = next((outer for outer in map(name_of, done) if name.startswith(f"{outer}/")), "")
+        if around:
+            what = f"cannot run '{name}' again: of '{around}' only what it gave in the end is kept"
+            return PflowError(what, hint=f"--from={around} or --only={around} runs all of it", exit=MISSING)
+        what = f"cannot run '{name}' again: it has not run yet"
+        return PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
