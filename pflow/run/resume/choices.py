@@ -77,25 +77,32 @@ class Decision:
         yield from self._settle(cut, is_there)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
+        """What a step's visits are forgotten by, and those around them and after them.
+
+        Raises PflowError: 1 where it has not run, 66 where compaction has taken what it would need.
+        """
         done = list(self.records.done)
+        known = [*done, *self.records.interrupted, *self.records.failed]
+        holds: dict[str, bool] = {}
+        for path in known:
+            for outer in (path[:at] for at, letter in enumerate(path) if letter in "/["):
+                holds[outer] = holds.get(outer, False) or is_of(path, name)
+        around = {path for path in known if name.startswith(f"{name_of(path)}/")}
+        if lost := next((name_of(path) for path in around if path not in holds), None):
+            what = f"cannot run '{name}' again: of '{lost}' only what it gave in the end is kept"
+            raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
+        if not any(is_of(path, name) for path in known):
+            what = f"cannot run '{name}' again: it has not run yet"
+            raise PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
         first = next((at for at, path in enumerate(done) if is_of(path, name)), len(done))
-        others = [*self.records.interrupted, *self.records.failed]
-        if first == len(done) and not any(is_of(path, name) for path in others):
-            raise self._nothing_of(name, done)
-        again = [path for path in [*done[first:], *others] if is_again(self.flow, name, path, with_later=with_later)]
+        later = [*done[first:], *known[len(done) :]]
+        again = [path for path in later if is_again(self.flow, name, path, with_later=with_later)]
         self._refuse_replaced(name, done, set(again))
         for path in again:
-            is_around = name.startswith(f"{name_of(path)}/")
-            yield {"failed" if is_around else "again": path}
-
-    def _nothing_of(self, name: str, done: list[str]) -> PflowError:
-        """The error for a step of which nothing is known: it has not run, or with the flow around it was compacted."""
-        around = next((outer for outer in map(name_of, done) if name.startswith(f"{outer}/")), "")
-        if around:
-            what = f"cannot run '{name}' again: of '{around}' only what it gave in the end is kept"
-            return PflowError(what, hint=f"--from={around} or --only={around} runs all of it", exit=MISSING)
-        what = f"cannot run '{name}' again: it has not run yet"
-        return PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
+            if path not in around:
+                yield {"again": path}
+            elif holds[path]:
+                yield {"failed": path}
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
