@@ -77,6 +77,13 @@ def test_choices_become_records(decide, records, choices, result):
     assert decide(records, **choices) == result
 
 
+def test_a_large_batch_is_forgotten_as_one():
+    flow = plan_of({"nodes": [{"id": "b", **COMMAND}]})
+    known = Records([BEGIN, *end(*(f"b@1[{number}.0]" for number in range(1000)))])
+    decided = Decision("R", flow, known, Choices(only="b")).decide(lambda path: False)
+    assert list(decided) == [{"again": "b@1"}]
+
+
 def test_what_is_not_decided_is_named_with_all_its_items(decide):
     records = [START, {"start": "c@1[k.0]"}, {"start": "c@1[k.1]"}, {"start": "in@1/x@1[k.0]"}]
     assert decide(records) == (

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.run.journal.records import is_within
 from pflow.run.resume.drift import cannot_resume
-from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
+from pflow.run.resume.places import is_again, is_of, name_of, outer_paths, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Decision:
         known = [*done, *self.records.interrupted, *self.records.failed]
         holds: dict[str, bool] = {}
         for path in known:
-            for outer in (path[:at] for at, letter in enumerate(path) if letter in "/["):
+            for outer in outer_paths(path):
                 holds[outer] = holds.get(outer, False) or is_of(path, name)
         around = {path for path in known if name.startswith(f"{name_of(path)}/")}
         if lost := next((name_of(path) for path in around if path not in holds), None):
@@ -98,11 +98,14 @@ class Decision:
         later = [*done[first:], *known[len(done) :]]
         again = [path for path in later if is_again(self.flow, name, path, with_later=with_later)]
         self._refuse_replaced(name, done, set(again))
-        for path in again:
-            if path not in around:
-                yield {"again": path}
-            elif holds[path]:
-                yield {"failed": path}
+        forgotten: set[str] = set()
+        for path in sorted(again, key=len):  # an outer one before what is inside
+            visit = path.rpartition("[")[0] if path.endswith("]") else path
+            if path in around:
+                yield from [{"failed": path}] * holds[path]
+            elif forgotten.isdisjoint([visit, *outer_paths(visit)]):
+                forgotten.add(visit)
+                yield {"again": visit}
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
