@@ -165,7 +165,7 @@ E
     shows 'token (a secret of the run '
     type_line CANARY
     shows '<0>'
-    ! screen | grep -v printf | grep CANARY
+    [ "$(screen | grep -v printf | grep -c CANARY)" = 0 ]
 }
 
 @test "of two lines that go on with one run, the second says that it is still running" {
