@@ -23,6 +23,7 @@ CANNOT_WRITE = 73
 TRY_AGAIN = 75
 DENIED = 77
 BAD_CONFIG = 78
+OVER_BUDGET = 79
 TIMED_OUT = 124
 NOT_FOUND = 127
 CLOSED_PIPE = 141
@@ -41,6 +42,7 @@ EXIT_CODES = {
     TRY_AGAIN: "try again later (429, 5xx, a cut answer, a lock)",
     DENIED: "not allowed, or no key",
     BAD_CONFIG: "bad or missing configuration",
+    OVER_BUDGET: "the budget of the run is reached",
     TIMED_OUT: "--timeout ran out",
     NOT_FOUND: "no such node",
     CLOSED_PIPE: "closed pipe",
@@ -70,7 +72,9 @@ class PflowError(Exception):
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
     members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
-    be handed on; `usage` is what was asked of models for nothing (pflow.usage).
+    be handed on; `usage` is what was asked of models for nothing (pflow.usage). One that `ends_run` is taken by no
+    `error` edge and no batch that keeps going: what runs ends in order, and nothing else begins. `is_cut` says that
+    nobody knows what was done before it.
     """
 
     def __init__(
@@ -92,11 +96,15 @@ class PflowError(Exception):
         self.details = details or {}
         self.store: Any = None
         self.usage: Any = None
+        self.is_cut = False
+        self.ends_run = False
 
     def within(self, act: str) -> PflowError:
         """The same failure as the reason of a larger one: `act` is what could not be done because of it."""
         why = f"{act}: {self.message}"
-        return PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
+        about = PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
+        about.ends_run = self.ends_run
+        return about
 
 
 def names_meant(hint: str) -> list[str]:

@@ -27,19 +27,39 @@ class Secrets:
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
+        self._forms: list[str] = []
 
     def __bool__(self) -> bool:
         return bool(self._texts)
 
-    def add(self, value: Any) -> None:
-        """Take a value: its text and each line of it; of a list or an object, all that it holds."""
+    def add(self, value: Any) -> bool:
+        """Take a value: its text and each line of it; of a list or an object, all that it holds. Whether it is new."""
+        known = len(self._texts)
         self._texts.update(_texts(value))
+        is_new = len(self._texts) > known
+        if is_new:
+            self._forms = []
+        return is_new
 
     def mask(self, text: str) -> str:
         """The text with a mask for each secret: as it is, quoted, escaped, or encoded for a URL."""
-        for form in sorted({form for secret in self._texts for form in _forms(secret)}, key=len, reverse=True):
+        if not self._forms:
+            forms = {form for secret in self._texts for form in _forms(secret)}
+            self._forms = sorted(forms, key=len, reverse=True)
+        for form in self._forms:
             text = text.replace(form, MASK) if len(form) >= _SHORT else _without_word(text, form)
         return text
+
+    def are_in(self, value: Any) -> bool:
+        """Whether one stands in a value, be it as a key or in bytes."""
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "backslashreplace")
+        elif isinstance(value, dict):
+            return self.are_in([*value, *value.values()])
+        elif isinstance(value, list):
+            return any(map(self.are_in, value))
+        text = text_of(value)
+        return self.mask(text) != text
 
     def hide(self, error: Failure) -> Failure:
         """The error, masked: its message, its hint and its details."""

@@ -37,8 +37,11 @@ def make_private(folder: str) -> None:
     os.makedirs(folder, 0o700, exist_ok=True)
 
 
-def read_cached(path: str) -> bytes | None:
-    """The bytes of a file of the cache; None unless it is a regular file that only its owner, the user, may write."""
+def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
+    """The bytes of a file of the cache; None unless it is a regular file that only its owner, the user, may write.
+
+    One of more bytes than the `largest` is not read.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -46,7 +49,7 @@ def read_cached(path: str) -> bytes | None:
     try:
         status = os.fstat(fd)
         is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        return os.read(fd, status.st_size) if is_ours and status.st_size <= _LARGEST_CACHED else None
+        return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
     except OSError:
         return None
     finally:

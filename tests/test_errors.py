@@ -34,5 +34,5 @@ def test_an_exception_in_a_node_has_its_code(error, code):
 
 
 def test_every_code_says_what_it_means():
-    assert set(EXIT_CODES) == {0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 75, 77, 78, 124, 127, 141}
+    assert set(EXIT_CODES) == {0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 75, 77, 78, 79, 124, 127, 141}
     assert all(EXIT_CODES.values())

@@ -42,10 +42,10 @@ class NodeStore(_MutableDict):
     A key is what the node itself wrote, else what was found for it (flags, mappings), else the store's own, else a
     stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes what is asked for. With
     `has_copies` lists and objects are handed out as copies, so that nothing of the store changes before the node has
-    ended. `reads` notes where each value came from that the node asked for.
+    ended. `reads` notes where each value came from that the node asked for; `asked` what else it wanted to know.
     """
 
-    __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "found", "reads")
+    __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "asked", "found", "reads")
 
     def __init__(
         self, store: Any, found: dict[str, Any] | None = None, stand_ins: Mapping[str, Any] | None = None,
@@ -59,6 +59,8 @@ class NodeStore(_MutableDict):
         self._changed: dict[str, None] = {}
         self.found = found if found is not None else {}
         self.reads: dict[str, int] = {}
+        self.asked: set[str] = set()
+        """Keys that are not there, or only whether they are; `*` for which there are."""
         keys = dict.fromkeys(store, _PENDING)
         for key in hidden:
             keys.pop(key, None)
@@ -68,13 +70,20 @@ class NodeStore(_MutableDict):
         value = dict.__getitem__(self, key)
         return self._take(key) if value is _PENDING else value
 
-    def _take(self, key: str) -> Any:
+    def peek(self, key: str) -> Any:
+        """The value of a key, which does not count as read: nobody may change it."""
+        value = dict.__getitem__(self, key)
+        return self._look_up(key)[1] if value is _PENDING else value
+
+    def _look_up(self, key: str) -> tuple[int, Any]:
         if key in self.found:
-            self.reads[key], value = FOUND, self.found[key]
-        elif key in self._store and key not in self._hidden:
-            self.reads[key], value = OWN, self._store[key]
-        else:
-            self.reads[key], value = STAND_IN, self._stand_ins[key]
+            return FOUND, self.found[key]
+        if key in self._store and key not in self._hidden:
+            return OWN, self._store[key]
+        return STAND_IN, self._stand_ins[key]
+
+    def _take(self, key: str) -> Any:
+        self.reads[key], value = self._look_up(key)
         if self._copies is not None and value.__class__ in (list, dict):
             self._copies[key] = copy, _ = fresh(value), value
             value = copy
@@ -90,10 +99,26 @@ class NodeStore(_MutableDict):
         self._changed[key] = None
 
     def __iter__(self) -> Iterator[str]:  # with one of its own, dict(self) asks for each value
+        self.asked.add("*")
         return dict.__iter__(self)
 
+    def __missing__(self, key: str) -> Any:
+        self._ask(key)
+        raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        self._ask(key)
+        return dict.__contains__(self, key)
+
+    def _ask(self, key: Any) -> None:
+        if key not in self._changed:
+            self.asked.add(key)
+
+    def asked_beside(self, names: Collection[str]) -> list[str]:
+        """What the node looked at that is none of these names, before it wrote it itself."""
+        return sorted((self.asked | self.reads.keys()) - {*names}, key=str)
+
     __len__ = dict.__len__
-    __contains__ = dict.__contains__
 
     def copy(self) -> dict[str, Any]:
         return dict(self)

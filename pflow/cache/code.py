@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
-from pflow.cache.place import digest_of_file, remembered
+from pflow import TYPE_CHECKING, __version__
+from pflow.cache.memo import digest_of_file, remembered
 from pflow.catalog.interfaces import FLOW, PYTHON
 from pflow.digest import digest_of
 from pflow.errors import PflowError
@@ -82,7 +82,7 @@ def _of_python(kind: Kind) -> Code:
         return Code({}, "its class is in no file")
     if kind.is_loaded and "<locals>" in kind.node_class().__qualname__:
         return Code({}, "its class is made in a function")
-    parts, fault = remembered(["python", kind.file, *sys.path], lambda: _read_python(kind.file))
+    parts, fault = remembered(["python", __version__, kind.file, *sys.path], lambda: _read_python(kind.file))
     return Code(parts, fault)
 
 

@@ -9,7 +9,9 @@ import ast
 import os
 import sys
 import sysconfig
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from pflow.digest import digest_of
 from pflow.source import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
 """Names by which code looks at its own text: then comments count too."""
@@ -49,7 +51,8 @@ class PythonCode:
         self._sources: dict[str, bytes] = {}
         self._trees: dict[str, ast.Module] = {}
         package, root = _package_of(file)
-        self._folders = [[os.path.dirname(file)], list(dict.fromkeys([root, *map(os.path.abspath, sys.path)]))]
+        beside = dict.fromkeys([os.path.dirname(file), os.path.dirname(os.path.realpath(file))])
+        self._folders = [*([folder] for folder in beside), [root, *map(os.path.abspath, sys.path)]]
         try:
             self._read(file, package, root)
         except CannotFollow as why:
@@ -92,10 +95,11 @@ class PythonCode:
             self.parts["pflow-shell"] = __version__
             return
         found = [places for folders in self._folders if (places := self._find(top, folders))]
-        if not found and top not in sys.stdlib_module_names and not self._is_elsewhere(top):
-            if is_needed:
+        if not found and top not in sys.stdlib_module_names:
+            found = _elsewhere(top)
+            if not found and is_needed:
                 raise CannotFollow(f"{importer} imports '{module}', which is not found")
-            self.parts[module] = "missing"
+            self.parts |= {} if found else {module: "missing"}
         for places in found:
             if _is_installed(places[0]):
                 self._add_distribution(top)
@@ -144,25 +148,25 @@ class PythonCode:
                 self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
         return spaces
 
-    def _is_elsewhere(self, top: str) -> bool:
-        """Whether a finder of an installed package knows it, as for editable installations; then it is taken."""
-        try:
-            spec = find_spec(top)
-        except (ImportError, ValueError):
-            return False
-        if spec is None:
-            return False
-        places = [spec.origin] if spec.origin and os.path.isfile(spec.origin) else []
-        self._add_places(top, places)
-        return bool(places)
-
     def _add_distribution(self, top: str) -> None:
-        from importlib.metadata import packages_distributions, version
-
-        names = packages_distributions().get(top)
+        names = _distributions().get(top)
         if not names:
             raise CannotFollow(f"'{top}' is installed, and no distribution says its version")
         self.parts |= {name: version(name) for name in names}
+
+
+def _elsewhere(top: str) -> list[list[str]]:
+    """Where a finder of an installed package has a module, as for editable installations."""
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return []
+    return [[spec.origin]] if spec is not None and spec.origin and os.path.isfile(spec.origin) else []
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return packages_distributions()
 
 
 def _modules_in(folders: list[str]) -> list[str]:
@@ -243,10 +247,10 @@ def bare(node: Any) -> Any:
         return [bare(item) for item in node]
     if not isinstance(node, ast.AST):
         return repr(node)
-    members = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
+    members = dict(ast.iter_fields(node))
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _has_docstring(node):
         members["body"] = node.body[1:]
-    return [type(node).__name__, {name: bare(value) for name, value in members.items()}]
+    return [type(node).__name__, {name: bare(value) for name, value in members.items() if value not in (None, [])}]
 
 
 def _has_docstring(node: Any) -> bool:

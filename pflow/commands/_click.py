@@ -195,7 +195,7 @@ _ARGUMENTS = {
 }
 """What a word is, by the name of the function's argument that takes it."""
 
-_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP}
+_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP, "FLOW": kinds.SAVED}
 
 
 def usage_of_click(command: click.Command, name: str) -> Usage:

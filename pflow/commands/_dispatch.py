@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 """The commands whose words may be pipe syntax."""
 
+_RUNS = ("run", "replay")
+"""The commands that run a flow, and need no stdout with -q."""
+
 
 def run(words: list[str]) -> int:
     """What the words ask for, and the exit code."""
@@ -64,7 +67,7 @@ def _run(words: list[str], closed: list[int]) -> int:
     is_help = words[0:1] == ["help"] and len(words) == 2 and not _is_page(words[1])
     words = [words[1], "--help"] if is_help else words
     commands = names_in("commands")
-    if 1 in closed and words and words[0] != "run" and words[0] in ("--help", "-h", *commands):
+    if 1 in closed and words and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
         raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
     if not words and not os.isatty(2):
         raise PflowError("cannot run nothing: no word was given", hint="pflow --help lists what there is", exit=USAGE)
@@ -80,6 +83,7 @@ def _run(words: list[str], closed: list[int]) -> int:
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
         return _run_flow(rest, closed)
     if word in commands:
+        _close_again(closed if word in _RUNS else [])
         return _run_command(word, rest)
     program = _find_program(word)
     _check_redirection(words, is_node=program is not None)

@@ -44,9 +44,9 @@ DRIVER.examples = (
 
 
 GROUPS = {
-    "Run": ("run", "plan", "mcp"),
+    "Run": ("run", "plan", "replay", "mcp"),
     "Look": ("check", "explain", "runs", "trace", "nodes", "models", "doctor", "help", "version"),
-    "Keep": ("save", "list", "find", "show", "remove"),
+    "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }
 """The commands as the help has them; any other stands in the last group."""

@@ -16,6 +16,7 @@ from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import Flow
+from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.wired import WiredFlow
@@ -49,10 +50,11 @@ class _Command(FlowCommand):
     help="Print one JSON document: findings, and what it needs, gives, touches.",
 )
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
+@click.option("--locked", is_flag=True, help="Find what is not as the lock file says (pflow lock).")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a flow's file; no flow is needed.")
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED)
-def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, when: str) -> int:
+def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, schema: bool, when: str) -> int:
     """Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
 
     Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
@@ -83,7 +85,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, schema: bool, wh
         raise
     wired = wire(loaded.flow)
     doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
-    findings = [*doubts, *check(wired, loaded.findings)]
+    findings = [*doubts, *check(wired, loaded.findings), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
     if as_json:
         _print_json(name, wired, findings, code)

@@ -145,6 +145,16 @@ def it_answers_the_same(trial: Trial) -> None:
         trial.expect_agreement(run, change, "for the same inputs")
 
 
+@check("repeats", "Repeats: yes: a second run leaves no more behind than the first")
+def it_may_run_again(trial: Trial) -> None:
+    if trial.interface.repeats != "yes":
+        raise Skipped(f"its interface says: {trial.interface.repeats}")
+    twice = trial.run_good(times=2)
+    if twice.changed:
+        change = "write the whole anew, or declare it: - Repeats: no"
+        twice.fail(f"the second run changed {', '.join(twice.changed)}", "what the first one left", change)
+
+
 @check("header", "the header is kept: version, run, the steps before")
 def header_is_kept(trial: Trial) -> None:
     header = trial.answer.header

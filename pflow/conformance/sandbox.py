@@ -51,7 +51,8 @@ class Run:
     """What a node is sent (`stdin` None is /dev/null), and after `start` how it ended.
 
     `code` is -n for signal n, and None where it did not end, which `unended` explains. `changed` are the files that it
-    touched; `left_running` says whether something that it started outlived it.
+    touched, the last of several `times` those whose size it changed; `left_running` says whether something that it
+    started outlived it.
     """
 
     argv: list[str]
@@ -59,6 +60,7 @@ class Run:
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     reader: str = ALL
+    times: int = 1
     code: int | None = None
     unended: str = ""
     stdout: bytes = b""
@@ -74,9 +76,10 @@ class Run:
                 (place / name).mkdir()
             for name, text in {**FILES, **self.files}.items():
                 (place / "work" / name).write_text(text, encoding="utf-8")
-            before = _snapshot(place)
-            self._run(place, timeout)
-            after = _snapshot(place)
+            for n in range(self.times):
+                before = _snapshot(place, is_again=n > 0)
+                self._run(place, timeout)
+            after = _snapshot(place, is_again=n > 0)
         self.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
 
     def _run(self, place: Path, timeout: float) -> None:
@@ -218,13 +221,13 @@ def _environment(place: Path) -> dict[str, str]:
     }
 
 
-def _snapshot(place: Path) -> dict[str, tuple[int, ...]]:
-    """Every file that a program could have touched, and what shows that it did."""
+def _snapshot(place: Path, *, is_again: bool) -> dict[str, tuple[int, ...]]:
+    """Every file that a program could have touched, and what shows that it did; or that it did once more."""
     found = {}
     for top, shown in _WATCHED.items():
         for path in (place / top).rglob("*"):
             with suppress(OSError):  # it is gone again
                 status = path.lstat()
-                touched = () if path.is_dir() else (status.st_size, status.st_mtime_ns)
+                touched = () if path.is_dir() else (status.st_size, 0 if is_again else status.st_mtime_ns)
                 found[shown + str(path.relative_to(place / top))] = (status.st_mode, *touched)
     return found

@@ -127,6 +127,8 @@ class Flow:
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
+        self.file = ""
+        """The file that it was read from, where it was one."""
         self.schema = ""
         """Where its JSON schema lies, for editors."""
         self.name = ""

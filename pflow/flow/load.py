@@ -36,9 +36,10 @@ def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
 
     Raises PflowError: 66 for a missing or empty file, 77 where it may not be read, 65 where it does not parse.
     """
-    return load_text(
-        read_text(file, f"the flow '{file}'"), file, (catalog or Catalog()).at(os.path.dirname(file) or ".")
-    )
+    catalog = (catalog or Catalog()).at(os.path.dirname(file) or ".")
+    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
+    loaded.flow.file = file
+    return loaded
 
 
 def read_text(file: str | int, what: str) -> str:
@@ -96,12 +97,12 @@ _SHOWN = 30
 """How many characters of a line are shown on either side of what is wrong."""
 
 
-def parse_json(text: str, name: str) -> Any:
+def parse_json(text: str, name: str, what: str = "flow") -> Any:
     """The value of a JSON text. Raises PflowError (65) with the line and column of the first thing that is wrong."""
     try:
         return _parse(text)
     except ValueError as error:
-        raise PflowError(f"cannot read the flow '{name}': {_fault(text, error)}", exit=BAD_DATA) from None
+        raise PflowError(f"cannot read the {what} '{name}': {_fault(text, error)}", exit=BAD_DATA) from None
 
 
 def _parse(text: str) -> Any:
@@ -133,8 +134,9 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return isinstance(value, list) and (levels == 0 or any(_is_deeper(each, levels - 1) for each in value))
 
 
-def write_json(value: Any) -> str:
+def write_json(value: Any, *, sort: bool = False) -> str:
     """The JSON text of a value, two spaces a level, a newline at its end. Raises PflowError (65) as `encode` does."""
     import json
 
-    return json.dumps(plain(value, escape=True), indent=2, ensure_ascii=False, default=write_bytes) + "\n"
+    value = plain(value, escape=True)
+    return json.dumps(value, indent=2, ensure_ascii=False, default=write_bytes, sort_keys=sort) + "\n"

@@ -20,6 +20,7 @@ ENVIRONMENT = (
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends, and when an item of a batch ends; the "
      "name of a file or directory writes it there; no value, an empty one or 0 writes none"),
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),
+    ("PFLOW_CACHE_SIZE", "how much room the cache of answers may take: 500M, 2G; 1G where it says nothing"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
     ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),
@@ -36,8 +37,8 @@ ENVIRONMENT = (
     ("TERM", "dumb, or no value, means a terminal without colour and progress"),
     ("MANPATH, XDG_DATA_DIRS", "where man and the shells look: pflow setup says what is missing there"),
     ("ZDOTDIR", "where .zshrc is, instead of the home directory"),
-    ("XDG_CACHE_HOME", "where plans and the models for TAB are kept, instead of ~/.cache"),
-    ("XDG_CONFIG_HOME", "where the settings of llm are, instead of ~/.config"),
+    ("XDG_CACHE_HOME", "where answers, plans and the models for TAB are kept, instead of ~/.cache"),
+    ("XDG_CONFIG_HOME", "where the settings of llm and your prices of models are, instead of ~/.config"),
     ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share"),
     ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state"),
 )  # fmt: skip
@@ -51,14 +52,17 @@ FILES = (
     ("~/.local/share/fish/vendor_conf.d/", "completions for fish"),
     ("~/.local/share/pflow/setup.json", "the list of what pflow setup did, for --undo"),
     ("~/.zshrc", "gets a block of lines with pflow setup --zshrc, and only then"),
-    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json"),
+    ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace"),
+    ("~/.cache/pflow/results/", "answers of nodes, and digests of files: pflow cache looks after them"),
     ("~/.cache/pflow/plans/", "plans: the same sentence is planned once"),
     ("~/.cache/pflow/completion/", "the models that TAB offers"),
     ("~/.cache/pflow/nodes.json", "what pflow read in the files of nodes"),
     ("~/.cache/pflow/embeddings.db", "the embeddings of saved flows"),
+    ("~/.config/pflow/prices.toml", "your prices of models, in dollars for a million tokens: "
+     '"MODEL" = { input = 0.5, output = 1.5 }'),
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 

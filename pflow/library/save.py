@@ -20,6 +20,7 @@ from pflow.atomic import replace as write_file
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.flow.flow import Flow, Step
+from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -96,6 +97,8 @@ def remove_flow(name: str) -> str:
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
         os.unlink(file)
+        with suppress(OSError):
+            os.unlink(lock_of(file))
         return old
 
 

@@ -10,14 +10,17 @@ from typing import Any
 from llm import Conversation, Model, Response
 from pydantic import ValidationError
 
+from pflow import budget
 from pflow.errors import FAILED, TRY_AGAIN, USAGE, PflowError
 from pflow.jsontext import decode
 from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
+from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, load_schema, read_answer
 from pflow.models.settings import default_options
+from pflow.terminal.messages import say
 from pflow.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
@@ -111,6 +114,9 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         text = "".join(parts)
         check_ending(ending, response, model, text)
         answer = text if schema is None else read_answer(text, schema, model.model_id)
+        usage = _usage(response, ending, model)
+        if budget.is_priced and "cost" not in usage:
+            raise no_tokens(model)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
         if parts:
@@ -120,7 +126,6 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
-    usage = _usage(response, ending, model)
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
     return Answer(answer, usage)
@@ -130,6 +135,8 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     """The request as llm sees it; nothing is sent before its answer is read."""
     options = fit_options(model, {**default_options(model), **request.options})
     check_key(model)
+    if budget.is_priced and not is_priced(model):
+        raise no_price(model)
     more: dict[str, Any] = {}
     prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
     if schema and model.supports_schema:
@@ -145,6 +152,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
 
 def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
     """The parts of an answer. What the provider raises is explained; what their reader raises passes by."""
+    budget.begin_call(model.model_id)
     try:
         yield from response
     except Exception as error:
@@ -167,16 +175,19 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
-    """What is known of tokens and cost. There is no price list here: a cost is what the provider itself said, and
-    nothing where the model is on this machine.
-    """
+    """What is known of tokens and cost: what the provider said, else what its price makes of the tokens."""
     details, said = response.token_details or {}, ending.usage
     known = {
         "model": model.model_id,
         "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
         "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first(details.get("cost"), said.get("cost"), getattr(model, "cost", None)),
+        "cost": _first(details.get("cost"), said.get("cost")),
     }
+    if known["cost"] is None:
+        try:
+            known["cost"] = cost_of(model, known["input"], known["output"], said or details)
+        except PflowError as error:
+            say("pflow", f"warning: the price of this answer is not known: {error.message}")
     return {name: value for name, value in known.items() if value is not None}
 
 

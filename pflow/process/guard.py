@@ -19,23 +19,17 @@ _SCRIPT = r"""
 read -r session || exit
 read -r _
 find_groups() {
-    groups=
+    groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
     [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
-    for stat in /proc/[0-9]*/stat; do
-        read -r line <"$stat" && set -- ${line##*) } || continue
-        case "$1 $4 $groups " in
-            [ZX]* | *" -$3 "*) ;;
-            ?" $session "*) groups="$groups -$3" ;;
-        esac
-    done
     [ "$groups" ]
 }
 find_groups
 kill -s TERM -- $groups
 kill -s CONT -- $groups
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+rounds=0
+while [ "$((rounds += 1))" -le 100 ]; do
     find_groups || exit
-    sleep 0.1
+    sleep 0.02
 done
 kill -s KILL -- $groups
 """

@@ -37,7 +37,20 @@ _OWN = {
     "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
+    "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
+    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
+    "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
+    "if_running": (
+        Type("choice", choices=("skip", "wait", "fail")),
+        "while another run of this flow is going: do nothing, wait for its end, or fail (75)",
+    ),
+    "max_cost": (Type("float"), "end the run, with 79, before a call of a model once that many dollars are spent"),
+    "max_tokens_total": (Type("int"), "the same once models took that many tokens"),
+    "max_calls": (Type("int"), "the same before the call that would be one too many"),
 }
+
+BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
+"""The flag of each amount that a budget limits."""
 
 _FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
 _LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
@@ -126,7 +139,8 @@ class RunFlags:
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
         items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
         self.__dict__ = {name: COMMON[name].default for name in TAKEN}
-        self.__dict__ |= {"jobs": None, "isolate": False, "show_store": False, "refresh": None}
+        self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
+        self.__dict__ |= {"refresh": None}
         for name in list(texts):
             flag = "--" + name.replace("_", "-")
             if name in REFUSED:
@@ -134,5 +148,14 @@ class RunFlags:
             if name in items:
                 setattr(self, name, common_value(items[name], texts.pop(name)[-1]))
         check_common(vars(self))
+        for name, limit in self.limits.items():
+            if limit <= 0:
+                flag = "--" + BUDGET[name].replace("_", "-")
+                raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
         if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
             raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Those of the budget, by what they limit."""
+        return {name: limit for name, flag in BUDGET.items() if (limit := getattr(self, flag)) is not None}

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, CANNOT_WRITE, USAGE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.masks import Secrets, mask_flags
 from pflow.paths import write_path
@@ -34,7 +34,8 @@ MOST_WARNINGS = 5
 class Driver:
     """One run of a flow, and what the process has to do around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.program = program
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
@@ -55,6 +56,10 @@ class Driver:
         is that, where it was read already.
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
+
+    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
@@ -92,10 +97,23 @@ class Driver:
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
+        self._note(wired)
+        flags, inputs = parse(wired, words, pinned)
+        if flags.locked:
+            from pflow.flow.lock import drift
+
+            refuse_errors(drift(wired), hint="pflow check --locked lists them")
+        return self._execute(flags, inputs, intake)
+
+    def _note(self, wired: WiredFlow) -> None:
+        """Note what the document says of the flow, be it that it fails."""
+        self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if wired.carried is not None:
             self.entry["carries"] = write_path(wired.carried)
-        flags, inputs = parse(wired, words, pinned)
+
+    def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
+        self._note(inputs.wired)
         self.debug = flags.debug
         self.output.choose_form(
             quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
@@ -109,14 +127,39 @@ class Driver:
         if ends_early(intake, flags):
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
-        Execution(inputs, flags, self.output, self.secrets).run(intake)
-        return 0
+        if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
+            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            return 0
+        return self._run_in_turn(inputs, flags, intake)
+
+    def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
+        """Run it while no other run of the flow is going."""
+        from pflow.run.execution import Execution
+        from pflow.run.overlap import SKIP, WAIT, Turn
+
+        turn = Turn(inputs.wired.flow)
+        other = turn.try_now()
+        if other and flags.if_running == SKIP:
+            entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+            return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=other)
+        if other and flags.if_running == WAIT:
+            if flags.verbose:
+                say(PROGRAM, f"waiting: {other}")
+            turn.wait(flags.timeout)
+        elif other:
+            hint = f"--if-running={WAIT} waits for its end"
+            raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
+        try:
+            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            return 0
+        finally:
+            turn.release()
 
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
-        where = f"{PROGRAM}: {step} ({node})" if isinstance(error, StepFailed) else PROGRAM
+        where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
         say_error(where, error, debug=self.debug)
         if not self.output.has_begun:
             document = self.document or Document()
@@ -187,7 +230,7 @@ def checked(flow: Flow) -> WiredFlow:
     return wired
 
 
-def refuse_errors(findings: list[Finding], act: str = "run") -> None:
+def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
     """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
     errors = [finding for finding in findings if not finding.is_warning]
     if not errors:
@@ -198,7 +241,7 @@ def refuse_errors(findings: list[Finding], act: str = "run") -> None:
         raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
     for error in errors:
         say(f"pflow {act}", str(error))
-    raise PflowError(f"cannot {act}: {len(errors)} findings", hint="pflow check lists them", exit=BAD_DATA)
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
 
 
 def parse(

@@ -14,7 +14,9 @@ from pflow.paths import parse_path, write_path
 from pflow.printable import clean
 from pflow.process.signals import Deadline
 from pflow.run.arguments import PROGRAM
-from pflow.run.engine.context import Context, Recorder
+from pflow.run.begin import begin_of
+from pflow.run.engine.commits import Commits
+from pflow.run.engine.context import Context, Recorder, drop
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
 from pflow.run.listeners import Listeners
@@ -24,27 +26,31 @@ from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.masks import Secrets
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
+    from pflow.run.begin import Begin
     from pflow.run.inputs import RunInputs
     from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
 
 
 class Execution:
-    """Take in, run, show."""
+    """Take in, run, show. `note` gets the id of the run."""
 
-    def __init__(self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets) -> None:
+    def __init__(
+        self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets, note: Callable[[str], None] = drop
+    ) -> None:  # fmt: skip
         self.wired = inputs.wired
         self.inputs = inputs
         self.flags = flags
         self.output = output
         self.secrets = secrets
+        self.note = note
         self.name = self.wired.flow.name or "flow"
 
     def run(self, intake: Intake) -> None:
@@ -62,28 +68,36 @@ class Execution:
             return
         shared = NodeStore(document, has_copies=False)
         snapshot = self._snapshot(intake, shared)
+        begin = begin_of(self.inputs, intake, self._piped(intake, shared), self.flags)
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
         given = [each.path for each in self.wired.inputs.values() if each.secret]
         self.secrets.add([find(shared, path) for path in given if has(shared, path)])
-        self._show(shared, self._run(document, shared, snapshot))
+        self._show(shared, self._run(document, shared, snapshot, begin))
+
+    def _piped(self, intake: Intake, shared: NodeStore) -> dict[str, Any]:
+        """What came through the pipe and the flow may look at."""
+        document, keys = intake.document, used_keys(self.wired)
+        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
+        return {key: shared[key] for key in document if keys is None or key in keys or key == taken}
 
     def _snapshot(self, intake: Intake, shared: NodeStore) -> Snapshot:
         """What this run begins with."""
-        document, keys = intake.document, used_keys(self.wired)
-        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
-        piped = {key: shared[key] for key in document if keys is None or key in keys or key == taken}
         snapshot = Snapshot()
         snapshot.note_place(self.wired.flow)
-        snapshot.note_piped(self.wired, intake, piped)
+        snapshot.note_piped(self.wired, intake, self._piped(intake, shared))
         snapshot.note_inputs(self.inputs)
+        if self.inputs.replayed is not None:
+            snapshot.follow(self.inputs.replayed)
         return snapshot
 
-    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot) -> Document:
+    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""
         run_id = new_run_id()
-        listeners = Listeners(self.wired, run_id, document, snapshot, self.flags, self.output.end_line)
+        self.note(run_id)
+        flags, end_line = self.flags, self.output.end_line
+        listeners = Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin)
         failed: BaseException | None = None
         begun = time.monotonic()
         try:
@@ -121,6 +135,13 @@ class Execution:
             secrets=self.secrets,
             run_id=run_id,
         )
+        if listeners.log is not None and listeners.log.journal is not None:
+            context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
+            context.commits = Commits(context.ask)
+        if self.flags.limits:
+            from pflow.run.budget import limit_calls
+
+            limit_calls(context, self.flags.limits, listeners.log)
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
         return context

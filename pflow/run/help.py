@@ -19,6 +19,8 @@ from pflow.printable import clean
 from pflow.run.arguments import TAKEN, own_items
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from pflow.flow.flow import Flow
     from pflow.flow.wired import FlowInput, WiredFlow
 
@@ -28,8 +30,17 @@ Those behind the name of a node are the step's, as in pipe syntax: a template in
 A step takes the bare words and letters that its program takes, a flow takes flags alone; --KEY@FILE takes a value from
 a file, in a step when its text is read.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
-(pflow runs, pflow trace). On a terminal a batch says how far it is and what it cost; in a log it does so once a minute,
-after its first. Where a file here is called as a saved flow or a node is, ./NAME is the file."""
+(pflow runs, pflow trace). Until it has gone well it keeps a journal beside the log, with which pflow resume goes on:
+the store it began with, and what each step changed; of a secret only a digest. It is written before the next step
+begins and outlasts kill -9 and a full disk, though not a power cut. On a terminal a batch says how far it is and what
+it cost; in a log it does so once a minute, after its first. A budget (--max-calls, --max-tokens-total, --max-cost)
+holds for a run with its batches, subflows and resumes; each try counts, a failed one too. Once it is reached, no call
+of a model begins, what runs ends, and the code is 79. No more than --max-calls are made; tokens and dollars may go over
+it by what was being asked just then. What commands spend is not seen. Where a file here is called as a saved flow or a
+node is, ./NAME is the file.
+
+For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
+run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
@@ -46,17 +57,21 @@ def usage_of_run(wired: WiredFlow | None = None) -> Usage:
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
     )
     usage.description = DESCRIPTION
-    common = [common_flag(name) for name in COMMON if name in TAKEN or name == "help"]
-    for flag in common:
-        flag.text = flag.text.replace("the node", "the run")
-    own = [
-        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON)
-        for item in own_items().values()
-    ]
-    usage.flags = [*(_flow_flags(wired) if wired else []), *common, *own]
+    usage.flags = [*(_flow_flags(wired) if wired else []), *flags_of_runs()]
     usage.arguments = [argument("FLOW", kinds.FLOW)]
     usage.examples = EXAMPLES
     return usage
+
+
+def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
+    """The flags of `pflow run` itself, but for those of some names."""
+    common = [common_flag(name) for name in COMMON if name in (*TAKEN, "help") and name not in without]
+    for flag in common:
+        flag.text = flag.text.replace("the node", "the run")
+    own = [item for name, item in own_items().items() if name not in without]
+    return common + [
+        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON) for item in own
+    ]
 
 
 def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:

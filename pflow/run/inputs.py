@@ -50,6 +50,8 @@ class RunInputs:
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
+        self.replayed: Any = None
+        """The snapshot of the run that this one replays."""
         for target, value in (flags or {}).items():
             self._set(target, value)
         for name, value in (pinned or {}).items():
@@ -69,7 +71,7 @@ class RunInputs:
             if step.id == id and kind in (DATA, OPEN):
                 self.data.setdefault(id, {})[key] = value
             if kind in (PARAM, OPEN) and (step.id == id or (not id and step.interface.open)):
-                self._set_param(step, key, value)
+                self.set_param(step, key, value)
 
     def set_input(self, name: str, value: Any) -> None:
         """An input for one step alone is that step's data."""
@@ -79,7 +81,8 @@ class RunInputs:
         if known.step is not None:
             self.data.setdefault(known.step, {})[known.readers[0][1]] = value
 
-    def _set_param(self, step: WiredStep, key: str, value: Any) -> None:
+    def set_param(self, step: WiredStep, key: str, value: Any) -> None:
+        """Set a param of a step, also in the `config` that its dialect gives it."""
         params = self.params.setdefault(step.id, {})
         params[key] = value
         config = params.get("config", step.step.params.get("config"))

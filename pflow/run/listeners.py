@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
+    from pflow.masks import Secrets
     from pflow.run.arguments import RunFlags
     from pflow.run.progress import LogProgress
     from pflow.run.snapshot import Snapshot
@@ -32,16 +33,22 @@ class Listeners:
     """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
 
     def __init__(
-        self, wired: WiredFlow, run_id: str, document: Document, snapshot: Snapshot,
-        flags: RunFlags, end_line: Callable[[], None],
+        self, wired: WiredFlow, run_id: str, document: Document, snapshot: Snapshot, secrets: Secrets,
+        flags: RunFlags, end_line: Callable[[], None], begin: dict[str, Any],
     ) -> None:  # fmt: skip
-        """`end_line` is called before something is said to a person."""
+        """`end_line` is called before something is said to a person; `begin` is what the journal begins with.
+
+        Raises PflowError (73, 78) where there is to be a journal and cannot be.
+        """
+        self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
         self.failed_items = 0
         self.usage = Usage()
         self.end_line = end_line
         self.log = self._open_log(run_id, document)
+        if self.log is not None and not flags.no_journal:
+            self.log.open_journal(secrets, begin)
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.is_quiet = flags.quiet
@@ -51,7 +58,7 @@ class Listeners:
     def _open_log(self, run_id: str, document: Document) -> RunLog | None:
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(document)
-        if runs_directory() is None:
+        if runs_directory() is None and self.flags.no_journal:
             return None
         from pflow.flow.unload import flow_hash, flow_to_ir
 
@@ -60,7 +67,7 @@ class Listeners:
         about = {"name": flow.name or "flow", "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
         spans = {"traceparent": document.header.get("traceparent"), "parent": parent}
         about |= {name: span for name, span in spans.items() if span}
-        log = RunLog.open(run_id, lambda: encode(flow_to_ir(flow)) + b"\n", about)
+        log = RunLog.open(run_id, lambda: encode(flow_to_ir(flow)) + b"\n", about, is_needed=not self.flags.no_journal)
         if log is not None:
             log.write_snapshot(self.snapshot.as_json())
         return log
@@ -123,7 +130,9 @@ class Listeners:
             name, code = self.wired.flow.name or "flow", error.exit
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        if self.log.finish(code, about, store, self.failed_items, self.usage.total()):
+        if self.log.finish(
+            code, about, store, self.failed_items, self.usage.total(), is_kept=self.flags.keep_store
+        ):  # fmt: skip
             from pflow.run.runs import prune
 
             prune(os.path.dirname(self.log.directory))

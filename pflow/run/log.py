@@ -7,7 +7,8 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import write_all
-from pflow.errors import CANNOT_WRITE, DENIED, TRY_AGAIN, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
+from pflow.failpoint import failpoint
 from pflow.jsontext import encode
 from pflow.paths import kind_of
 from pflow.stage.document import WRITER
@@ -19,8 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from pflow.masks import Secrets
+    from pflow.run.journal.journal import Journal
+
 FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"
 """The files in a run's directory."""
+
+JOURNAL = "journal.jsonl"
+"""Beside them, in that of a run that has not ended well."""
 
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
@@ -41,8 +48,8 @@ def runs_directory() -> str | None:
 class RunLog:
     """What is written down of one run; values stand in its snapshot alone.
 
-    What cannot be written is one warning on stderr, and the run goes on. A forked child may write lines too; `finish`
-    is for the process that opened the log.
+    What cannot be written is one warning on stderr, and the run goes on; but a run that is to have a journal needs all
+    that it takes to go on with it. A forked child may write lines too; `finish` is for the process that opened the log.
     """
 
     def __init__(self, directory: str) -> None:
@@ -50,28 +57,38 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
-        self._trace = _open(directory, TRACE, os.O_APPEND)
+        self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
+        self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
 
     @classmethod
-    def open(cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any]) -> RunLog | None:
+    def open(
+        cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any], *, is_needed: bool = False
+    ) -> RunLog | None:  # fmt: skip
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
+
+        Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
 
         `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
         if place is None:
+            if is_needed:
+                raise _no_journal(": HOME or XDG_STATE_HOME names a place for it", BAD_CONFIG)
             return None
         directory = os.path.join(place, run_id)
         try:
             _make_directory(directory)
             log = cls(directory)
+            log._put(FLOW, flow())
         except OSError as error:
+            if is_needed:
+                _remove(directory)
+                raise _no_journal(f" in '{directory}': {error.strerror}", CANNOT_WRITE) from None
             _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
             return None
-        log._put(FLOW, flow())
         log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
         return log
 
@@ -86,7 +103,7 @@ class RunLog:
             log = cls(directory)
             _cut_torn_line(os.path.join(directory, TRACE))
         except BlockingIOError:
-            who = _holder(os.path.join(directory, LOCK))
+            who = holder(os.path.join(directory, LOCK))
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
@@ -101,20 +118,38 @@ class RunLog:
             self._put(SNAPSHOT, encode(snapshot) + b"\n")
         except PflowError as error:
             _warn(f"cannot keep the snapshot of this run: {error.message}")
+        except OSError as error:
+            _warn(f"cannot keep the snapshot of this run: {error.strerror}")
 
     def _put(self, name: str, data: bytes) -> None:
-        """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long."""
+        """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
+
+        Raises OSError.
+        """
         path = os.path.join(self.directory, name)
+        draft = open_private(path + ".tmp", os.O_TRUNC)
         try:
-            draft = _open(self.directory, name + ".tmp", os.O_TRUNC)
-            try:
-                write_all(draft, data)
-            finally:
-                os.close(draft)
+            write_all(draft, data)
+            failpoint(name)
             os.rename(path + ".tmp", path)
-        except OSError as error:
-            _warn(f"cannot write '{path}': {error.strerror}")
+        except OSError:
+            os.unlink(path + ".tmp")
+            raise
+        finally:
+            os.close(draft)
         self._size += len(data)
+
+    def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
+        """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
+        from pflow.run.journal.journal import Journal
+        from pflow.state_key import state_key
+
+        try:
+            self.journal = Journal(self.directory, secrets, state_key())
+            self.journal.write({"begin": os.path.basename(self.directory), **begin})
+        except PflowError:
+            _remove(self.directory)
+            raise
 
     def line(self, data: bytes) -> None:
         """Write an event. What is written, no kill -9 takes back."""
@@ -128,10 +163,11 @@ class RunLog:
 
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
-        usage: dict[str, Any] | None = None,
+        usage: dict[str, Any] | None = None, *, is_kept: bool = False,
     ) -> bool:  # fmt: skip
         """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
         `failed_items` counts those of batches that went on without them; `usage` is what the run used (pflow.usage).
+        Of a run that went well the journal goes, unless it `is_kept`.
 
         Returns whether old runs are to be pruned: once a day, and after a large one.
         """
@@ -139,7 +175,11 @@ class RunLog:
         about |= {"error": error} if error else {}
         about |= {"failed_items": failed_items} if failed_items else {}
         about |= {"usage": usage} if usage else {}
+        failpoint("trace.finish")
         self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
+        failpoint("trace.finish.written")
+        if self.journal is not None:
+            self.journal.finish(is_kept=is_kept or exit != OK)
         for fd in (self.lock, self._trace):
             try:
                 self._size += os.fstat(fd).st_size
@@ -150,6 +190,19 @@ class RunLog:
         return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
 
 
+def _no_journal(why: str, exit: int) -> PflowError:
+    from pflow.run.journal.journal import WITHOUT
+
+    return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
+
+
+def _remove(directory: str) -> None:
+    """Remove the directory of a run that has not begun."""
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def describe(value: Any) -> dict[str, Any]:
     """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
     shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
@@ -158,9 +211,9 @@ def describe(value: Any) -> dict[str, Any]:
     return shape
 
 
-def _open(directory: str, name: str, flags: int) -> int:
-    """A file of a run, made where it is not there, and ours alone."""
-    fd = os.open(os.path.join(directory, name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+def open_private(path: str, flags: int = 0) -> int:
+    """A file to write to, made where it is not there, and ours alone."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     os.fchmod(fd, 0o600)
     return fd
 
@@ -177,7 +230,7 @@ def _take_lock(directory: str) -> int:
     """Raises BlockingIOError where somebody has it for longer than it takes to look at a run."""
     import fcntl
 
-    fd = _open(directory, LOCK, 0)
+    fd = open_private(os.path.join(directory, LOCK))
     os.set_inheritable(fd, True)
     for tries_left in range(_TRIES, -1, -1):
         try:
@@ -193,7 +246,7 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def _holder(lock: str) -> str:
+def holder(lock: str) -> str:
     """The first process that has the file open, `4711 (sleep)`, where the system tells."""
     about = os.stat(lock)
     for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()))):

@@ -8,12 +8,12 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from itertools import islice
+from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.run.log import JOURNAL, LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -21,7 +21,7 @@ DAYS, SIZE = 30, 200 << 20
 """How old runs may get, and how many bytes all of them may take."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     Event = dict[str, Any]
@@ -36,27 +36,35 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `failed_items` are those that batches went on without; `usage` is what models took, in all (pflow.usage).
-    `begun` is in seconds; `ms` is how long it took, for a killed one until its last event, None for a running one.
+    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once. `failed_items` are those
+    that batches went on without; `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how
+    long it took, for a killed one until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        lines = _lines_of(os.path.join(directory, TRACE))
-        first, last = _first_event(lines), _first_event(reversed(lines))
+        log = _read(os.path.join(directory, TRACE))
+        first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
-        self.begun: float = about.get("time", time_of(self.id))
+        self.begun: float = float(about["time"]) if about else time_of(self.id)
+        self.steps: int = about.get("steps", 0)
+        self.steps_done = len(set(_steps_done(log)))
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
-        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(lines)
+        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
         self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether it stopped before its end, with a journal."""
+        return self.status in (FAILED, KILLED) and os.path.exists(os.path.join(self.directory, JOURNAL))
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Everything in its log, and warnings for what was left out. Raises PflowError where it cannot be read."""
@@ -95,9 +103,12 @@ def parse_event(line: bytes) -> Event | None:
     return event if is_ours and isinstance(event.get("time"), int | float) else None
 
 
-def list_runs(limit: int | None = None) -> list[Run]:
-    """The runs that there are, newest first."""
-    return [Run(directory) for directory in islice(_directories(), limit)]
+def list_runs(
+    limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
+) -> list[Run]:  # fmt: skip
+    """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
+    newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, _directories())
+    return list(islice(filter(is_wanted, map(Run, newer)), limit))
 
 
 def find_run(word: str = "last") -> Run:
@@ -168,19 +179,49 @@ def _is_locked(directory: str) -> bool:
     return False
 
 
-def _lines_of(file: str) -> list[bytes]:
-    """The whole lines of a log; none where it cannot be read."""
+def _read(file: str) -> bytes:
+    """The bytes of a log; none where it cannot be read."""
     try:
-        with open(file, "rb") as log:
-            return log.read().split(b"\n")[:-1]
+        with open(file, "rb", buffering=0) as log:
+            return log.read() or b""
     except OSError:
-        return []
+        return b""
 
 
-def _usage_so_far(lines: list[bytes]) -> dict[str, Any]:
+def _lines(log: bytes) -> Iterator[bytes]:
+    """Its whole lines."""
+    start = 0
+    while (end := log.find(b"\n", start)) >= 0:
+        yield log[start:end]
+        start = end + 1
+
+
+def _lines_back(log: bytes) -> Iterator[bytes]:
+    """Its whole lines, the last one first."""
+    end = log.rfind(b"\n")
+    while end >= 0:
+        start = log.rfind(b"\n", 0, end)
+        yield log[start + 1 : end]
+        end = start
+
+
+_END = b'{"v":1,"event":"end",'
+
+
+def _steps_done(log: bytes) -> Iterator[bytes]:
+    """The steps of the flow itself that ended well. Only what may have failed is decoded: a log may be long."""
+    for line in log.split(_END)[1:]:
+        at, end = line.find(b'"step":"') + 8, line.find(b"\n")
+        step = line[at : line.find(b'"', at)]
+        has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in _first_event([_END + line[:end]])
+        if end >= 0 and b"/" not in step and not has_failed:
+            yield step
+
+
+def _usage_so_far(log: bytes) -> dict[str, Any]:
     """What the steps of a run took of models that has no end."""
     usage = Usage()
-    for event in filter(None, map(parse_event, lines)):
+    for event in filter(None, map(parse_event, _lines(log))):
         usage.add_event(event)
     return usage.total()
 

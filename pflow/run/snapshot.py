@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
+from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.reaching import is_stored
 from pflow.jsontext import encode
 from pflow.masks import MASK
@@ -29,6 +30,10 @@ MOST_PIPED = 10_000_000
 """Bytes of piped input that are kept."""
 
 
+PLACE = ("directory", "flow_directory", "script")
+"""Where a run began, where the relative paths of flows in its flow begin, and the script that runs it, if one does."""
+
+
 class Snapshot:
     """With the flow, all that it takes to run a run again. No secret ever gets into it."""
 
@@ -37,7 +42,6 @@ class Snapshot:
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
         self.place: dict[str, Any] = {}
-        """Where the run began, where the relative paths of flows in its flow begin, and the script that it is of."""
         self.piped: dict[str, Any] = {"as": NOTHING, "last": None, "paths": [], "again": []}
         """What came through the pipe: `as` raw, store or json, carrying `last`; which `paths` it is injected at, and
         which of these are to be piped `again`, since they are secret or too large to be kept.
@@ -81,8 +85,8 @@ class Snapshot:
 
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
-        self.place = {"directory": kept(here()), "flow_directory": kept(directory_of(flow))}
-        self.place |= {"script": kept(flow.script)} if flow.script else {}
+        place = zip(PLACE, (here(), directory_of(flow), flow.script), strict=True)
+        self.place = {name: kept(path) for name, path in place if path or name != "script"}
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
@@ -103,6 +107,18 @@ class Snapshot:
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
                 self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
+
+    def follow(self, other: Snapshot) -> None:
+        """Add what the run had that this one replays. Raises PflowError (65) where another thing came through the pipe
+        than what that had.
+        """
+        for path in other.piped["paths"] if other.piped["again"] else ():
+            if self.cli_injections.get(path) != other.cli_injections[path]:
+                what = f"cannot replay the run: what comes through the pipe as '{path}' is not what came"
+                raise PflowError(what, hint="pflow run begins another run", exit=BAD_DATA)
+        self.cli_injections = {**other.cli_injections, **self.cli_injections}
+        for id, params in other.config_overrides.items():
+            self.config_overrides[id] = {**params, **self.config_overrides.get(id, {})}
 
     def override(self, step: str, param: str, value: Any) -> None:
         """Note that a param of a step has this value, whatever the flow says."""

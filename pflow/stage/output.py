@@ -89,10 +89,13 @@ class Output:
             self.write([intake.data])
         return intake.ended_with or 0
 
-    def skip(self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool) -> int:
+    def skip(
+        self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool,
+        why: str = "nothing comes through the pipe",
+    ) -> int:  # fmt: skip
         """Hand on a store with which nothing is to be done, marked: later stages pass it on. The exit code."""
         if is_told:
-            say(program, "nothing to do: nothing comes through the pipe")
+            say(program, f"nothing to do: {why}")
         document.start()
         document.header["skipped"] = True
         add_step(document, {**entry, "skipped": True})

@@ -103,7 +103,7 @@ END
         expect 0 '["",null,null]' "pflow run: warning: 'shell': $kept"
         [ "${#stderr_lines[@]}" -eq 1 ]
         pflow trace | grep -Fx "    ✗ $kept"
-        pflow runs | head -n 1 | grep '  done        keep  failed items: 2$'
+        pflow runs | head -n 1 | grep '  done          1/1  keep  failed items: 2$'
     done
     sed 's/,"on_error":"keep"//' keep.pflow.json >stop.pflow.json
     run --separate-stderr pflow run -n stop.pflow.json --xs='["a","b"]'

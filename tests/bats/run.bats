@@ -222,15 +222,19 @@ pflow run: say writes said to said'
     [[ $stderr != *Traceback* ]]
 }
 
-@test "as cron starts it, without HOME or with a state directory that cannot be, the result is the same" {
+@test "as cron starts it, without HOME or with a state directory that cannot be, it runs with --no-journal alone" {
     pflow=$(command -v pflow)
     export pflow
     in_shells '
-        env -i "$pflow" run -n "shell --command=\"echo a\" => shell --command=cat" -r
+        env -i "$pflow" run --no-journal -n "shell --command=\"echo a\" => shell --command=cat" -r
         for state in "" rel /proc/none /dev/null; do
-            env -u HOME XDG_STATE_HOME=$state "$pflow" run -n "shell --command=\"echo b\"" -r
-        done 2>err; grep -c "^pflow run: warning: cannot keep a log" err; wc -l <err; rm err; ls'
-    expect 0 $'a\nb\nb\nb\nb\n2\n2'
+            env -u HOME XDG_STATE_HOME=$state "$pflow" run --no-journal -n "shell --command=\"echo b\"" -r
+        done 2>err; grep -c "^pflow run: warning: cannot keep a log" err; wc -l <err; rm err
+        for state in "" rel /proc/none /dev/null; do
+            env -u HOME XDG_STATE_HOME=$state "$pflow" run -n "shell --command=\"echo b >ran\"" -r; echo $?
+        done; ls'
+    expect 0 $'a\nb\nb\nb\nb\n2\n2\n78\n78\n73\n73' 'cannot keep a journal of this run'
+    [[ $stderr == *--no-journal* ]]
 }
 
 @test "pflow WORDS is pipe syntax, a command, a node or a saved flow" {

@@ -184,20 +184,24 @@ END
     expect 0 $'a\n3\nb'
 }
 
-@test "a full disk under the log is a warning, and the result is the same" {
+@test "a full disk under the log is a warning with --no-journal, and the result is the same; else the run is 73" {
     mkdir disk
     mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip 'no file system may be mounted here'
     head -c 60000 /dev/zero >disk/fill
     export XDG_STATE_HOME=$PWD/disk
     run --separate-stderr sh -c '
-        pflow run -n "shell --command=\"echo a\" => shell --command=cat => shell --command=cat" -r
-        head -c 100000 /dev/zero >disk/fill 2>/dev/null; pflow run -n "shell --command=\"echo b\"" -r'
+        pflow run --no-journal -n "shell --command=\"echo a\" => shell --command=cat => shell --command=cat" -r
+        head -c 100000 /dev/zero >disk/fill 2>/dev/null; pflow run --no-journal -n "shell --command=\"echo b\"" -r
+        pflow run -n "shell --command=\"echo c\"" -r; echo $?; find disk -name "*.tmp"'
     umount disk
-    expect 0 $'a\nb' 'pflow run: warning: cannot'
-    [ "$(grep -vc '^pflow run: warning: cannot .*: No space left on device' <<<"$stderr")" -eq 0 ]
+    expect 0 $'a\nb\n73' 'pflow run: warning: cannot'
+    [ "$(grep -vc '^pflow run: warning: cannot .*: No space left on device' <<<"$stderr")" -eq 1 ]
 }
 
-@test "a limit on the size of files breaks no run but its log" {
-    in_shells 'ulimit -f 1; pflow run -n "shell --command=\"seq 3\" => shell --command=cat => shell --command=cat => shell --command=wc\ -l" -r'
+@test "a limit on the size of files breaks no run but its log, and one with a journal with 73" {
+    in_shells 'ulimit -f 1; pflow run --no-journal -n "shell --command=\"seq 3\" => shell --command=cat => shell --command=cat => shell --command=wc\ -l" -r'
     expect 0 3
+    export XDG_STATE_HOME=$PWD/state
+    in_shells 'ulimit -f 8; pflow run -n "shell --command=\"seq 3\" => shell --command=\"seq 3000\" => shell --command=\"echo >ran\"" -q; echo $?; ls'
+    expect 0 73 "cannot keep the journal"
 }

@@ -13,14 +13,29 @@ setup() {
 @test "pflow runs lists each run, newest first, and how it ended" {
     in_shells "$here"'pflow runs; echo $?; pflow runs --json'
     expect 0 $'0\n[]' 'there are no runs yet'
-    in_shells "$here $copy; $fails"'; pflow runs | sed "s/^[0-9A-Z]\{26\}  [-0-9]* [:0-9]*  *[0-9.]* m\{0,1\}s  //"; pflow runs -n 1 | wc -l'
-    expect 0 $'failed 66   flow\ndone        flow\n1'
+    in_shells "$here $copy; $fails"'; pflow runs | sed "s/^[0-9A-Z]\{26\}  [-0-9]* [:0-9]*  *[0-9.]* m\{0,1\}s  //; s/resume .*/resume ID/"; pflow runs -n 1 | wc -l'
+    expect 0 $'failed 66     0/2  flow  pflow resume ID\ndone          2/2  flow\n1'
 }
 
 @test "pflow runs --json tells the same to programs" {
     need jq
     in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.status, .exit, .name, (.ms | type), (.began > 1e9)]"'
     expect 0 $'["failed",66,"flow","number",true]\n["done",0,"flow","number",true]'
+    in_shells "$here $copy; $fails"'; pflow runs --json | jq -c ".[] | [.steps_done, .steps, (.next | length)]"'
+    expect 0 $'[0,2,1]\n[2,2,0]'
+}
+
+@test "pflow runs lists those that failed, of one flow, since a moment, and what goes on with one" {
+    in_shells "$here"'echo "read-file --path=a => write-file --path=o" >one; pflow save one one >/dev/null; pflow run one -q; '"$copy; $fails"'
+        count() { pflow runs "$@" 2>&1 | wc -l; }
+        count --failed; count --flow=one; count --flow=one --failed; count --since=1h; count --since=2001-01-31; count --failed --since=2d
+        pflow runs --since=2999-01-01 && pflow runs --flow=one --failed --json
+        for run in pflow/runs/*/; do : >"$run/journal.jsonl"; done; pflow runs | grep -c "  pflow resume [0-9A-Z]*$"; pflow runs --failed --json | grep -c "pflow resume"'
+    expect 0 $'1\n1\n1\n3\n3\n1\n[]\n1\n1' 'there are no such runs'
+    for when in 2 d "" 1.5h -1d 3y 2026-13-01 last; do
+        run -2 pflow runs --since="$when"
+        [[ $output == *"'$when' is no moment: 2d, 3h, 90m or a date"* ]]
+    done
 }
 
 @test "pflow trace shows the last run, where nothing comes through stdin" {
@@ -54,7 +69,7 @@ E
         pflow bill -n --cost=free -q -v 2>&1 | tail -n 1'
     all='{"model":"m","tokens":{"in":12,"out":16},"cost":0.54,"calls":4,"unpriced":1}'
     expect 0 "$all
-        bill  \$0.54 + unknown
+          2/2  bill  \$0.54 + unknown
 $all
 $all
 [1] ask (bill)  3 calls, tokens in 9 out 12, model m, \$0.04 + unknown, items done 3 failed 0
@@ -96,7 +111,8 @@ otlp'
 
 @test "what is kept of a run is for its owner alone, whatever the umask" {
     in_shells "umask 0; $here $copy"'; find pflow -exec stat -c "%a %n" {} + | sed "s/[0-9A-Z]\{26\}/ID/" | sort'
-    expect 0 '600 pflow/runs/.pruned
+    expect 0 '600 pflow/key
+600 pflow/runs/.pruned
 600 pflow/runs/ID/flow.pflow.json
 600 pflow/runs/ID/lock
 600 pflow/runs/ID/snapshot.json
@@ -106,16 +122,16 @@ otlp'
 700 pflow/runs/ID'
 }
 
-@test "a run that cannot be logged runs all the same" {
-    in_shells "$here"'XDG_STATE_HOME=$PWD/a; '"$copy"'; echo $?; cat o'
-    expect 0 $'0\nhi' 'pflow run: warning: cannot keep a log of this run'
-    in_shells "unset HOME XDG_STATE_HOME; echo hi >a; $copy; cat o; pflow runs"
-    expect 0 hi 'there are no runs yet'
+@test "a run that cannot be logged runs with --no-journal alone" {
+    in_shells "$here"'XDG_STATE_HOME=$PWD/a; '"$copy; echo \$?; $copy"' --no-journal; echo $?; cat o'
+    expect 0 $'73\n0\nhi' 'pflow run: warning: cannot keep a log of this run'
+    in_shells "unset HOME XDG_STATE_HOME; echo hi >a; $copy; echo \$?; $copy --no-journal; cat o; pflow runs"
+    expect 0 $'78\nhi' 'there are no runs yet'
 }
 
-@test "a run that is killed has no end, and is running while one of its children is" {
+@test "a run that is killed has no end, and is running while something that got away from it is" {
     in_shells "$here"'mkfifo f
-        pflow run "shell --command='"': >begun; cat f'"'" -n -q & run=$!
+        pflow run "shell --command='"': >begun; setsid cat f'"'" -n -q & run=$!
         until [ -e begun ] && [ "$(pflow trace last 2>/dev/null | grep -c " running for ")" = 2 ]; do sleep 0.02; done
         kill -9 $run; wait $run 2>/dev/null; pflow runs | cut -c 61-67
         : >f; until pflow runs | grep -q killed; do sleep 0.02; done; pflow trace last | sed -n "s/.*  did/did/p"'
@@ -126,4 +142,43 @@ otlp'
     in_shells "$here"'pflow run "read-file --path=a => shell:s --command='"'cat; : secret-1'"' --args=secret-2 => write-file --path=secret-3" -q
         cd pflow/runs/*; grep -l -e secret -e hi trace.jsonl lock; pflow trace last --otlp | grep -c secret'
     expect 1 0
+}
+
+@test "50 runs of one flow at once, in a new home and whatever the umask, are 50 runs, for their owner alone" {
+    mkdir nodes
+    cat >nodes/double.py <<'END'
+from pflow import Node, flow_safe
+
+
+@flow_safe
+class Double(Node):
+    """Double a text.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # it
+    - Writes: shared["text"]: str [pipe]  # twice
+    """
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return text * 2
+
+    def post(self, shared, text, twice):
+        shared["text"] = twice
+END
+    export PFLOW_NODES=$PWD/nodes
+    cat >f.pflow.json <<'END'
+{"inputs": {"n": {"type": "str"}},
+ "nodes": [{"id": "all", "type": "double", "inputs": {"text": "same"}},
+           {"id": "own", "type": "shell", "inputs": {"command": "echo \"$1 $PFLOW_STEP_KEY\"", "args": ["$n"]}}]}
+END
+    umask 000
+    seq 50 | timeout 100 xargs -P 50 -I{} pflow run f.pflow.json -n --n={} -r >out 2>err
+    cat err && [ ! -s err ]
+    [ "$(cut -d' ' -f1 out | sort -n | uniq | wc -l)" = 50 ]
+    [ "$(cut -d' ' -f2 out | sort -u | wc -l)" = 50 ]
+    [ "$(pflow runs -n 60 | grep -c ' done ')" = 50 ]
+    [ -z "$(find .local .cache ! -type d ! -perm 600 -o -type d ! -perm 700)" ]
 }

@@ -36,3 +36,18 @@ END
     pflow note -n -q
     [ -z "$(tail -n 1 keys)" ]
 }
+
+@test "an item of a batch has a key of its own, equal ones too, in every try, and so have the steps of its subflow" {
+    local batch='"batch": {"over": "items", "jobs": 2, "on_error": "keep"}'
+    echo '{"nodes": [{"id": "each", "type": "shell", "inputs": {"command": "echo $PFLOW_STEP_KEY >>keys; false"},
+        "retries": 1, "wait": 0, '"$batch"'}]}' >each.pflow.json
+    echo '{"inputs": {"item": {"type": "str"}}, "nodes": [
+        {"id": "one", "type": "shell", "inputs": {"command": "echo $PFLOW_STEP_KEY >>keys"}},
+        {"id": "two", "type": "shell", "inputs": {"command": "echo $PFLOW_STEP_KEY >>keys"}}]}' >sub.pflow.json
+    echo '{"nodes": [{"id": "each", "type": "./sub.pflow.json", '"$batch"'}]}' >nested.pflow.json
+    for flow in each nested; do
+        pflow run "$flow.pflow.json" -n -q --items='["a", "b", "a"]'
+    done
+    [ "$(head -n 6 keys | sort -u | wc -l)" = 3 ]
+    [ "$(count_keys)" = '12 9' ]
+}

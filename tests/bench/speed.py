@@ -20,6 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from pflow.stage.trace import event_line
+
 BIN = Path(sys.executable).parent
 BARE = [sys.executable, "-c", "pass"]
 HEADER = '{"$pflow":{"v":1,"by":"bench","run":"01J00000000000000000000000","last":"text","steps":[]},\n'
@@ -74,6 +76,7 @@ def main() -> None:
         lines = [
             *measure_starts(Path(scratch), options.rounds),
             *measure_engine(options.rounds),
+            measure_runs(Path(scratch)),
             *measure_large(Path(scratch), options.large_rounds),
         ]
     if options.json:
@@ -210,6 +213,25 @@ def measure_engine(rounds: int) -> list[Line]:
         Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3),
         Line("ten branches that wait 0.5 s", found["branches"] * 1000, "ms", found["branches"] / 0.5, 1.4),
     ]
+
+
+def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
+    """CPU time of a list of many runs, of which every second one failed, against a second."""
+    runs = scratch / "many-runs" / "pflow" / "runs"
+    step = {"step": "read-file", "node": "read-file", "version": "1.0.0", "visit": 1}
+    end = {**step, "reads": {"path": []}, "writes": {"content": ["content"]}, "ms": 0.1}
+    begin = event_line("run", {"name": "flow", "flow_hash": "0" * 64, "steps": 2}) + event_line("start", step)
+    for number in range(count):
+        failed = {"exit": 66, "message": "cannot read 'nope': no such file"} if number % 2 else {}
+        events = begin + event_line("end", {**end, **failed}) + event_line("finish", {"exit": 0, "ms": 0.2, **failed})
+        one = runs / f"01{number:024}"
+        one.mkdir(parents=True)
+        (one / "trace.jsonl").write_bytes(events)
+        (one / "lock").touch()
+    variables = {**os.environ, "XDG_STATE_HOME": str(scratch / "many-runs")}
+    usages = [run([[program("pflow"), "runs"]], Path(os.devnull), variables) for _ in range(rounds)]
+    cpu = statistics.median(usage.cpu for usage in usages)
+    return Line(f"pflow runs, {count:,} runs, of 1 s", cpu * 1000, "ms", cpu, 1)
 
 
 def measure_large(scratch: Path, rounds: int) -> list[Line]:

@@ -6,10 +6,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pflow.cache import place
+from pflow.cache import memo
 from pflow.cache.code import code_digest, code_of
 from pflow.cache.python_code import PythonCode
 from pflow.catalog.interfaces import PROGRAM, PYTHON, Kind
@@ -65,7 +65,7 @@ def write(folder, files):
 @pytest.fixture
 def settled(monkeypatch):
     """The files are old enough to be remembered."""
-    monkeypatch.setattr(place, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
+    monkeypatch.setattr(memo, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
 
 
 def code(folder, name="shout"):
@@ -89,6 +89,7 @@ CHANGES = {
     "a helper of a helper": ("nodes/other.py", "!", "!!", True),
     "a module of a package": ("nodes/tools/text.py", "strip", "lstrip", True),
     "a module that is imported by a relative name": ("nodes/tools/table.py", "' '", "'. '", True),
+    "a docstring of an empty package": ("nodes/tools/__init__.py", "", '"""Tools."""\n', False),
     "the package itself": ("nodes/tools/__init__.py", "", "import other\n", True),
 }
 
@@ -113,6 +114,7 @@ def test_a_project_that_is_moved_keeps_its_digest(project, tmp_path):
 SAME = ["def f(x):\n    '''{doc}'''\n    return x + {n}\n", "class A:\n    {pad}y = {n}{pad}\n", "z = ({n},{pad}2)\n"]
 
 
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.lists(st.sampled_from(SAME), min_size=1, max_size=4), st.integers(0, 9))
 def test_only_comments_docstrings_and_layout_do_not_count(tmp_path_factory, draw: random.Random, parts, n):
     def digest(n):
@@ -157,6 +159,12 @@ def test_a_module_on_pythonpath_counts(project, tmp_path, monkeypatch):
     before = code(tmp_path, "x").digest
     write(tmp_path, {"lib/far.py": "X = 2\n"})
     assert before != code(tmp_path, "x").digest is not None
+
+
+def test_what_lies_beside_the_file_that_a_link_names_counts(project, tmp_path):
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "shout.py").symlink_to(project / "nodes" / "shout.py")
+    assert code(tmp_path).parts == code(project).parts
 
 
 def test_all_modules_of_a_package_count_that_is_taken_whole(tmp_path):

@@ -29,12 +29,15 @@ def members_of(thing):
     return {name: members_of(getattr(thing, name)) for name in names if name not in read_from}
 
 
+_OF_ITS_SOURCE = ("dialect", "catalog", "document", "file")
+
+
 def same(one, other):
     """Both flows, without where they were read from, as plain values."""
     plain = []
     for flow in (one, other):
         values = members_of(flow)
-        plain.append({name: value for name, value in values.items() if name not in ("dialect", "catalog", "document")})
+        plain.append({name: value for name, value in values.items() if name not in _OF_ITS_SOURCE})
     return plain[0] == plain[1]
 
 

@@ -15,8 +15,8 @@ from tests.manual.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 
-ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_NODE"}
-"""Variables that stand in no table: of the home directory, of Python's own doing, of pflow-node(7)."""
+ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING"}
+"""Variables that stand in no table: of the home directory, of Python's own doing, of pflow-node(7), of tests."""
 
 
 def page(name: str) -> str:

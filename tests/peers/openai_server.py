@@ -221,6 +221,12 @@ def garbled(call: Call) -> None:
     call._write('data: {"choices": [\n\n')
 
 
+def silent(call: Call) -> None:
+    """Says nothing of tokens, whether that is asked for or not."""
+    call.body.pop("stream_options", None)
+    call.answer(REPLY)
+
+
 def refuse(call: Call) -> None:
     call.begin()
     call.event(call._chunk({"delta": {"refusal": "I will not say."}, "finish_reason": None}))
@@ -305,6 +311,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "empty": replying(""),
     "long": replying(REPLY, "length"),
     "many": replying("word " * 2000),
+    "silent": silent,
     "priced": replying(REPLY, cost=0.25),
     "see": echo,
     "tools": echo,

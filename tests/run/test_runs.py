@@ -10,10 +10,11 @@ import time
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.run.log import PRUNED, RunLog, describe
+from pflow.run.log import JOURNAL, PRUNED, RunLog, describe
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.run.trace import trace_of_run
 from pflow.stage.document import new_run_id
+from pflow.stage.trace import event_line
 
 OLD, NEW = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"
 
@@ -220,6 +221,42 @@ def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_s
         ended = {visit["step"] for visit in visits if visit["state"] in ("done", "failed")}
         assert ended == {each["step"] for each in whole if each["event"] == "end"}
         assert (run.status == "failed") is (length == len(LOG))
+
+
+def ended(step: str, **more: object) -> bytes:
+    return event_line("end", {"step": step, "node": "x", "writes": {"exit": ["a"]}, **more})
+
+
+def test_the_steps_of_a_run_that_ended_well_are_counted_once_each(place):
+    lines = [ended("a"), ended("b", exit=1, message='"exit":0'), ended("c"), ended("a", visit=2), ended("c/inner")]
+    lines += [event_line("start", {"step": "d", "node": "end"}), ended("e", message='{"exit":1}', lane="e")]
+    keep(place, OLD, event_line("run", {"name": "x", "steps": 5}) + b"".join(lines) + b"no event\n")
+    run = find_run(OLD)
+    assert (run.steps_done, run.steps) == (3, 5)
+
+
+def test_a_run_that_has_not_ended_well_and_has_a_journal_is_resumable(place):
+    for id, log in ((OLD, LOG), (NEW, UNFINISHED)):
+        keep(place, id, log)
+        assert not find_run(id).is_resumable
+        (place / id / JOURNAL).touch()
+        assert find_run(id).is_resumable
+    keep(place, done := new_run_id(), event("run") + event("finish", exit=0))
+    (place / done / JOURNAL).touch()
+    assert not find_run(done).is_resumable
+    log = open_log(new_run_id())
+    (place / os.path.basename(log.directory) / JOURNAL).touch()
+    assert not find_run().is_resumable
+    os.close(log.lock)
+
+
+def test_runs_are_listed_since_a_moment_and_as_they_are_wanted(place):
+    ids = [id_of(days) for days in (1, 2, 3, 4)]
+    for id in ids:
+        keep(place, id, LOG if id != ids[1] else UNFINISHED)
+    since = time.time() - 3.5 * 86_400
+    assert [run.id for run in list_runs(since=since)] == ids[:3]
+    assert [run.id for run in list_runs(1, since=since, is_wanted=lambda run: run.status == "killed")] == [ids[1]]
 
 
 def id_of(days: float) -> str:

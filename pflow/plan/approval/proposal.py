@@ -31,7 +31,7 @@ class Proposal:
         wired = wire(flow)
         self.flags, inputs = parse(wired, words)
         is_changed = inputs.values or inputs.params or inputs.data
-        self.wired = wire(_with_flags(flow, wired, inputs)) if is_changed else wired
+        self.wired = wire(with_flags(flow, wired, inputs)) if is_changed else wired
         self.findings: list[Finding] = check(self.wired)
         self.values: dict[str, Any] = {
             name: inputs.values.get(name, each.default)
@@ -44,11 +44,11 @@ class Proposal:
         return Proposal(flow, _words_of_run(self.flags))
 
 
-def _with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
+def with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    changed.steps = [_step_with_flags(wired.steps[step.id], inputs) for step in flow.steps]
+    changed.steps = [_stepwith_flags(wired.steps[step.id], inputs) for step in flow.steps]
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -62,7 +62,7 @@ def _with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
     return changed
 
 
-def _step_with_flags(wired: WiredStep, inputs: RunInputs) -> Step:
+def _stepwith_flags(wired: WiredStep, inputs: RunInputs) -> Step:
     changed = copy(wired.step)
     data, params = inputs.data.get(wired.id, {}), inputs.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}

@@ -12,10 +12,13 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
 from pflow.flow.load import write_json
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
 from pflow.jsontext import encode
-from pflow.plan.approval.proposal import Proposal
+from pflow.plan.approval.proposal import Proposal, with_flags
 from pflow.plan.secrets import masked
 from pflow.printable import clean
+from pflow.run.inputs import RunInputs
 from pflow.terminal.columns import (
     Colour,
     colour_of,
@@ -63,6 +66,14 @@ def proposal_text(proposal: Proposal) -> str:
         section("Mind", [("", clean(each)) for each in account["warnings"]], str),
     ]
     return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+
+
+def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
+    """What a run with these inputs will touch; empty for nothing."""
+    account = explain(wire(with_flags(wired.flow, wired, inputs)), [])
+    rows = touches(account, lambda origins: _origins(origins, inputs.values))
+    head = colour_of(2).heading("It will touch")
+    return "\n".join([head, *table(rows, terminal_width(), first=colour_of(2).warning), ""]) if rows else ""
 
 
 def explained(proposal: Proposal) -> str:

@@ -98,7 +98,9 @@ class BatchStep(StepNode):
 
     def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], work: Work) -> list[Done]:
         """Run the items, with an event at the end of each, and count them and what they used."""
-        counts = work.more["items"] = {"done": 0, "failed": 0}
+        before = self._done_before()
+        failed = sum(bool(done[2]) for done in before.values())
+        counts = work.more["items"] = {"done": len(before) - failed, "failed": failed}
         recorder, visit = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
         def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
@@ -112,27 +114,60 @@ class BatchStep(StepNode):
         if recorder is not None:
             recorder.event("batch", self.id, {**visit, "count": len(items)})
         try:
-            return self._run_items(shared, items, lambda number, done: note(number, done[2].get("exit"), done[3]))
+            return self._run_items(
+                shared, items, before, lambda number, done: note(number, done[2].get("exit"), done[3])
+            )
         except PflowError as failure:
-            note(None, failure.exit, usage_of(failure))
+            if not failure.ends_run or usage_of(failure):  # else the item has not begun
+                note(None, failure.exit, usage_of(failure))
             raise
 
+    def _done_before(self) -> dict[int, Done]:
+        """What the items gave, by their numbers, that an earlier part of the run has done."""
+        commits = self.context.commits
+        found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self._paths())}
+        return {
+            number: ({path[0]: value for path, value in end.get("changes", ())}, {}, end.get("error", {}), {})
+            for number, end in found.items()
+            if end is not None
+        }
+
+    def _paths(self) -> list[str]:
+        return [f"{self.visit_path()}[{name}]" for name in self.names]
+
     def _run_items(
-        self, shared: Any, items: list[tuple[Any, Any]], note: Callable[[int, Done], None]
+        self, shared: Any, items: list[tuple[Any, Any]], before: dict[int, Done], note: Callable[[int, Done], None]
     ) -> list[Done]:  # fmt: skip
-        if not self.context.isolate and (self.batch.jobs is None or self.batch.jobs == 1 or len(items) < 2):
-            found = []
-            for number, item in enumerate(items):
-                found.append(self._run_item(shared, self.names[number], *item))
-                note(number, found[-1])
-            return found
+        """Run those that are not done yet; the end of each is committed before it is noted."""
+        commits, paths = self.context.commits, self._paths()
+        rest = [number for number in range(len(items)) if number not in before]
+
+        def end(place: int, done: Done) -> None:
+            if commits is not None:
+                commits.end_item(paths[rest[place]], done[0], done[2])
+            note(rest[place], done)
+
+        found = []
+        if self.context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
+            found = self._run_apart(shared, [(self.names[number], *items[number]) for number in rest], end)
+        else:
+            for place, number in enumerate(rest):
+                found.append(self._run_item(shared, self.names[number], *items[number]))
+                end(place, found[-1])
+        done = before | dict(zip(rest, found, strict=True))
+        return [done[number] for number in range(len(items))]
+
+    def _run_apart(
+        self, shared: Any, items: list[tuple[str, Any, Any]], end: Callable[[int, Done], None]
+    ) -> list[Done]:
+        """Run items, each its name, index and value, in processes of their own."""
         recorder = self.context.recorder
 
         def serve(number: int, parent: Parent) -> Any:
             self.context.ask.parent = parent.ask
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
-            return self._run_item(shared, self.names[number], *items[number])
+            return self._run_item(shared, *items[number])
 
         def rescue(number: int, error: PflowError) -> Done:
             return {}, {}, {"exit": error.exit, "message": error.message}, {}
@@ -146,10 +181,10 @@ class BatchStep(StepNode):
                 take=recorder.write if recorder is not None else drop,
                 ask=self.context.ask,
                 rescue=rescue if self.batch.on_error == "keep" else None,
-                done=note,
+                done=end,
             )
         except Died as died:
-            raise died.within(self._named(*items[died.number])) from died
+            raise died.within(self._named(*items[died.number][1:])) from died
 
     def _run_item(self, shared: Any, name: str, index: Any, item: Any) -> Done:
         """Run the node on a view of the store in which the item has its name."""
@@ -165,11 +200,14 @@ class BatchStep(StepNode):
             failure = (
                 error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
             )
-            if self.batch.on_error == "keep":
+            if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
                 return {}, work.reads, why, work.usage.members()
+            if self.context.commits is not None:
+                self.context.commits.fail(self.visit_path(), failure)
             failure.usage = work.usage.members()
-            failure.message = f"{self._named(index, item)}: {failure.message}"
+            if not failure.ends_run:
+                failure.message = f"{self._named(index, item)}: {failure.message}"
             raise failure from (None if failure is error else error)
         finally:
             self.context.item = ""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
+    from pflow.run.engine.commits import Commits
     from pflow.run.engine.workers import Ask
 
 
@@ -110,15 +111,15 @@ class Context:
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
     the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
-    subflow's steps are in, `item` the name of a batch's item (`name_items`). `changes`, where they are kept, are the
-    last change of each place, in order, for another process. `ask` puts a question to the driver. `emit` takes the
-    parts that the step of the id `emitter` streams.
+    subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last change of
+    each place, in order. `ask` puts a question to the driver; `commits` takes what is done, where a journal is kept.
+    `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(
         self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
         warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
-        run_id: str = "",
+        run_id: str = "", commits: Commits | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.jobs = jobs
@@ -131,7 +132,8 @@ class Context:
         self.ask = ask or Asks()
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
-        self.changes: dict[Path, Any] | None = None
+        self.watchers: list[dict[Path, Any]] = []
+        self.commits = commits
         self.emit: Callable[[Any], None] | None = None
         self.emitter = ""
         self._written_at: dict[Path, int] | None = None
@@ -142,7 +144,7 @@ class Context:
         recorder = self.recorder.inside(step) if self.recorder else None
         inner = Context(
             recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets,
-            ask=self.ask, run_id=self.run_id,
+            ask=self.ask, run_id=self.run_id, commits=self.commits,
         )  # fmt: skip
         inner.prefix = f"{self.visit_path(step)}/"
         return inner
@@ -156,6 +158,11 @@ class Context:
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Take values for secrets, also in the driver, which keeps the journal."""
+        if self.secrets.add(secrets) and self.commits is not None:
+            self.ask("secrets", secrets)
 
     def keep_order(self) -> None:
         """Note from now on when each place is written, for reads that take the last of several."""
@@ -180,9 +187,9 @@ class Context:
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock
-        if self.changes is not None:
-            self.changes.pop(path, None)
-            self.changes[path] = value
+        for changes in self.watchers:
+            changes.pop(path, None)
+            changes[path] = value
 
     def written_at(self, path: Path) -> int:
         """When a place was written, as a number that only grows; -1 where it was there before the run."""

@@ -15,6 +15,7 @@ from pflow.node import pocketflow
 from pflow.printable import encodable
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
+from pflow.run.engine.visit import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -111,14 +112,9 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 visits[id] = count = visits.get(id, 0) + 1
                 if count > limits[id]:
                     raise self._too_many(node, count - 1)
-            try:
-                action = node._run(shared)
-            except StepFailed as failure:
-                handler = node.handler_of(failure)
-                if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
-                    raise
-                self._note_failure(shared, failure)
-                node, action = handler, ERROR
+            action, handled = self._visit(node, shared, stop, inside)
+            if handled:
+                node = node.handler_of(handled)
                 continue
             successors = node.successors
             if not successors:
@@ -128,6 +124,34 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                 following = self._without_edge(node, action)
             node = following
         return action
+
+    def _visit(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
+        """One visit, committed, or what it did in an earlier part of the run; the rest as `_attempt`."""
+        commits = self.context.commits
+        if commits is None:
+            return self._attempt(node, shared, stop, inside)
+        visit = Visit(self.context, commits, node.visit_path())
+        if visit.done is not None:
+            return visit.redo(shared, visit.done)
+        try:
+            action, handled = self._attempt(node, shared, stop, inside)
+        except StepFailed as failure:
+            visit.fail(failure)
+            raise
+        visit.end(action, handled, is_told=bool(node.id or handled))
+        return action, handled
+
+    def _attempt(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
+        """Run a step or a fork: its action, and the step that failed where an `error` edge takes care of that."""
+        try:
+            return node._run(shared), ""
+        except StepFailed as failure:
+            step = failure.step.partition("/")[0]
+            handler = None if failure.ends_run else node.handler_of(step)
+            if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
+                raise
+            self._note_failure(shared, failure)
+            return ERROR, step
 
     def _without_edge(self, node: Any, action: Any) -> Any:
         """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
@@ -229,6 +253,8 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
                 step, _, param = name.partition(".")
                 params.setdefault(step, {})[param] = value
         set_defaults(self.flow, store)
+        if self.context.commits is not None:
+            self.context.commits.enter(self.context.visit_path(self.id))
         action = Engine(self.flow, self.context.inside(self.id), params, data).run(store)
         if self.flow.flow.outputs:
             return outputs_of(self.flow, store), action

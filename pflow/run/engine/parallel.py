@@ -29,9 +29,12 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.fork = fork
         self.engine = engine
 
-    def handler_of(self, failure: StepFailed) -> Any:
+    def visit_path(self) -> str:
+        """Of a fork only a failure is committed that is taken care of outside; each branch commits its own steps."""
+        return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
+
+    def handler_of(self, step: str) -> Any:
         """The step that an `error` edge out of the fork leads to from the one that failed, where there is one."""
-        step = failure.step.partition("/")[0]
         target = next((target for source, target in self.fork.exits if source == step), None)
         return self.engine.nodes[target] if target is not None else None
 
@@ -88,7 +91,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         """In the child process: the steps of one branch, and every change that they make to the store."""
         engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
         before = dict(context.visits)
-        context.changes = {}
+        changes: dict[Path, Any] = {}
+        context.watchers.append(changes)
         context.ask.parent = parent.ask
         if context.recorder is not None:
             lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
@@ -97,9 +101,9 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             meet = engine.nodes.get(self.fork.meet or "")
             engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
         except StepFailed as failure:
-            failure.changes = context.changes
+            failure.changes = changes
             raise
-        return context.changes, {id: count for id, count in context.visits.items() if before.get(id) != count}
+        return changes, {id: count for id, count in context.visits.items() if before.get(id) != count}
 
 
 class IsolatedStep(StepNode):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, budget
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
@@ -77,7 +77,10 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.type = wired.kind.name if wired.kind else wired.step.type
         self.carried = self.place_carried(wired.interface.writes)
 
-    def handler_of(self, failure: StepFailed) -> Any:
+    def visit_path(self) -> str:
+        return self.context.visit_path(self.id)
+
+    def handler_of(self, step: str) -> Any:
         """The step that takes its failures, where there is one."""
         return self.successors.get(ERROR)
 
@@ -159,29 +162,33 @@ class StepNode(PlainStep):
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding, secrets = self.binding, self.context.secrets
+        binding, commits = self.binding, self.context.commits
         if self.has_secrets:
-            secrets.add([*secret_values(binding, store)])
+            self.context.learn([*secret_values(binding, store)])
         view = binding.open(store)
         try:
             node = copied(self.node)
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
+            if commits is not None and not self.wired.may_repeat(node.params):
+                commits.write({"start": self.visit_path()})
             with KeyedVisit(self.context, self.id):
                 action = node._run(view) if self.is_direct else self._run_node(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
-                work.usage.add(usage_of(error))
+                self._spend(work, usage_of(error))
             raise
         finally:
             work.reads = binding.origins(view, store)
             if self.has_secrets:
-                secrets.add([*secret_writes(self.interface, view)])
+                self.context.learn([*secret_writes(self.interface, view)])
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
         if not self.is_flow:
-            work.usage.add_answer(changes.get("usage"))
+            answered = Usage()
+            answered.add_answer(changes.get("usage"))
+            self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         return changes, view.found
@@ -204,7 +211,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
-                    spent=None if self.is_flow else work.usage.add,
+                    spent=None if self.is_flow else lambda usage: self._spend(work, usage),
                 )
         except TimedOut as late:
             if late.deadline is not deadline:
@@ -214,6 +221,10 @@ class StepNode(PlainStep):
         if tries > 1:
             work.more["tries"] = tries
         return action
+
+    def _spend(self, work: Work, usage: dict[str, Any]) -> None:
+        work.usage.add(usage)
+        budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""

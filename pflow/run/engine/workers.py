@@ -38,6 +38,7 @@ class Died(PflowError):
         exit = 128 - code if code < 0 else code or FAILED
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
+        self.is_cut = True
 
 
 class Parent:
@@ -87,11 +88,13 @@ def run_all(
     """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
-    is raised; so does any exception in this process. `take` gets the lines that they send, `ask` answers what they ask.
-    `rescue` makes a result of the death of a number's process. `done` gets each number and its result as it comes.
+    is raised; so does any exception in this process. A failure that ends the run is raised once the others have done
+    their numbers. `take` gets the lines that they send, `ask` answers what they ask. `rescue` makes a result of the
+    death of a number's process. `done` gets each number and its result as it comes.
     """
     collect_children()
     results: list[Any] = [None] * count
+    last: PflowError | None = None
     waiting = list(range(count))[::-1]
     workers: list[_Worker] = []
     try:
@@ -110,15 +113,20 @@ def run_all(
                     take(value)
                 elif kind == ASKED:
                     worker.send(_answer(ask, *value))
-                elif kind == FAILURE:
+                elif kind == FAILURE and not (last or value.ends_run):
                     raise value
                 else:
-                    results[number] = value
-                    done(number, value)
+                    if kind == FAILURE:
+                        last, waiting = last or value, []
+                    else:
+                        results[number] = value
+                        done(number, value)
                     if is_reused and waiting and worker.pid:
                         worker.work_on(waiting.pop())
                     else:
                         worker.close()
+        if last is not None:
+            raise last
         return results
     finally:
         _end_all(workers)

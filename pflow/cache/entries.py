@@ -1,0 +1,148 @@
+"""What nodes answered, kept by key: an entry that says what it was made of, and a blob called after its content."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
+from pflow.digest import bytes_digest
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import decode, encode, quote
+from pflow.xdg import read_cached
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Any
+
+    from pflow.cache.key import Key
+
+    PartDigests = dict[tuple[str, str], str]
+    """The digests of the parts of a key, by their kinds and names."""
+
+_LARGEST = 1 << 40
+
+
+class Entry:
+    """One kept answer: `node` and `key`, when it was `made` (seconds), the `run` that made it, its key's `parts`.
+
+    Raises ValueError where the file is damaged, OSError where it is not there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.node, self.key = path.rsplit("/", 2)[1:]
+        data = read_cached(path)
+        if data is None:
+            raise FileNotFoundError(path)
+        about = decode(data)
+        try:
+            self.made, self.run, self.blob = float(about["made"]), str(about["run"]), str(about["blob"])
+            self.parts: PartDigests = {(kind, name): digest for kind, name, digest in about["parts"]}
+            if about["key"] != self.key or not self.blob.isalnum():
+                raise ValueError("it is another's")
+        except (TypeError, KeyError) as error:
+            raise ValueError("it is no entry") from error
+
+    @property
+    def blob_path(self) -> str:
+        return os.path.join(directory(BLOBS), self.blob)
+
+    def read(self) -> Any:
+        """The answer. Raises ValueError where it is damaged, OSError where it is not there."""
+        data = read_cached(self.blob_path, _LARGEST)
+        if data is None:
+            raise FileNotFoundError(self.blob_path)
+        if bytes_digest(data) != self.blob:
+            raise ValueError("its bytes have changed")
+        return decode(data)
+
+
+def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
+    """The answer kept under a key, and its entry; None without one. A damaged one is dropped, with a warning."""
+    path = _path(key)
+    try:
+        entry = Entry(path)
+        answer = entry.read()
+    except OSError:
+        return None
+    except ValueError as why:
+        warn(f"what the cache has of '{key.node}' is damaged, and made again: {why}")
+        drop(path)
+        return None
+    touch(entry.path)
+    touch(entry.blob_path)
+    return answer, entry
+
+
+def keep(key: Key, answer: Any, run: str = "") -> None:
+    """Keep an answer, of JSON, under its key, in place of what is there.
+
+    Raises PflowError: 73 where it cannot be written, 65 where it is no JSON, or names a place that no key has.
+    """
+    data = encode(answer)
+    places = [path for path in key.files if os.path.isabs(path)]
+    if any(quote(path)[1:-1].encode("utf-8", "surrogatepass") in data for path in places):
+        raise PflowError("the place of a file stands in it, which may be another the next time", exit=BAD_DATA)
+    blob = bytes_digest(data)
+    parts = [[part.kind, part.name, part.digest] for part in key.parts]
+    about = {"key": key.digest, "made": time.time(), "run": run, "blob": blob, "parts": parts}
+    save(os.path.join(directory(BLOBS), blob), data)
+    directory(os.path.join(ENTRIES, key.node))
+    save(_path(key), encode(about))
+
+
+def _path(key: Key) -> str:
+    return os.path.join(directory(), ENTRIES, key.node, key.digest)
+
+
+def drop(path: str) -> None:
+    """Remove an entry, and its blob as far as it can be read."""
+    try:
+        remove(Entry(path).blob_path)
+    except (OSError, ValueError):
+        pass
+    remove(path)
+
+
+def clear(nodes: Collection[str] | None) -> int:
+    """Remove the entries of these nodes, and what no other entry needs; without nodes everything. How many entries."""
+    removed = [path for path in paths() if nodes is None or path.rsplit("/", 2)[1] in nodes]
+    for path in removed:
+        remove(path)
+    kept = {"" if nodes is None else _blob_of(path) for path in paths()}
+    for path, _ in files():
+        folder, name = path.rsplit("/", 2)[1:]
+        if nodes is None or (folder == BLOBS and name not in kept):
+            remove(path)
+    return len(removed)
+
+
+def _blob_of(path: str) -> str:
+    try:
+        return Entry(path).blob
+    except (OSError, ValueError):
+        return ""
+
+
+def paths(node: str | None = None) -> Iterator[str]:
+    """The entries' files, or those of one node's."""
+    place = os.path.join(directory(), ENTRIES)
+    for name in sorted(os.listdir(place)) if node is None and os.path.isdir(place) else [node or ""]:
+        folder = os.path.join(place, name)
+        if name and os.path.isdir(folder):
+            yield from (os.path.join(folder, file) for file in os.listdir(folder) if not file.startswith("."))
+
+
+def nearest(key: Key) -> Entry | None:
+    """The entry of the same node that has most parts of a key, the newest of several; None where it has none."""
+    digests = {(part.kind, part.name): part.digest for part in key.parts}
+    found = []
+    for path in paths(key.node):
+        try:
+            entry = Entry(path)
+        except (OSError, ValueError):
+            continue
+        found.append((len(digests.items() & entry.parts.items()), entry.made, entry))
+    return max(found, key=lambda each: each[:2], default=(0, 0, None))[2]

@@ -1,0 +1,180 @@
+"""The key of what a node answers: a digest of all that the answer depends on, part by part."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.cache.memo import digest_of_file
+from pflow.digest import digest_of, keyed_digest
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from pflow.binding.store import NodeStore
+    from pflow.cache.code import Code
+    from pflow.interface import Interface, Item
+
+_FORM = "pflow key 1"
+_NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
+"""What pocketflow keeps on a node, and no answer depends on."""
+
+
+class Part:
+    """One thing that an answer depends on, by its kind (node, code, param, state, read, more) and its name.
+
+    `value` is `...` for what is secret, and for code.
+    """
+
+    __slots__ = ("digest", "kind", "name", "value")
+
+    def __init__(self, kind: str, name: str, value: Any = ..., digest: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.value = value
+        self.digest = digest or digest_of(value)
+
+
+class Key:
+    """All that an answer of a node depends on. `files` are those that the node may read, with their digests."""
+
+    def __init__(self, node: str, parts: list[Part], files: dict[str, str]) -> None:
+        self.node = node
+        self.parts = parts
+        self.files = files
+        self.digest = digest_of([_FORM, *([part.kind, part.name, part.digest] for part in parts)])
+
+    def is_current(self) -> bool:
+        """Whether the files are what they were when the key was made."""
+        try:
+            return all(_digest(path, path) == digest for path, digest in self.files.items())
+        except _Unknown:
+            return False
+
+
+def cannot_cache(node: str, why: str) -> PflowError:
+    return PflowError(f"cannot cache what '{node}' answers: {why}", exit=BAD_CONFIG)
+
+
+def make_key(
+    name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool = False
+) -> Key:  # fmt: skip
+    """The key of what a node, with its params set, will answer to a store.
+
+    `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) where a part of
+    the key cannot be told.
+    """
+    try:
+        return Key(name, *_Parts(name, version, code, interface, node, view, is_made=is_made).found)
+    except _Unknown as why:
+        raise cannot_cache(name, str(why)) from None
+
+
+class _Unknown(Exception):
+    """Why a part of a key cannot be told, in words."""
+
+
+class _Parts:
+    """The parts of one key, and the files that count in it."""
+
+    def __init__(
+        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool
+    ) -> None:  # fmt: skip
+        self.files: dict[str, str] = {}
+        more = getattr(node, "cache_parts", None)
+        _check(interface, code, has_more=more is not None)
+        reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
+        state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
+        parts = [Part("node", "name", name), Part("node", "version", version)]
+        parts += [Part("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
+        parts += self._parts_of("param", interface.params, dict(sorted(node.params.items())))
+        parts += self._parts_of("state", {}, state)
+        parts += self._parts_of("read", interface.reads, reads)
+        parts += self._parts_of("more", {}, _ask(more, reads) if more else {})
+        self.found = parts, self.files
+
+    def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[Part]:
+        for name, value in values.items():
+            item = items.get(name)
+            try:
+                if item is not None and "secret" in item.marks and value is not None:
+                    yield Part(kind, name, digest=_of_secret(value))
+                elif item is not None and item.type.is_path:
+                    yield Part(kind, name, value, digest_of(self._with_files(name, value)))
+                else:
+                    yield Part(kind, name, value)
+            except PflowError as error:
+                raise _Unknown(f"'{name}' is no JSON") if error.exit == BAD_DATA else error from None
+
+    def _with_files(self, name: str, value: Any) -> Any:
+        """A path as it counts, with the digest of its file; a list of them."""
+        if isinstance(value, list):
+            return [self._with_files(name, each) for each in value]
+        if not isinstance(value, str | bytes) or not value:
+            return value
+        path = os.fsdecode(value)
+        if path not in self.files:
+            self.files[path] = _digest(path, name)
+        return [_counted(path), self.files[path]]
+
+
+def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
+    """Refuse what a key cannot hold, or an answer that may not be kept. Raises _Unknown."""
+    secret = next((item.name for item in interface.writes.values() if "secret" in item.marks), "")
+    items = [*interface.reads.values(), *interface.params.values()]
+    unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
+    if interface.open:
+        raise _Unknown("it declares no interface, so that any key may count")
+    if code.fault:
+        raise _Unknown(code.fault)
+    if secret:
+        raise _Unknown(f"'{secret}' is secret, and kept nowhere")
+    if "writes files" in interface.effects:
+        raise _Unknown("it writes files, which no cache would write again")
+    if unseen and not has_more:
+        raise _Unknown(f"what it {_DOES.get(unseen[0], unseen[0])} cannot be named")
+
+
+_DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}
+
+
+def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]) -> dict[str, Any]:
+    """What a node says of itself. Raises _Unknown where it fails, PflowError where it refuses."""
+    try:
+        return dict(sorted(more(reads).items()))
+    except PflowError:
+        raise
+    except Exception as error:
+        raise _Unknown(f"its cache_parts fails: {type(error).__name__}: {error}") from error
+
+
+def _of_secret(value: Any) -> str:
+    from pflow.state_key import state_key
+
+    return keyed_digest(state_key(), value)
+
+
+def _counted(path: str) -> str:
+    """What of a path counts: a relative one as it is; else what follows the working directory, or its last part."""
+    if not os.path.isabs(path):
+        return path
+    try:
+        below = os.path.relpath(path)
+    except OSError:  # the working directory is gone
+        below = ".."
+    return "/" + (os.path.basename(path) if below.partition("/")[0] == ".." else below)
+
+
+def _digest(path: str, name: str) -> str:
+    """The digest of what a path leads to; `missing` where that is nothing. Raises _Unknown."""
+    try:
+        return digest_of_file(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except (OSError, ValueError) as error:
+        is_folder = isinstance(error, IsADirectoryError) or getattr(error, "errno", 0) == errno.EINVAL
+        why = "it is no file" if is_folder else str(getattr(error, "strerror", error)).lower()
+        raise _Unknown(f"what it reads from '{name}' cannot be named: {why}") from None

@@ -1,0 +1,83 @@
+"""pflow replay: do a run again, with the same values."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import errors
+from pflow.errors import PflowError
+from pflow.help import usage as kinds
+from pflow.help.usage import Usage, argument, help_text
+from pflow.interface import Item
+from pflow.plan.approval.view import show, touched_text
+from pflow.process.streams import write_pieces
+from pflow.run.arguments import RunFlags, own_items
+from pflow.run.driver import Driver, asks_for_help, checked
+from pflow.run.help import flags_of_runs
+from pflow.run.inputs import RunInputs
+from pflow.run.replay import Replay
+from pflow.run.runs import find_run
+from pflow.stage.document import Intake
+from pflow.stage.words import take_words
+from pflow.types import Type
+
+_REFUSED = {
+    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
+    "locked": "the flow of a run has no lock file",
+}
+
+USAGE = Usage(
+    "pflow replay",
+    "Do a run again, with the values that it was given.",
+    ("pflow replay RUN [FLAG]…",),
+)
+USAGE.description = """\
+A new run of the same flow begins in the directory of the first, with what that was given: flags, answers, variables of
+the environment, the models that were chosen, and what came through the pipe. It has a log of its own. A terminal is
+shown what it will touch before it begins; --dry-run says what it would do, and touches nothing.
+
+RUN is a run's id or how it begins, or last, which is @1, or @2, the one before.
+
+Stdin is not read, unless more than 10 MB came through the pipe, or a secret: that is piped again, and 65 where it is
+something else. Other secrets come from the environment again; 78 is for one that is not there.
+
+It runs the code that the nodes have now. What a Python script ran, the script runs again: it is told what to type."""
+USAGE.flags = flags_of_runs(without=_REFUSED)
+USAGE.arguments = [argument("RUN", kinds.RUN)]
+USAGE.examples = (
+    "pflow run examples/words.pflow.json --pattern='examples/*.txt' -q",
+    "pflow replay last --dry-run",
+    "pflow replay last -r",
+)
+
+
+def main(words: list[str]) -> int:
+    """Do the run again that the words name."""
+    if asks_for_help(words):
+        write_pieces(1, [help_text(USAGE).encode()])
+        return 0
+    return Driver(USAGE.name).run_prepared(words, lambda: _prepare(words))
+
+
+def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
+    """What the run is done again with. Raises PflowError, as Replay does; 2 for wrong words."""
+    flags, word = _parse(words)
+    replay = Replay(find_run(word))
+    wired = checked(replay.flow())
+    inputs = replay.inputs(wired)
+    if os.isatty(2) and not flags.quiet:
+        show(touched_text(wired, inputs))
+    return flags, inputs, replay.intake()
+
+
+def _parse(words: list[str]) -> tuple[RunFlags, str]:
+    run = Item("run", "run", Type("str"))
+    run.marks.add("word")
+    texts = take_words(words, {**own_items(), "run": run}, is_open=False)
+    for name, why in _REFUSED.items():
+        if name in texts:
+            what = f"cannot take --{name.replace('_', '-')}: {why}"
+            raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
+    if "run" not in texts:
+        raise PflowError("cannot replay: there is no RUN", hint="pflow runs lists them", exit=errors.USAGE)
+    return RunFlags({name: each for name, each in texts.items() if name != "run"}), str(texts["run"][-1])

@@ -1,0 +1,176 @@
+"""The lock file of a flow: what its steps were when it was locked, and what has changed since (PF17)."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.cache.code import code_of
+from pflow.catalog.kinds import FLOW
+from pflow.errors import USAGE, PflowError
+from pflow.flow.findings import Finding
+from pflow.flow.load import parse_json, read_text, write_json
+from pflow.flow.unload import flow_hash
+from pflow.jsontext import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from pflow.flow.flow import Flow, Input, Step
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.interface import Interface, Item
+    from pflow.paths import Path
+
+    Facts = dict[str, Any]
+
+VERSION = 1
+_MARK = "pflow_lock"
+_GONE = object()
+_LONGEST = 40
+_WORDS = {
+    "flow_hash": "flow hash",
+    "inputs": "input",
+    "outputs": "output",
+    "interface": "interface's",
+    "input_mappings": "input mapping",
+    "output_mappings": "output mapping",
+    "reads": "read",
+    "writes": "write",
+    "params": "param",
+}
+"""What a fact is called, by its key."""
+
+
+def lock_file(flow: Flow) -> str:
+    """The lock file of a flow. Raises PflowError (2) for a flow that is in no file."""
+    if not flow.file:
+        hint = "pflow save NAME 'FLOW' puts it into one"
+        raise PflowError("cannot find the lock file of a flow that is in no file", hint=hint, exit=USAGE)
+    return lock_of(flow.file)
+
+
+def lock_of(file: str) -> str:
+    """The lock file of the flow in a file: FLOW.lock.json beside it."""
+    return file.removesuffix(".json").removesuffix(".pflow") + ".lock.json"
+
+
+def lock_text(flow: WiredFlow) -> str:
+    """What the lock file says: canonical JSON, a fact a line."""
+    return write_json({_MARK: VERSION, **_facts(flow)}, sort=True)
+
+
+def drift(flow: WiredFlow) -> list[Finding]:
+    """What is not as the lock file says. Raises PflowError (2) for a flow that is in no file."""
+    file = lock_file(flow.flow)
+    remedy = _remedy(flow.flow)
+    if not os.path.exists(file):
+        return [Finding("PF17", (), f"there is no lock file '{file}'", remedy)]
+    try:
+        then = parse_json(read_text(file, f"the lock file '{file}'"), file, "lock file")
+        if not isinstance(then, dict) or _MARK not in then:
+            return [Finding("PF17", (), f"'{file}' is no lock file", remedy)]
+    except PflowError as error:
+        return [Finding("PF17", (), error.message, remedy)]
+    if _json(then[_MARK]) != _json(VERSION):
+        what = f"'{file}' has version {_json(then[_MARK])}, and this pflow reads version {VERSION}"
+        return [Finding("PF17", (), what, remedy)]
+    now = parse_json(lock_text(flow), file)
+    return [_finding(flow, path, said) for path, said in _differences(now, then, ())]
+
+
+def _facts(flow: WiredFlow) -> Facts:
+    return {
+        "flow_hash": flow_hash(flow),
+        "inputs": {name: _input(each) for name, each in flow.flow.inputs.items()},
+        "outputs": flow.flow.outputs,
+        "steps": {step.id: _facts_of_step(step) for step in flow.steps.values()},
+    }
+
+
+def _facts_of_step(wired: WiredStep) -> Facts:
+    step, kind = wired.step, wired.kind
+    facts = {"type": step.type, **_written(step)}
+    if wired.subflow is not None:
+        return {**facts, "flow": _facts(wired.subflow)}
+    if kind is None or kind.origin == FLOW:
+        return facts
+    code = code_of(kind)
+    parts = {"unknown": code.fault} if code.fault else code.parts
+    return {**facts, "version": kind.version, "code": parts, "interface": _interface(wired.interface)}
+
+
+def _written(step: Step) -> Facts:
+    """What the flow says of a step, but for its data."""
+    batch = step.batch
+    over = {"over": batch.over, "as": batch.item, "on_error": batch.on_error} if batch is not None else {}
+    facts = {
+        "input_mappings": step.input_mappings,
+        "output_mappings": step.output_mappings,
+        "params": step.params,
+        "batch": over,
+    }
+    return {name: each for name, each in facts.items() if each}
+
+
+def _interface(interface: Interface) -> Facts:
+    kinds = {"reads": interface.reads, "writes": interface.writes, "params": interface.params}
+    facts: Facts = {name: {key: _item(item) for key, item in items.items()} for name, items in kinds.items() if items}
+    facts |= {"actions": ", ".join(interface.actions), "effects": ", ".join(interface.effects) or "none"}
+    return {**facts, "repeats": interface.repeats, "open": interface.open}
+
+
+def _item(item: Item) -> str:
+    """As an interface writes it, without what it is: `int = 1 [env N]`."""
+    marks = [*sorted(item.marks), *(f"flag {flag}" for flag in item.flags)]
+    marks += [f"short {item.letter}"] * bool(item.letter) + [f"env {item.env}"] * bool(item.env)
+    default = "" if item.required else f" = {_json(item.default)}"
+    return "".join([str(item.type), default, *(f" [{mark}]" for mark in marks)])
+
+
+def _input(given: Input) -> str:
+    default = f" = {_json(given.default)}" if given.has_default else ""
+    return f"{given.type}{default}{' [pipe]' * given.pipe}{' [optional]' * (not given.required)}"
+
+
+def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Each place where the two differ, and how, in words."""
+    if isinstance(now, dict) and isinstance(then, dict):
+        for key in sorted({*now, *then}):
+            yield from _differences(now.get(key, _GONE), then.get(key, _GONE), (*path, key))
+    elif then is _GONE:
+        yield path, f"is {_shown(now)}, and was not there" if not isinstance(now, dict) else "was not there"
+    elif now is _GONE:
+        yield path, f"is gone, and was {_shown(then)}" if not isinstance(then, dict) else "is gone"
+    elif _json(now) != _json(then):
+        is_shown = _shown(now) != _shown(then)
+        yield path, f"is {_shown(now)}, was {_shown(then)}" if is_shown else "is another value"
+
+
+def _shown(value: Any) -> str:
+    text = _json(value)
+    is_digest = isinstance(value, str) and len(value) == 64 and not set(value) - set("0123456789abcdef")
+    return text[1:13] if is_digest else text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _json(value: Any) -> str:
+    return str(encode(value, escape=False), "utf-8")
+
+
+def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
+    """`code words.py of 'outer/inner' is ab…, was cd…`, at the step of the flow itself."""
+    ids, rest = [], list(path)
+    while rest[:1] == ["steps"] and len(rest) > 1:
+        ids.append(str(rest[1]))
+        rest = rest[3:] if rest[2:3] == ["flow"] else rest[2:]
+    names = " ".join([_WORDS.get(part, part) for part in map(str, rest[:2])] + list(map(str, rest[2:])))
+    of = f"'{'/'.join(ids)}'" if ids else ""
+    place = flow.steps[ids[0]].step.place if ids and ids[0] in flow.steps else ()
+    what = " of ".join(filter(None, (names, of)))
+    return Finding("PF17", place, f"{what} {said}", _remedy(flow.flow))
+
+
+def _remedy(flow: Flow) -> str:
+    from shlex import quote
+
+    return f"pflow lock {quote(flow.file)}"

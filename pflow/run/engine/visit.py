@@ -1,0 +1,60 @@
+"""One visit of a step: what it changes, for the journal, or what an earlier part of the run has done instead."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.store import REMOVED
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.paths import Path
+    from pflow.run.engine.commits import Commits
+    from pflow.run.engine.context import Context, StepFailed
+    from pflow.run.journal.lines import Record
+
+
+class Visit:
+    """One visit of a step, or of the fork behind it: `done` is its end, where an earlier part of the run made it."""
+
+    __slots__ = ("carried", "changes", "commits", "context", "done", "path")
+
+    def __init__(self, context: Context, commits: Commits, path: str) -> None:
+        self.context = context
+        self.commits = commits
+        self.path = path
+        self.carried = context.carried
+        self.changes: dict[Path, Any] = {}
+        self.done = commits.take(path)
+        if self.done is None:
+            context.watchers.append(self.changes)
+
+    def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
+        """Change the store as the visit did: its action, and the step whose failure was taken care of."""
+        for path, *value in done.get("changes", ()):
+            self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
+        if "carried" in done:
+            self.context.carried = tuple(done["carried"])
+        return done.get("action"), done.get("handled", "")
+
+    def end(self, action: Any, handled: str, *, is_told: bool) -> None:
+        """Commit it; a fork that went well is not told of: its branches have committed their steps."""
+        self.context.watchers.pop()
+        if not is_told:
+            return
+        record: Record = {"end": self.path}
+        if action not in (None, "default"):
+            record["action"] = action
+        if handled:
+            record["handled"] = handled
+        if self.changes:
+            record["changes"] = [
+                [list(path)] if value is REMOVED else [list(path), value] for path, value in self.changes.items()
+            ]
+        if self.context.carried is not self.carried:
+            record["carried"] = list(self.context.carried or ())
+        self.commits.write(record)
+
+    def fail(self, failure: StepFailed) -> None:
+        self.context.watchers.pop()
+        self.commits.fail(self.path, failure)

@@ -1,0 +1,110 @@
+"""The journal of a run: a file beside its log that says after each step what it changed, for a process that goes on."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.atomic import write_all
+from pflow.digest import keyed_digest
+from pflow.errors import CANNOT_WRITE, MISSING, PflowError
+from pflow.failpoint import failpoint
+from pflow.run.journal.lines import line_of, read_lines
+from pflow.run.journal.records import Records
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.masks import Secrets
+    from pflow.run.journal.lines import Record
+
+JOURNAL = "journal.jsonl"
+"""Its name in a run's directory."""
+
+WITHOUT = "--no-journal runs without one, and nothing can resume it"
+
+
+class Journal:
+    """Takes the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
+
+    `records` is what it held when it was opened: None for a new one.
+    """
+
+    def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
+        """Open it, or make it. What a killed process left of its last line is cut off: whoever opens it has the lock.
+
+        Raises PflowError: 73 where that fails, 65 where it is damaged.
+        """
+        self.path = os.path.join(directory, JOURNAL)
+        self.secrets = secrets
+        self.key = key
+        self.records: Records | None = None
+        try:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.fchmod(self._fd, 0o600)
+            self._mend()
+        except OSError as error:
+            raise self._cannot_keep(error) from error
+
+    def _mend(self) -> None:
+        data = b"".join(iter(lambda: os.read(self._fd, 1 << 20), b""))
+        if not data:
+            return
+        records, size = read_lines(data)
+        self.records = Records(records)
+        if size < len(data):
+            os.ftruncate(self._fd, size)
+        elif not data.endswith(b"\n"):
+            write_all(self._fd, b"\n")
+
+    def write(self, record: Record) -> None:
+        """Add a record. What is written, no kill -9 takes back. Raises PflowError (73), from then on each time."""
+        if self.secrets and "changes" in record:
+            record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
+        line = line_of(record)
+        name = f"journal.{next(iter(record))}"
+        try:
+            failpoint(name)
+            write_all(self._fd, line)
+            failpoint(f"{name}.written")
+        except OSError as error:
+            self._close()
+            raise self._cannot_keep(error) from error
+
+    def _sealed(self, change: list[Any]) -> list[Any]:
+        """A change; where a secret is in it, a digest in place of the value."""
+        if len(change) == 1 or not self.secrets.are_in(change[1]):
+            return change
+        return [change[0], None, keyed_digest(self.key, change[1])]
+
+    def _cannot_keep(self, error: OSError) -> PflowError:
+        what = f"cannot keep the journal '{self.path}': {error.strerror}"
+        failure = PflowError(what, hint=WITHOUT, exit=CANNOT_WRITE)
+        failure.ends_run = failure.is_cut = True
+        return failure
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+    def finish(self, *, is_kept: bool) -> None:
+        """The run has ended; without `is_kept` there is nothing to go on with."""
+        self._close()
+        if not is_kept:
+            failpoint("journal.remove")
+            try:
+                os.unlink(self.path)
+            except OSError:
+                pass  # who removed the run's directory has removed it
+            failpoint("journal.remove.written")
+
+
+def read_journal(directory: str) -> Records:
+    """What the journal in a run's directory says. Raises PflowError: 66 where there is none, 65 where it is damaged."""
+    path = os.path.join(directory, JOURNAL)
+    try:
+        with open(path, "rb") as file:
+            return Records(read_lines(file.read())[0])
+    except OSError as error:
+        raise PflowError(f"cannot read the journal '{path}': {error.strerror}", exit=MISSING) from None

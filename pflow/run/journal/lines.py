@@ -1,0 +1,47 @@
+"""The lines of a journal: each a checksum and a record in JSON, so that a torn one is never taken for a whole one."""
+
+from __future__ import annotations
+
+from binascii import crc32
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import decode, encode
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Record = dict[str, Any]
+
+
+def line_of(record: Record) -> bytes:
+    """The line of a record. Raises PflowError (65) for what JSON cannot hold."""
+    data = encode(record)
+    return b"%08x %s\n" % (crc32(data), data)
+
+
+def read_lines(data: bytes) -> tuple[list[Record], int]:
+    """The records in the bytes of a journal, and how many bytes the whole lines take; a torn end is left out.
+
+    Raises PflowError (65) for any other line that is damaged, with its number.
+    """
+    *lines, rest = data.split(b"\n")
+    records = []
+    for number, line in enumerate(lines, 1):
+        record = _record_in(line)
+        if record is None:
+            raise PflowError(f"cannot read the journal: its line {number} is damaged", exit=BAD_DATA)
+        records.append(record)
+    last = _record_in(rest)
+    return (records, len(data) - len(rest)) if last is None else ([*records, last], len(data))
+
+
+def _record_in(line: bytes) -> Record | None:
+    checksum, data = line[:9], line[9:]
+    if checksum != b"%08x " % crc32(data):
+        return None
+    try:
+        record = decode(data)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

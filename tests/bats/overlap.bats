@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# --if-running: a flow for cron, of which one run goes on at a time.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+# A run of the saved flow nap, which goes on until there is ./go, as process $napping.
+begin_nap() {
+    local flows=.local/share/pflow/flows command='echo >began; until [ -e go ]; do sleep 0.02; done'
+    mkdir -p "$flows"
+    echo '{"name": "nap", "nodes": [{"id": "shell", "inputs": {"command": "'"$command"'"}}]}' >"$flows/nap.pflow.json"
+    rm -f began go
+    pflow nap -n -q --if-running=fail 3>&- &
+    napping=$!
+    until_true test -s began
+}
+
+@test "while a run goes on, the next of its flow does nothing, fails or waits, as it is told" {
+    begin_nap
+    ln -s .local/share/pflow/flows/nap.pflow.json other.pflow.json
+    run --separate-stderr dash -c 'pflow run other.pflow.json -n --if-running=skip -v | pflow-shell "touch never" -q'
+    expect 0 '' 'nothing to do: run '
+    [ ! -e never ]
+    run --separate-stderr pflow run nap -n -q --if-running=skip
+    [ "$status$output$stderr" = 0 ]
+    run --separate-stderr pflow nap -n -q --if-running=fail
+    expect 75 '' "cannot run 'nap': run $(pflow runs | awk '/running/ { print $1 }') is still going (process $napping)"
+    run --separate-stderr pflow nap -n -q --if-running=wait --timeout=0.1
+    expect 124 '' 'it took longer than the 0.1 s'
+    pflow run 'shell true' -n -q --if-running=fail
+    pflow nap -n -q --if-running=fail --dry-run
+    pflow nap -n -q --if-running=wait -v 2>said 3>&- &
+    until_true grep 'waiting: run' said
+    touch go
+    wait "$napping"
+    wait $!
+    pflow nap -n -q --if-running=fail
+}
+
+@test "a killed run leaves no lock, one that started a daemon neither, an orphan holds it" {
+    begin_nap
+    kill -KILL "$napping"
+    wait "$napping" || true
+    touch go
+    pflow nap -n -q --if-running=fail
+    pflow 'shell "setsid sleep 60 >/dev/null 2>&1 & echo $! >pid"' -n -q --if-running=fail
+    pflow 'shell "setsid sleep 60 >/dev/null 2>&1 & echo $! >>pid"' -n -q --if-running=fail
+    pflow 'shell "setsid sleep 60 & echo $! >>pid; wait"' -n -q --if-running=fail 3>&- &
+    until_true eval '[ "$(wc -l <pid)" = 3 ]'
+    kill -KILL $!
+    wait $! || true
+    run --separate-stderr pflow 'shell "setsid sleep 60 & echo $! >>pid; wait"' -n -q --if-running=fail
+    expect 75 '' "is still going ($(tail -n 1 pid) (sleep))"
+    while read -r pid; do kill "$pid"; done <pid
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# `pflow replay`: a run is done again, with what it was given (DESIGN.md, section 7).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "a replay is a run of its own, in the directory of the first, with other step keys" {
+    in_shells 'mkdir a; cd a; echo 1 >in
+        pflow run "shell '"'"'cat in; echo \$PFLOW_STEP_KEY'"'"' => write-file out --append" -q
+        cd /; pflow replay last -q; cd - >/dev/null; pflow runs | wc -l; grep -c "^1$" out; sort -u out | wc -l
+        pflow replay last --dry-run -q; wc -l <out'
+    expect 0 $'2\n2\n3\n4' 'pflow run: would run write-file (write-file)'
+}
+
+@test "a terminal is shown what a replay will touch, unless it is quiet" {
+    need script
+    in_shells 'pflow run "shell '"'echo hi'"' => write-file out" -q
+        script -qec "pflow replay last" /dev/null | tr -d "\r" | head -n 3; script -qec "pflow replay last -q" /dev/null'
+    expect 0 $'\e[1mIt will touch\e[0m
+  \e[33mruns commands\e[0m  shell       command echo hi
+  \e[33mwrites files\e[0m   write-file  path out'
+}
+
+@test "a run of a Python script says what to type" {
+    {
+        echo 'from pflow import Flow, step'
+        node say 'Reads: shared["text"]: str [pipe]  # what' 'Writes: shared["said"]: str [pipe]  # the same' \
+            'Params: n: int = 1  # how often' <<'E'
+    def post(self, shared, prepared, result):
+        shared["said"] = shared["text"] * self.params["n"]
+E
+        cat say.py
+        echo 'Flow(step(Say)).main()'
+    } >report.py
+    export PATH=${PYTHON%/*}:$PATH
+    in_shells 'python ../report.py --text="it is" --n=2 -r; pflow replay last -q; echo $?
+        pflow replay last 2>&1 >/dev/null | sed "s/.*; //" | sh | pflow-get said'
+    expect 0 $'it isit is\n2\nit isit is' "a script runs its flow; python $PWD/report.py '--text=it is' --say.n=2"
+}
+
+@test "the models that were chosen are known of a run that was killed, and asked again" {
+    node ask 'Writes: shared["usage"]: dict [pipe]  # which' 'Params: model: str = null [env ASK_MODEL]  # which' <<'E'
+    def post(self, shared, prepared, result):
+        shared["usage"] = {"model": self.params["model"] or open("default").read(), "cost": 0.1}
+E
+    export PFLOW_NODES=$PWD
+    in_shells 'printf one >default; echo "{\"nodes\": [{\"type\": \"ask\"}]}" >in.pflow.json
+        echo "{\"nodes\": [{\"id\": \"a\", \"type\": \"ask\"}, {\"id\": \"b\", \"type\": \"./in.pflow.json\"},
+            {\"id\": \"s\", \"type\": \"shell\", \"inputs\": {\"command\": \"[ -e again ] || kill -9 \$PPID; sleep 0.1\"}}],
+            \"outputs\": {\"both\": \"template:\${a.usage.model} \${b.usage.model}\"}}" >f.pflow.json
+        pflow run f.pflow.json -q; echo $?; printf two >default; : >again; pflow replay last -r; pflow run f.pflow.json -r'
+    expect 0 $'137\none one\ntwo two'
+}
+
+@test "a replay without a RUN, with a wrong one, or with flags about stdin is refused" {
+    in_shells 'pflow replay; echo $?; pflow replay last; echo $?; pflow run "shell true" -n -q
+        for flag in 00 --from=text extra --nope; do pflow replay last $flag >doc; echo $?; done; pflow replay last -q >&-; echo $?'
+    expect 0 - 'cannot take --from: what came through the pipe is known'
+    [ "$(grep -c '^2$' <<<"$output") $(tail -n 1 <<<"$output")" = '5 0' ]
+}

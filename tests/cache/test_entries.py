@@ -1,0 +1,212 @@
+"""What is kept is given back as it was or not at all, for its owner alone, and takes no more room than it may."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from pflow.cache import place
+from pflow.cache.entries import find, keep, nearest
+from pflow.cache.key import Key, Part
+from pflow.errors import PflowError
+from tests.test_jsontext import VALUES
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "pflow" / "results"
+
+
+def key(**parts):
+    return Key("try", [Part("read", name, value) for name, value in parts.items()], {})
+
+
+def look_up(wanted):
+    """What is found, and what is said."""
+    said = []
+    found = find(wanted, said.append)
+    return found and found[0], said
+
+
+def file_in(results, folder):
+    (file,) = [path for path in (results / folder).rglob("*") if path.is_file()]
+    return file
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(VALUES)
+def test_an_answer_comes_back_as_it_was(value):
+    keep(key(a=1), {"writes": value})
+    assert repr(look_up(key(a=1))) == repr(({"writes": value}, []))
+    assert look_up(key(a=2)) == (None, [])
+
+
+def test_an_answer_that_names_the_place_of_a_file_is_not_kept():
+    """The key has no absolute path, so that a project may move; an answer that tells one is of this place alone."""
+    of_file = Key("try", [], {'/p/a"ü.txt': "D", "b.txt": "D"})
+    with pytest.raises(PflowError, match="the place of a file stands in it"):
+        keep(of_file, {"writes": {"copy": 'see /p/a"ü.txt.bak'}})
+    keep(of_file, {"writes": {"copy": "b.txt.bak"}})
+    assert look_up(of_file)[0] == {"writes": {"copy": "b.txt.bak"}}
+
+
+def test_the_newest_answer_counts():
+    for answer in ("old", "new"):
+        keep(key(a=1), answer, run="R1")
+    found = find(key(a=1), print)
+    assert found is not None
+    assert (found[0], found[1].run, found[1].node) == ("new", "R1", "try")
+
+
+@pytest.mark.parametrize("folder", ["entries", "blobs"])
+def test_a_damaged_answer_is_none(results, folder):
+    """Each byte is changed in turn, and the file is cut at each place."""
+    keep(key(a=1), {"writes": {"text": "word"}})
+    kept = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    damaged = file_in(results, folder)
+    whole = kept[damaged]
+    cuts = [whole[:at] for at in range(len(whole))]
+    for data in [*cuts, *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole)))]:
+        for path, content in {**kept, damaged: data}.items():
+            path.write_bytes(content)
+            path.chmod(0o600)
+        found, said = look_up(key(a=1))
+        assert found in (None, {"writes": {"text": "word"}})
+        assert said or folder == "entries"
+        assert said == [] or "what the cache has of 'try' is damaged, and made again" in said[0]
+
+
+def test_an_entry_under_another_key_is_none(results):
+    keep(key(a=1), "one")
+    file_in(results, "entries").rename(results / "entries" / "try" / key(a=2).digest)
+    assert look_up(key(a=2))[0] is None
+
+
+def test_what_was_pruned_is_none(results):
+    for folder in ("entries", "blobs"):
+        keep(key(a=1), "one")
+        file_in(results, folder).unlink()
+        assert look_up(key(a=1)) == (None, [])
+
+
+def test_the_nearest_entry_is_that_with_most_parts():
+    assert nearest(key(a=1, b=2)) is None
+    keep(key(a=1, b=1), "one")
+    keep(key(a=2, b=1), "two")
+    found = nearest(key(a=2, b=2))
+    assert found is not None
+    assert found.parts["read", "a"] == Part("read", "a", 2).digest
+
+
+KEEP = """
+import os, sys
+os.umask(0)
+from pflow.cache.entries import find, keep
+from pflow.cache.key import Key, Part
+for number in range(int(sys.argv[1])):
+    keep(Key("try", [Part("read", "a", number)], {}), "x" * 1000)
+    assert find(Key("try", [Part("read", "a", number)], {}), print)[0] == "x" * 1000
+"""
+
+
+def start(count, **variables):
+    folder = str(Path(place.__file__).parent.parent.parent)
+    command = [sys.executable, "-c", KEEP, str(count)]
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": folder, **variables}, stderr=subprocess.PIPE)
+
+
+def test_processes_that_fill_one_entry_all_succeed_and_nobody_else_may_look(results):
+    running = [start(20) for _ in range(4)]
+    assert [each.communicate()[1] for each in running] == [b""] * 4
+    assert {each.returncode for each in running} == {0}
+    modes = {path.stat().st_mode & 0o777 for path in (results.parent, *results.parent.rglob("*")) if path.is_dir()}
+    assert modes == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in results.rglob("*") if path.is_file()} == {0o600}
+
+
+@pytest.mark.parametrize("point", ["cache.write:1", "cache.written:1", "cache.write:2", "cache.written:2"])
+def test_a_process_that_is_killed_leaves_an_answer_or_none(point):
+    died = start(1, PFLOW_TESTING="1", PFLOW_FAILPOINT=point)
+    died.communicate()
+    assert died.returncode == -9
+    assert look_up(key(a=0)) == ("x" * 1000 if point == "cache.written:2" else None, [])
+
+
+def test_a_full_disk_is_said():
+    full = start(1, PFLOW_TESTING="1", PFLOW_FAILPOINT="cache.write:1:enospc")
+    assert b"cannot write to the cache: no space left on device" in full.communicate()[1]
+
+
+def age(results, seconds):
+    for path in results.rglob("*"):
+        if path.is_file():
+            os.utime(path, (path.stat().st_atime - seconds, path.stat().st_mtime - seconds))
+
+
+def test_what_was_not_used_for_longest_goes_first(results, monkeypatch):
+    for number in range(10):
+        keep(key(a=number), f"{number}" * 100_000)
+        age(results, 100)
+    assert look_up(key(a=0))[0]  # and is used now
+    monkeypatch.setenv("PFLOW_CACHE_SIZE", "600K")
+    keep(key(a=10), "x" * 100_000)
+    left = [number for number in range(11) if look_up(key(a=number))[0]]
+    assert left[0] == 0
+    assert left[1:] == list(range(left[1], 11))
+    assert 3 < len(left) < 6
+    assert sum(status.st_blocks * 512 for _, status in place.files()) < 600 << 10
+
+
+def test_what_is_in_use_is_never_pruned(monkeypatch):
+    monkeypatch.setenv("PFLOW_CACHE_SIZE", "1K")
+    for number in range(3):
+        keep(key(a=number), "x" * 100_000)
+    assert all(look_up(key(a=number))[0] for number in range(3))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("", 1 << 30), ("0", 0), ("12", 12), ("3k", 3 << 10), ("500M", 500 << 20), ("2G", 2 << 30)]
+)
+def test_sizes(monkeypatch, text, size):
+    monkeypatch.setenv("PFLOW_CACHE_SIZE", text)
+    assert place.size_limit() == size
+
+
+@pytest.mark.parametrize("text", ["G", "-1", "1.5G", "1GB", "many", "²", " 1", "1P"])
+def test_what_is_no_size(monkeypatch, text):
+    monkeypatch.setenv("PFLOW_CACHE_SIZE", text)
+    with pytest.raises(PflowError, match=f"cannot take PFLOW_CACHE_SIZE='{text}'"):
+        place.size_limit()
+
+
+def test_a_cache_that_others_may_write_to_is_refused(results):
+    keep(key(a=1), "one")
+    for folder in (results, results.parent):
+        folder.chmod(0o777)
+        with pytest.raises(PflowError, match="others may write to it"):
+            find(key(a=1), print)
+        folder.chmod(0o700)
+    assert look_up(key(a=1))[0] == "one"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
+def test_a_cache_of_another_user_is_refused(results, tmp_path):
+    keep(key(a=1), "one")
+    results.rename(tmp_path / "elsewhere")
+    results.symlink_to(tmp_path / "elsewhere")
+    assert look_up(key(a=1))[0] == "one"
+    os.lchown(results, 65534, 65534)
+    with pytest.raises(PflowError, match="it is another user's"):
+        find(key(a=1), print)
+
+
+def test_without_a_place_there_is_no_cache(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "")
+    with pytest.raises(PflowError) as caught:
+        keep(key(a=1), "one")
+    assert (caught.value.exit, caught.value.message) == (78, "cannot use the cache: there is no place for it")

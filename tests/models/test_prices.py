@@ -1,0 +1,113 @@
+"""What an answer costs where its provider does not say it: never guessed, and nothing only on this machine."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.models.prices import cost_of, is_priced
+
+
+@pytest.fixture(autouse=True)
+def prices(tmp_path, monkeypatch):
+    """The user's file."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    (tmp_path / "pflow").mkdir()
+    return tmp_path / "pflow" / "prices.toml"
+
+
+def model(id, key=None, **more):
+    return SimpleNamespace(model_id=id, needs_key=key, **more)
+
+
+OPENAI = model("gpt-4o-mini", "openai", model_name="gpt-4o-mini", api_base=None)
+CLAUDE = model("anthropic/claude-opus-4-5", "anthropic")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        OPENAI,
+        CLAUDE,
+        model("gemini/gemini-2.0-flash", "gemini"),
+        model("mine", model_name="gpt-4o-mini", api_base="https://api.openai.com/v1"),
+        model("openrouter/openai/gpt-4o", model_name="openai/gpt-4o", api_base="https://openrouter.ai/api/v1"),
+        model("SmolLM2", cost=0),
+    ],
+)
+def test_a_price_is_that_of_the_provider_at_the_address_or_of_the_key(asked):
+    cost = cost_of(asked, 1000, 100, {})
+    assert is_priced(asked)
+    assert cost == 0 if asked.model_id == "SmolLM2" else 0 < cost < 0.1
+    assert cost_of(asked, None, 100, {}) in (None, 0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        model("gpt-4o-mini", model_name="gpt-4o-mini", api_base="http://127.0.0.1:8000/v1"),
+        model("gpt-4o-mini", "openai", model_name="gpt-4o-mini", api_base="https://example.org/v1"),
+        model("gpt-99", "openai", model_name="gpt-99", api_base=None),
+        model("gpt-4o-mini", "somebody"),
+        model("gpt-4o-mini"),
+        model("llama3:latest"),
+        model(""),
+    ],
+)
+def test_a_known_name_at_an_unknown_place_has_no_price(asked):
+    assert cost_of(asked, 1000, 100, {}) is None
+    assert not is_priced(asked)
+
+
+def test_an_address_in_the_environment_is_where_a_model_is(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    assert not is_priced(OPENAI)
+    assert is_priced(CLAUDE)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (OPENAI, {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 900}}),
+        (OPENAI, {"input_tokens": 1000, "output_tokens": 10, "input_tokens_details": {"cached_tokens": 900}}),
+    ],
+)
+def test_what_a_provider_had_in_its_cache_is_cheaper(asked, said):
+    whole = {**said, "prompt_tokens_details": None, "input_tokens_details": None}
+    assert cost_of(asked, 1000, 10, said) < cost_of(asked, 1000, 10, {}) == cost_of(asked, 1000, 10, whole)
+
+
+def test_your_own_price_comes_before_the_list(prices):
+    prices.write_text('"gpt-4o-mini" = { input = 1000, output = 0.5 }\n[llama3]\ninput = 0\noutput = 2\n')
+    assert cost_of(OPENAI, 1000, 2, {}) == 1.000001
+    assert cost_of(model("llama3"), 1000, 1000, {}) == 0.002
+    assert cost_of(model("llama3"), None, 1000, {}) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m = {",
+        "m = 3",
+        "[m]\ninput = 1\n",
+        '[m]\ninput = 1\noutput = "2"\n',
+        "[m]\ninput = 1\noutput = -2\n",
+        "[m]\ninput = 1\noutput = inf\n",
+        "[m]\ninput = true\noutput = 1\n",
+        b"\xff",
+    ],
+)
+def test_a_malformed_file_is_named(prices, text):
+    prices.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(PflowError, match=r"cannot read '.*/prices\.toml'") as caught:
+        is_priced(OPENAI)
+    assert caught.value.exit == 78
+
+
+def test_a_malformed_file_costs_no_answer(prices, server, capfd):
+    from tests.nodes.test_llm import run
+
+    prices.write_text("m = 3")
+    assert run("reply")["usage"].keys() == {"model", "input", "output"}
+    assert "the price of this answer is not known: cannot read" in capfd.readouterr().err

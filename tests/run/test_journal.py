@@ -1,0 +1,142 @@
+"""A run that is killed anywhere goes on from its journal: the same store, nothing done twice, nothing left out."""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pflow import failpoint
+from pflow.digest import digest_of
+from pflow.errors import exit_code
+from pflow.jsontext import encode
+from pflow.run.engine.commits import Commits
+from pflow.run.engine.context import Context, Recorder
+from pflow.run.engine.engine import Engine
+from pflow.run.journal.journal import Journal, read_journal
+from pflow.state_key import state_key
+from tests.run.flows import plan_of, write_flow
+from tests.run.test_engine import flow, step
+
+SEND = '''
+from pflow import Node
+
+
+class Send(Node):
+    """Do something that counts how often.
+
+    Interface:
+    - Reads: shared["value"]: any = 0  # anything
+    - Writes: shared["sent"]: any  # it
+    - Params: log: path  # a file that gets a line
+    - Params: fails: str = ""  # the value that it fails for, or once: the first time of all
+    - Effects: writes files
+    """
+
+    def post(self, shared, prepared, result):
+        import os
+
+        with open(self.params["log"], "a") as log:
+            log.write(self.step_key + "\\n")
+        once = self.params["log"] + ".once"
+        if self.params["fails"] == "once" and not os.path.exists(once):
+            open(once, "w").close()
+            raise ValueError("once")
+        if shared["value"] == self.params["fails"]:
+            raise ValueError("no")
+        shared["sent"] = shared["value"]
+'''
+
+
+class Runs:
+    """Runs of one flow in processes of their own, which a failpoint may kill."""
+
+    def __init__(self, folder: Path, ir: dict, store: dict) -> None:
+        self.folder = folder
+        self.plan = plan_of(ir, str(folder))
+        self.begin = store
+
+    def run(self, directory: Path, kill: int = 0, point: str = "journal.*") -> int:
+        """Begin a run, or go on with it; killed at that point. Its exit code, -9 where it was killed."""
+        directory.mkdir(exist_ok=True)
+        if (pid := os.fork()) == 0:
+            code = 99
+            try:
+                failpoint._NAME, failpoint._left, failpoint._is_armed = point, kill, kill > 0
+                os.chdir(directory)
+                code = self._go(directory)
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _go(self, directory: Path) -> int:
+        context = Context(recorder=Recorder(lambda line: None), run_id="R")
+        journal = Journal(str(directory), context.secrets, state_key())
+        context.ask.answer |= {"journal": journal.write, "secrets": context.secrets.add}
+        if journal.records is None:
+            journal.write({"begin": "R"})
+        context.commits = Commits(context.ask, journal.records and journal.records.done)
+        store = json.loads(json.dumps(self.begin))
+        try:
+            Engine(self.plan, context).run(store)
+        except Exception as error:
+            return exit_code(error)
+        (directory / "store.json").write_bytes(encode([store, context.carried]))
+        return 0
+
+    def done(self, directory: Path) -> set[str]:
+        """The keys of what is done, and of what inside it must not be done any more."""
+        return {digest_of(["R", path]) for path in read_journal(str(directory)).done}
+
+    def sent(self, directory: Path) -> Counter:
+        log = directory / "log"
+        return Counter(log.read_text().split() if log.exists() else [])
+
+
+def send(id: str, **more) -> dict:
+    return step(id, "send", **{"params": {"log": "log"}, **more})
+
+
+def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
+    """Flows with the store that each begins with."""
+    items = {"over": "items", "as": "value"}
+    bad, once = {"log": "log", "fails": "bad"}, {"log": "log", "fails": "once"}
+    given = {"inputs": {"value": {}}, "outputs": {"sent": "sent"}}
+    inner = write_flow(folder, "inner", {**flow(send("s"), step("n", "count"), send("t")), **given})
+    tries = flow(send("s"), step("n", "count"), send("f", params=once), outputs={"n": "n"})
+    four = [send("a"), send("b"), send("c"), send("d")]
+    split = write_flow(folder, "split", flow(*four, edges="a-b a-c b-d c-d", out={"b.sent": "b", "c.sent": "c"}))
+    one, two = send("one", batch=items), send("two", params=bad, batch={**items, "on_error": "keep", "jobs": 2})
+    each, tried = step("f", inner, batch={**items, "jobs": 2}), write_flow(folder, "tried", tries)
+    failing = [send("a", params=bad), send("h"), send("p"), send("q", params=bad), send("r")]
+    return {
+        "loop": (flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"), {}),
+        "batches": (flow(one, two, out={"one.sent": "a", "two.sent": "b"}), {"items": [1, "bad", 1, 2.0, "1"]}),
+        "flows": (flow(each, step("r", tried, retries=2, wait=0)), {"items": [3, 4, 3]}),
+        "forks": (flow(*four[:1], step("x", split), *four[2:], edges="a-x a-c x-d c-d", out={"c.sent": "c"}), {}),
+        "errors": (flow(*failing, edges="a-error-h h-p h-q p-r q-r q-error-r"), {"value": "bad"}),
+    }
+
+
+@pytest.mark.parametrize("name", ["loop", "batches", "flows", "forks", "errors"])
+def test_a_run_that_is_killed_at_any_commit_goes_on_to_the_same_store(tmp_path, nodes, name):
+    (nodes / "send.py").write_text(SEND)
+    runs = Runs(tmp_path, *flows(tmp_path)[name])
+    assert runs.run(tmp_path / "whole") == 0
+    whole, sent = (tmp_path / "whole" / "store.json").read_bytes(), runs.sent(tmp_path / "whole")
+    for point in range(1, 200, 1 if name == "loop" else 2):  # the even ones are after a commit, the odd ones before it
+        directory = tmp_path / str(point)
+        code = runs.run(directory, kill=point)
+        if code == 0:
+            break
+        assert code == -9
+        done = runs.done(directory) if point > 2 else set()
+        assert runs.run(directory) == 0
+        assert (directory / "store.json").read_bytes() == whole
+        after = runs.sent(directory)
+        assert set(after) == set(sent)
+        assert {key: after[key] - sent[key] for key in done if after[key] > sent[key]} == {}
+    else:
+        pytest.fail("it never came to an end")
+    assert point > 20
