@@ -76,6 +76,7 @@ def main() -> None:
         lines = [
             *measure_starts(Path(scratch), options.rounds),
             *measure_engine(options.rounds),
+            *measure_kept(Path(scratch), options.rounds),
             measure_runs(Path(scratch)),
             *measure_large(Path(scratch), options.large_rounds),
         ]
@@ -213,6 +214,67 @@ def measure_engine(rounds: int) -> list[Line]:
         Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3),
         Line("ten branches that wait 0.5 s", found["branches"] * 1000, "ms", found["branches"] / 0.5, 1.4),
     ]
+
+
+TICK = """
+from pflow import Node, flow_safe
+
+
+{mark}
+class {name}(Node):
+    \"""Count.
+
+    Interface:
+    - Reads: shared["n"]: int  # so far
+    - Writes: shared["n"]: int  # one more
+    - Actions: default, done
+    \"""
+
+    def prep(self, shared):
+        return shared["n"]
+
+    def exec(self, n):
+        return n + 1
+
+    def post(self, shared, prepared, result):
+        shared["n"] = result
+        return "done" if result == 1000 else None
+"""
+
+
+def measure_kept(scratch: Path, rounds: int) -> list[Line]:
+    """CPU time of what is kept of a run, and of answers that are kept, each against the same without."""
+    nodes, text, nothing = scratch / "kept", scratch / "text", Path(os.devnull)
+    nodes.mkdir()
+    (nodes / "tick.py").write_text(TICK.format(mark="", name="Tick"))
+    (nodes / "pure.py").write_text(TICK.format(mark="@flow_safe", name="Pure"))
+    flows = {}
+    for type in ("tick", "pure"):
+        flows[type] = nodes / f"{type}.pflow.json"
+        steps = [{"id": "again", "type": type, "max_visits": 1000}, {"id": "last", "type": type}]
+        edges = [{"from": "again", "to": "again"}, {"from": "again", "to": "last", "action": "done"}]
+        mappings = {"last": {"output_mappings": {"n": "last.n"}}}
+        flows[type].write_text(json.dumps({"pflow": 1, "nodes": steps, "edges": edges, "mappings": mappings}))
+    run_of = {type: [program("pflow"), "run", str(file), "--n=0", "-q"] for type, file in flows.items()}
+    read = [program("pflow-read-file"), "-n", f"--path={text}", "-q"]
+    kept = {**os.environ, "PFLOW_NODES": str(nodes), "XDG_CACHE_HOME": str(nodes), "XDG_STATE_HOME": str(nodes)}
+    unkept = {name: value for name, value in kept.items() if name not in ("HOME", "XDG_STATE_HOME")}
+    pairs = {
+        "1,000 steps, log and journal": (run_of["tick"], kept, [*run_of["tick"], "--no-journal"], unkept, 2),
+        "1,000 steps, all from the cache": (run_of["pure"], kept, run_of["tick"], kept, 2),
+        "a stage from the cache": ([*read, "--cache"], kept, read, kept, 1.3),
+    }
+    samples: dict[str, list[tuple[float, float]]] = {what: [] for what in pairs}
+    for turn in range(max(rounds // 3, 3) + 1):
+        for what, (command, variables, base, others, _) in pairs.items():
+            pair = run([command], nothing, variables).cpu, run([base], nothing, others).cpu
+            if turn:
+                samples[what].append(pair)
+    lines = []
+    for what, sample in samples.items():
+        cpu, base = (statistics.median(each) * 1000 for each in zip(*sample, strict=True))
+        lines.append(Line(what, cpu, "ms", cpu / base, pairs[what][-1]))
+    return lines
 
 
 def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
