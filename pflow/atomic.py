@@ -57,6 +57,13 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
         os.close(fd)
 
 
+def open_private(path: str, flags: int = 0) -> int:
+    """A file to write to, made where it is not there, and ours alone."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    os.fchmod(fd, 0o600)
+    return fd
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write to the last byte, however little each write takes."""
     rest = memoryview(data)

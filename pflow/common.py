@@ -85,7 +85,7 @@ OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
 REFRESH = CommonFlag("refresh", "run what is cached, or STEP alone, and keep what it gives anew", word="STEP")
 """The same of `pflow run`, which has several steps."""
 
-_OF_RUNS = "jobs isolate show_store locked no_journal keep_store max_cost max_tokens_total max_calls if_running"
+_OF_RUNS = "jobs isolate show_store locked no_journal keep_store resume max_cost max_tokens_total max_calls if_running"
 OF_RUNS = frozenset({*COMMON, *_OF_RUNS.split()})
 """The flags of `pflow run` itself; no input of a flow has a flag of these names."""
 

@@ -69,7 +69,10 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
         return None
     except ValueError as why:
         warn(f"what the cache has of '{key.node}' is damaged, and made again: {why}")
-        drop(path)
+        try:
+            drop(path)
+        except OSError:
+            pass  # the disk may only be read
         return None
     touch(entry.path)
     touch(entry.blob_path)

@@ -137,15 +137,15 @@ class PythonCode:
         spaces = []
         for folder in folders:
             inside = os.path.join(folder, name)
+            if _is_installed(inside):
+                self.watched[folder] = None
+            elif not _is_standard(inside):
+                self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
             for file in (f"{inside}/__init__.py", *(inside + suffix for suffix in EXTENSION_SUFFIXES), f"{inside}.py"):
                 if os.path.isfile(file):
                     return [file]
             if os.path.isdir(inside):
                 spaces.append(inside)
-            if _is_installed(inside):
-                self.watched[folder] = None
-            elif not _is_standard(inside):
-                self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
         return spaces
 
     def _add_distribution(self, top: str) -> None:

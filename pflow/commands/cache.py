@@ -9,7 +9,7 @@ import click
 
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
-from pflow.commands._click import print_json, print_table
+from pflow.commands._click import cannot_write, print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.source import plain
 from pflow.terminal.columns import AUTO
@@ -41,11 +41,14 @@ def command(act: str | None, node: str | None, as_json: bool) -> int:
     if (node and act != "clear") or (as_json and act not in (None, "info")):
         what = f"the node '{node}'" if node else "--json"
         raise PflowError(f"cannot take {what} with {act}", hint="pflow cache --help", exit=USAGE)
-    if act == "prune":
-        return _prune()
-    if act == "verify":
-        return _verify()
-    return _clear(node) if act == "clear" else _info(as_json=as_json)
+    try:
+        if act == "prune":
+            return _prune()
+        if act == "verify":
+            return _verify()
+        return _clear(node) if act == "clear" else _info(as_json=as_json)
+    except OSError as error:
+        raise cannot_write(error.filename or directory(), error) from None
 
 
 def _info(*, as_json: bool) -> int:
@@ -81,9 +84,9 @@ def _verify() -> int:
         try:
             Entry(path).read()
             good += 1
-        except FileNotFoundError:
+        except OSError:
             drop(path)  # its answer was pruned before it
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             drop(path)
             bad += 1
             say("pflow cache", f"dropped an answer of '{path.rsplit('/', 2)[1]}': {error}")

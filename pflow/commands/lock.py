@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import click
 
+from pflow.atomic import replace
 from pflow.cache.code import code_of
-from pflow.commands._click import FlowCommand, checked, write_output
+from pflow.commands._click import FlowCommand, cannot_write, checked
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
@@ -36,11 +37,19 @@ def command(flow: Sequence[str]) -> int:
     loaded = load_named(flow)
     file = lock_file(loaded.flow)
     wired = checked(loaded, "lock")
-    write_output(file, lock_text(wired).encode())
+    _write(file, lock_text(wired), mode=os.stat(wired.flow.file).st_mode & 0o666)
     for name, fault in _unknown(wired).items():
         say("pflow lock", f"warning: the code of {name} is not known: {fault}")
     write_pieces(1, [os.fsencode(file) + b"\n"])
     return 0
+
+
+def _write(file: str, text: str, mode: int) -> None:
+    """Raises PflowError (73, 77)."""
+    try:
+        replace(file, text, mode=mode)
+    except OSError as error:
+        raise cannot_write(file, error) from None
 
 
 def _unknown(wired: WiredFlow) -> dict[str, str]:

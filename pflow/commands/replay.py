@@ -21,10 +21,7 @@ from pflow.stage.document import Intake
 from pflow.stage.words import take_words
 from pflow.types import Type
 
-_REFUSED = {
-    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
-    "locked": "the flow of a run has no lock file",
-}
+_OF_STDIN = ("from", "no_stdin", "allow_empty", "skip_empty")
 
 USAGE = Usage(
     "pflow replay",
@@ -33,8 +30,9 @@ USAGE = Usage(
 )
 USAGE.description = """\
 A new run of the same flow begins in the directory of the first, with what that was given: flags, answers, variables of
-the environment, the models that were chosen, and what came through the pipe. It has a log of its own. A terminal is
-shown what it will touch before it begins; --dry-run says what it would do, and touches nothing.
+the environment, the models that were chosen, and what came through the pipe, of a store the keys that the flow may look
+at. It has a log of its own. A terminal is shown what it will touch before it begins; --dry-run says what it would do,
+and touches nothing.
 
 RUN is a run's id or how it begins, or last, which is @1, or @2, the one before.
 
@@ -42,7 +40,7 @@ Stdin is not read, unless more than 10 MB came through the pipe, or a secret: th
 something else. Other secrets come from the environment again; 78 is for one that is not there.
 
 It runs the code that the nodes have now. What a Python script ran, the script runs again: it is told what to type."""
-USAGE.flags = flags_of_runs(without=_REFUSED)
+USAGE.flags = flags_of_runs(without=_OF_STDIN)
 USAGE.arguments = [argument("RUN", kinds.RUN)]
 USAGE.examples = (
     "pflow run examples/words.pflow.json --pattern='examples/*.txt' -q",
@@ -74,9 +72,9 @@ def _parse(words: list[str]) -> tuple[RunFlags, str]:
     run = Item("run", "run", Type("str"))
     run.marks.add("word")
     texts = take_words(words, {**own_items(), "run": run}, is_open=False)
-    for name, why in _REFUSED.items():
+    for name in _OF_STDIN:
         if name in texts:
-            what = f"cannot take --{name.replace('_', '-')}: {why}"
+            what = f"cannot take --{name.replace('_', '-')}: what came through the pipe is known"
             raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
     if "run" not in texts:
         raise PflowError("cannot replay: there is no RUN", hint="pflow runs lists them", exit=errors.USAGE)

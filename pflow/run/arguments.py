@@ -39,6 +39,7 @@ _OWN = {
     "show_store": (Type("bool"), "print the final store on stderr"),
     "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
     "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
+    "resume": (Type("bool"), "go on with the newest unfinished run of this flow, inputs and params, or begin one"),
     "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
     "if_running": (
         Type("choice", choices=("skip", "wait", "fail")),

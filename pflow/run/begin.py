@@ -6,11 +6,11 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.run.inputs import RunInputs
-from pflow.run.snapshot import kept
+from pflow.run.resume.drift import facts_of
+from pflow.run.snapshot import Snapshot, kept
 from pflow.stage.document import Document, Intake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from pflow.flow.wired import WiredFlow
@@ -33,25 +33,39 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
         "values": used,
         "texts": {key: document.json(key) for key in document if key not in used},
     }
+    snapshot = Snapshot()
+    snapshot.note_place(inputs.wired.flow)
     return {
         "store": kept(store),
         "inputs": kept({name: getattr(inputs, name) for name in _INPUTS}),
-        "environment": {name: os.environ.get(name) for name in sorted(set(_variables(inputs.wired)))},
+        "environment": {name: os.environ.get(name) for name in _variables(inputs.wired)},
+        "secrets": dict.fromkeys(_variables(inputs.wired, are_secret=True)),
         "flags": {name: getattr(flags, name) for name in _FLAGS},
+        "place": snapshot.place,
+        **facts_of(inputs.wired),
     }
 
 
+def is_same(begin: Begin, other: Begin) -> bool:
+    """Whether two runs are of one flow with one store and the same flags, in one place."""
+    store, others = ({**each["store"], "header": each["store"]["header"].get("last")} for each in (begin, other))
+    parts = ("inputs", "flow", "place", "sealed")
+    return store == others and all(begin.get(part) == other.get(part) for part in parts)
+
+
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store")
 
 
-def _variables(flow: WiredFlow) -> Iterator[str]:
-    """The variables that a flow takes params from; not those of secrets."""
+def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
+    """The variables that a flow takes params from: those that are secrets, or all others."""
+    found: set[str] = set()
     for wired in flow.steps.values():
         if wired.subflow is not None:
-            yield from _variables(wired.subflow)
+            found.update(_variables(wired.subflow, are_secret=are_secret))
         params = wired.interface.params.values()
-        yield from (item.env for item in params if item.env and "secret" not in item.marks)
+        found.update(item.env for item in params if item.env and ("secret" in item.marks) is are_secret)
+    return sorted(found)
 
 
 def restore_intake(begin: Begin) -> Intake:

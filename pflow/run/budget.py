@@ -57,7 +57,9 @@ class Budget:
     def _reached(self, name: str, limit: float, model: str) -> PflowError:
         used, flag = self.used[name], "--" + BUDGET[name].replace("_", "-")
         what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
-        hint = f"pflow resume {os.path.basename(self.log.directory)} {flag}=… goes on" if self.log else ""
+        hint = f"{flag} allows more"
+        if self.log is not None and self.log.journal is not None:
+            hint = f"pflow resume {os.path.basename(self.log.directory)} {flag}=… goes on"
         error = PflowError(
             f"cannot ask '{model}': the run has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True
         )  # fmt: skip

@@ -98,12 +98,7 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        flags, inputs = parse(wired, words, pinned)
-        if flags.locked:
-            from pflow.flow.lock import drift
-
-            refuse_errors(drift(wired), hint="pflow check --locked lists them")
-        return self._execute(flags, inputs, intake)
+        return self._execute(*parse(wired, words, pinned), intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note what the document says of the flow, be it that it fails."""
@@ -114,6 +109,10 @@ class Driver:
 
     def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
         self._note(inputs.wired)
+        if flags.locked:
+            from pflow.flow.lock import drift
+
+            refuse_errors(drift(inputs.wired), hint="pflow check --locked lists them")
         self.debug = flags.debug
         self.output.choose_form(
             quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact

@@ -6,7 +6,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
@@ -19,6 +19,7 @@ from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder, drop
 from pflow.run.engine.engine import Engine, outputs_of, set_defaults
 from pflow.run.inputs import ask_for
+from pflow.run.known_secrets import known_secrets
 from pflow.run.listeners import Listeners
 from pflow.run.snapshot import Snapshot
 from pflow.stage.document import new_run_id
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pflow.run.arguments import RunFlags
     from pflow.run.begin import Begin
     from pflow.run.inputs import RunInputs
+    from pflow.run.resume.reopen import Reopened
     from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
 
@@ -72,8 +74,7 @@ class Execution:
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)
-        given = [each.path for each in self.wired.inputs.values() if each.secret]
-        self.secrets.add([find(shared, path) for path in given if has(shared, path)])
+        self.secrets.add([*known_secrets(self.inputs, shared)])
         self._show(shared, self._run(document, shared, snapshot, begin))
 
     def _piped(self, intake: Intake, shared: NodeStore) -> dict[str, Any]:
@@ -94,14 +95,21 @@ class Execution:
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""
-        run_id = new_run_id()
+        if self.flags.resume:
+            from pflow.run.resume.find import find_unfinished
+
+            self.inputs.reopened = find_unfinished(begin, self.wired, self.secrets)
+        reopened: Reopened | None = self.inputs.reopened
+        if reopened is not None:
+            reopened.settle(self.wired, shared)
+        run_id = reopened.run.id if reopened else new_run_id()
         self.note(run_id)
         flags, end_line = self.flags, self.output.end_line
-        listeners = Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin)
+        listeners = Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin, reopened)
         failed: BaseException | None = None
         begun = time.monotonic()
         try:
-            context = self._context(listeners, run_id)
+            context = self._context(listeners, run_id, reopened)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
@@ -117,7 +125,7 @@ class Execution:
         finally:
             listeners.finish(failed, shared.known())
 
-    def _context(self, listeners: Listeners, run_id: str) -> Context:
+    def _context(self, listeners: Listeners, run_id: str, reopened: Reopened | None) -> Context:
         def emit(part: str | bytes) -> None:
             listeners.clear()
             self.output.emit(part)
@@ -137,11 +145,11 @@ class Execution:
         )
         if listeners.log is not None and listeners.log.journal is not None:
             context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
-            context.commits = Commits(context.ask)
-        if self.flags.limits:
+            context.commits = Commits(context.ask, reopened.records.done if reopened else None)
+        if self.flags.limits or reopened:
             from pflow.run.budget import limit_calls
 
-            limit_calls(context, self.flags.limits, listeners.log)
+            limit_calls(context, self.flags.limits, listeners.log, reopened.events if reopened else ())
         if self.output.is_streamed:
             context.emitter, context.emit = self._streaming_step(), emit
         return context

@@ -32,12 +32,13 @@ a file, in a step when its text is read.
 It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
 (pflow runs, pflow trace). Until it has gone well it keeps a journal beside the log, with which pflow resume goes on:
 the store it began with, and what each step changed; of a secret only a digest. It is written before the next step
-begins and outlasts kill -9 and a full disk, though not a power cut. On a terminal a batch says how far it is and what
-it cost; in a log it does so once a minute, after its first. A budget (--max-calls, --max-tokens-total, --max-cost)
-holds for a run with its batches, subflows and resumes; each try counts, a failed one too. Once it is reached, no call
-of a model begins, what runs ends, and the code is 79. No more than --max-calls are made; tokens and dollars may go over
-it by what was being asked just then. What commands spend is not seen. Where a file here is called as a saved flow or a
-node is, ./NAME is the file.
+begins and outlasts kill -9 and a full disk, though not a power cut. For a line of cron, --resume goes on with the
+newest unfinished run of this flow with these inputs and params in this directory, or begins one. On a terminal a batch
+says how far it is and what it cost; in a log it does so once a minute, after its first. A budget (--max-calls,
+--max-tokens-total, --max-cost) holds for a run with its batches, subflows and resumes; each try counts, a failed one
+too. Once it is reached, no call of a model begins, what runs ends, and the code is 79. No more than --max-calls are
+made; tokens and dollars may go over it by what was being asked just then. What commands spend is not seen. Where a file
+here is called as a saved flow or a node is, ./NAME is the file.
 
 For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
 run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""

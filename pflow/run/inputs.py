@@ -51,6 +51,8 @@ class RunInputs:
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
         self.replayed: Any = None
+        self.reopened: Any = None
+        """The run that goes on with them, where one does (pflow.run.resume.reopen)."""
         """The snapshot of the run that this one replays."""
         for target, value in (flags or {}).items():
             self._set(target, value)

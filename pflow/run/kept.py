@@ -42,4 +42,4 @@ def here() -> str:
 
 def directory_of(flow: Flow) -> str:
     """Where the relative paths of flows in a flow begin, as an absolute path."""
-    return here() if flow.directory == "." else os.path.join(here(), flow.directory)
+    return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))

@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.jsontext import decode, encode
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -13,7 +14,8 @@ from pflow.run.arguments import PROGRAM
 from pflow.run.engine.context import StepFailed
 from pflow.run.log import RunLog, runs_directory
 from pflow.run.snapshot import own_params
-from pflow.stage.trace import enter_span, write_lines
+from pflow.stage.document import WRITER
+from pflow.stage.trace import enter_span, event_line, write_lines
 from pflow.terminal.messages import say
 from pflow.usage import Usage
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pflow.masks import Secrets
     from pflow.run.arguments import RunFlags
     from pflow.run.progress import LogProgress
+    from pflow.run.resume.reopen import Reopened
     from pflow.run.snapshot import Snapshot
     from pflow.stage.document import Document
 
@@ -34,9 +37,10 @@ class Listeners:
 
     def __init__(
         self, wired: WiredFlow, run_id: str, document: Document, snapshot: Snapshot, secrets: Secrets,
-        flags: RunFlags, end_line: Callable[[], None], begin: dict[str, Any],
+        flags: RunFlags, end_line: Callable[[], None], begin: dict[str, Any], reopened: Reopened | None = None,
     ) -> None:  # fmt: skip
-        """`end_line` is called before something is said to a person; `begin` is what the journal begins with.
+        """`end_line` is called before something is said to a person; `begin` is what the journal begins with, unless
+        it is that of a run that is `reopened`.
 
         Raises PflowError (73, 78) where there is to be a journal and cannot be.
         """
@@ -46,8 +50,8 @@ class Listeners:
         self.failed_items = 0
         self.usage = Usage()
         self.end_line = end_line
-        self.log = self._open_log(run_id, document)
-        if self.log is not None and not flags.no_journal:
+        self.log = self._go_on(reopened, document) if reopened else self._open_log(run_id, document)
+        if self.log is not None and not flags.no_journal and not reopened:
             self.log.open_journal(secrets, begin)
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
@@ -60,8 +64,6 @@ class Listeners:
         enter_span(document)
         if runs_directory() is None and self.flags.no_journal:
             return None
-        from pflow.flow.unload import flow_hash, flow_to_ir
-
         flow = self.wired.flow
         self.snapshot.flow_hash = flow_hash(self.wired)
         about = {"name": flow.name or "flow", "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
@@ -72,15 +74,23 @@ class Listeners:
             log.write_snapshot(self.snapshot.as_json())
         return log
 
+    def _go_on(self, reopened: Reopened, document: Document) -> RunLog:
+        """Go on with the log of a run, and with what its events count."""
+        enter_span(document)
+        self.snapshot.flow_hash = flow_hash(self.wired)
+        for event in reopened.events:
+            self._count(event)
+        reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
+        reopened.log.write_snapshot(self.snapshot.as_json())
+        return reopened.log
+
     def write(self, line: bytes) -> None:
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
         event = decode(line)
-        self.usage.add_event(event)
-        if "exit" not in event:
-            self.failed_items += event.get("items", {}).get("failed", 0)
+        self._count(event)
         if not self.is_quiet:
             self._show(event)
         if self.is_verbose and event["event"] == "end":
@@ -88,6 +98,11 @@ class Listeners:
             say_places(event)
         if "model" in event:
             self._note_model(event)
+
+    def _count(self, event: dict[str, Any]) -> None:
+        self.usage.add_event(event)
+        if "exit" not in event:
+            self.failed_items += event.get("items", {}).get("failed", 0)
 
     def _show(self, event: dict[str, Any]) -> None:
         if self.progress is None and (self.is_drawn or event["event"] == "batch"):

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import write_all
+from pflow.atomic import open_private, write_all
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
 from pflow.failpoint import failpoint
 from pflow.jsontext import encode
@@ -32,8 +32,9 @@ JOURNAL = "journal.jsonl"
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
-_TRIES = 10
-"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks."""
+_TRIES = 100
+"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks, and what a killed run
+had started holds it until its guard has ended it."""
 
 _LARGE = 1 << 20
 _DAY = 86_400
@@ -137,15 +138,18 @@ class RunLog:
             raise
         finally:
             os.close(draft)
+        failpoint(f"{name}.written")
         self._size += len(data)
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
         from pflow.run.journal.journal import Journal
+        from pflow.run.journal.seal import seal
         from pflow.state_key import state_key
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
+            seal(begin, secrets, self.journal.key)
             self.journal.write({"begin": os.path.basename(self.directory), **begin})
         except PflowError:
             _remove(self.directory)
@@ -211,13 +215,6 @@ def describe(value: Any) -> dict[str, Any]:
     return shape
 
 
-def open_private(path: str, flags: int = 0) -> int:
-    """A file to write to, made where it is not there, and ours alone."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    os.fchmod(fd, 0o600)
-    return fd
-
-
 def _make_directory(directory: str) -> None:
     before = os.umask(0o077)
     try:
@@ -227,7 +224,7 @@ def _make_directory(directory: str) -> None:
 
 
 def _take_lock(directory: str) -> int:
-    """Raises BlockingIOError where somebody has it for longer than it takes to look at a run."""
+    """Raises BlockingIOError where somebody has it for longer."""
     import fcntl
 
     fd = open_private(os.path.join(directory, LOCK))

@@ -7,10 +7,11 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
+from pflow.atomic import open_private
 from pflow.digest import digest_of
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
 from pflow.process.signals import Deadline
-from pflow.run.log import holder, open_private
+from pflow.run.log import holder
 from pflow.xdg import make_private, state_directory
 
 if TYPE_CHECKING:

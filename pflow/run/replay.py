@@ -32,7 +32,7 @@ class Replay:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.kept = _snapshot_of(run)
-        if "script" in self.kept.place:
+        if self.kept.place["script"]:
             hint = " ".join(["python", *map(quote, [self.kept.place["script"], *self._flags()])])
             what = f"cannot replay the run '{run.id}': a script runs its flow"
             raise PflowError(what, hint=f"{'… | ' if self.kept.piped['paths'] else ''}{hint}", exit=USAGE)
@@ -47,7 +47,9 @@ class Replay:
     def flow(self) -> Flow:
         """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
         enter(self.kept.place["directory"], "replay the run")
-        return load_kept(self.run.directory, self.kept.place["flow_directory"])
+        flow = load_kept(self.run.directory, self.kept.place["flow_directory"])
+        flow.file = self.kept.place["file"]
+        return flow
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
         """What flags, answers and the environment gave. A variable that was not set then is not set any more.
@@ -109,7 +111,7 @@ def _snapshot_of(run: Run) -> Snapshot:
         snapshot.config_overrides = {id: dict(params) for id, params in kept["config_overrides"].items()}
         snapshot.cli_injections = dict(kept["cli_injections"])
         snapshot.piped |= kept.get("piped", {})
-        snapshot.place = {name: os.fsdecode(kept[name]) for name in PLACE if name in kept or name != "script"}
+        snapshot.place = {name: os.fsdecode(kept[name]) for name in PLACE}
         for path in [*snapshot.cli_injections, *snapshot.piped["paths"]]:
             parse_path(path)
     except (KeyError, TypeError, ValueError, AttributeError):

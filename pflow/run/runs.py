@@ -107,7 +107,7 @@ def list_runs(
     limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
 ) -> list[Run]:  # fmt: skip
     """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
-    newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, _directories())
+    newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
     return list(islice(filter(is_wanted, map(Run, newer)), limit))
 
 
@@ -116,7 +116,7 @@ def find_run(word: str = "last") -> Run:
 
     Raises PflowError (66).
     """
-    directories = list(_directories())
+    directories = list(run_directories())
     if not directories:
         raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
     number = "1" if word == "last" else word[1:] if word[:1] == "@" else ""
@@ -132,7 +132,7 @@ def find_run(word: str = "last") -> Run:
     raise PflowError(f"cannot find the run '{word}'", hint="pflow runs lists them", exit=MISSING)
 
 
-def _directories() -> Iterator[str]:
+def run_directories() -> Iterator[str]:
     """The directory of each run that has a log, newest first."""
     place = runs_directory() or ""
     for id in _ids_in(place):

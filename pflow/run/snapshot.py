@@ -30,8 +30,8 @@ MOST_PIPED = 10_000_000
 """Bytes of piped input that are kept."""
 
 
-PLACE = ("directory", "flow_directory", "script")
-"""Where a run began, where the relative paths of flows in its flow begin, and the script that runs it, if one does."""
+PLACE = ("directory", "flow_directory", "file", "script")
+"""Where a run began, where the relative paths of flows in its flow begin, and the file, or the script, of the flow."""
 
 
 class Snapshot:
@@ -85,8 +85,9 @@ class Snapshot:
 
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
-        place = zip(PLACE, (here(), directory_of(flow), flow.script), strict=True)
-        self.place = {name: kept(path) for name, path in place if path or name != "script"}
+        file = os.path.join(here(), flow.file) if flow.file else ""
+        place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
+        self.place = {name: kept(path) for name, path in place}
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""

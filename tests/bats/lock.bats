@@ -16,9 +16,9 @@ E
 
 @test "a flow runs as it was locked; what has changed is named, and nothing runs" {
     in_shells 'echo "say => write-file out" >"a b.pflow"; pflow lock "a b.pflow"; pflow run "a b.pflow" --locked -n -q; cat out; rm out
-        sed -i "s/int = 1/int = 2/" ../nodes/say.py; pflow run "a b.pflow" --locked -n -q; echo $?; ls
+        sed -i "s/int = 1/int = 2/" ../nodes/say.py; pflow replay last --locked -q; echo $?; pflow run "a b.pflow" --locked -n -q; echo $?; ls
         pflow check --locked "a b.pflow" 2>/dev/null | sed "s/is .*; /… /"; pflow check "a b.pflow" | sed "s/.*: //"'
-    expect 0 $'a b.lock.json\nhi65\na b.lock.json\na b.pflow
+    expect 0 $'a b.lock.json\nhi65\n65\na b.lock.json\na b.pflow
 a b.pflow: nodes[0]: PF17: interface\'s param n of \'say\' … pflow lock \'a b.pflow\'
 no findings' $'pflow run: cannot run: nodes[0]: PF17: interface\'s param n of \'say\' is "int = 2", was "int = 1"; pflow lock'
 }

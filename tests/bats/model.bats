@@ -20,12 +20,13 @@ teardown_file() { stop_server; }
     in_shells 'export XDG_STATE_HOME=$PWD
         pflow run -n "llm:a Hi => llm:b Hi => llm:c Hi" --max-calls=2 -q 2>error; echo $?
         sed "s/resume 0[0-9A-Z]*/resume ID/" error; pflow trace </dev/null | grep ^failed:
-        pflow "llm:d Hi => llm" -n --max-cost=0.5 -q; echo $?; pflow run "llm:d Hi" -n --max-tokens-total=0 -q'
+        pflow "llm:d Hi => llm" -n --max-cost=0.5 -q; echo $?; 
+        pflow run "llm:a Hi => llm:b Hi" --no-journal -n --max-calls=1 -q; pflow run "llm:d Hi" -n --max-tokens-total=0 -q'
     expect 2 "79
 pflow run: c (llm): cannot ask 'echo': the run has used 2 of 2 calls; pflow resume ID --max-calls=… goes on
 failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 78" "cannot take --max-tokens-total=0: it is not above 0"
-    [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'* ]]
+    [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'*'1 of 1 calls; --max-calls allows more'* ]]
 }
 
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {

@@ -15,6 +15,8 @@ begin_nap() {
     until_true test -s began
 }
 
+teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
+
 @test "while a run goes on, the next of its flow does nothing, fails or waits, as it is told" {
     begin_nap
     ln -s .local/share/pflow/flows/nap.pflow.json other.pflow.json

@@ -42,6 +42,15 @@ class Row(NamedTuple):
     forgotten: Path | None = None
 
 
+class Pair(NamedTuple):
+    """Two commands, each with its environment: how many times its base a row may cost."""
+
+    title: str
+    row: tuple[list[str], dict[str, str]]
+    base: tuple[list[str], dict[str, str]]
+    limit: float
+
+
 class Line(NamedTuple):
     """One line of the printed table: `ratio` is `value` against its base."""
 
@@ -216,19 +225,19 @@ def measure_engine(rounds: int) -> list[Line]:
     ]
 
 
-TICK = """
-from pflow import Node, flow_safe
+TICK = '''\
+from pflow import Node
 
 
-{mark}
-class {name}(Node):
-    \"""Count.
+class Tick(Node):
+    """Count.
 
     Interface:
     - Reads: shared["n"]: int  # so far
     - Writes: shared["n"]: int  # one more
+    - Params: stop: int = 1000  # where it is done
     - Actions: default, done
-    \"""
+    """
 
     def prep(self, shared):
         return shared["n"]
@@ -236,45 +245,34 @@ class {name}(Node):
     def exec(self, n):
         return n + 1
 
-    def post(self, shared, prepared, result):
-        shared["n"] = result
-        return "done" if result == 1000 else None
-"""
+    def post(self, shared, before, n):
+        shared["n"] = n
+        return "done" if n >= self.params["stop"] else "default"
+'''
 
 
 def measure_kept(scratch: Path, rounds: int) -> list[Line]:
-    """CPU time of what is kept of a run, and of answers that are kept, each against the same without."""
-    nodes, text, nothing = scratch / "kept", scratch / "text", Path(os.devnull)
+    """CPU time of what is kept of runs, each row against the same without it."""
+    nodes, flow = scratch / "nodes", scratch / "loop.pflow.json"
     nodes.mkdir()
-    (nodes / "tick.py").write_text(TICK.format(mark="", name="Tick"))
-    (nodes / "pure.py").write_text(TICK.format(mark="@flow_safe", name="Pure"))
-    flows = {}
-    for type in ("tick", "pure"):
-        flows[type] = nodes / f"{type}.pflow.json"
-        steps = [{"id": "again", "type": type, "max_visits": 1000}, {"id": "last", "type": type}]
-        edges = [{"from": "again", "to": "again"}, {"from": "again", "to": "last", "action": "done"}]
-        mappings = {"last": {"output_mappings": {"n": "last.n"}}}
-        flows[type].write_text(json.dumps({"pflow": 1, "nodes": steps, "edges": edges, "mappings": mappings}))
-    run_of = {type: [program("pflow"), "run", str(file), "--n=0", "-q"] for type, file in flows.items()}
-    read = [program("pflow-read-file"), "-n", f"--path={text}", "-q"]
-    kept = {**os.environ, "PFLOW_NODES": str(nodes), "XDG_CACHE_HOME": str(nodes), "XDG_STATE_HOME": str(nodes)}
-    unkept = {name: value for name, value in kept.items() if name not in ("HOME", "XDG_STATE_HOME")}
-    pairs = {
-        "1,000 steps, log and journal": (run_of["tick"], kept, [*run_of["tick"], "--no-journal"], unkept, 2),
-        "1,000 steps, all from the cache": (run_of["pure"], kept, run_of["tick"], kept, 2),
-        "a stage from the cache": ([*read, "--cache"], kept, read, kept, 1.3),
-    }
-    samples: dict[str, list[tuple[float, float]]] = {what: [] for what in pairs}
-    for turn in range(max(rounds // 3, 3) + 1):
-        for what, (command, variables, base, others, _) in pairs.items():
-            pair = run([command], nothing, variables).cpu, run([base], nothing, others).cpu
-            if turn:
-                samples[what].append(pair)
-    lines = []
-    for what, sample in samples.items():
-        cpu, base = (statistics.median(each) * 1000 for each in zip(*sample, strict=True))
-        lines.append(Line(what, cpu, "ms", cpu / base, pairs[what][-1]))
-    return lines
+    (nodes / "tick.py").write_text(TICK)
+    steps = [{"type": "tick", "max_visits": 1000}, {"id": "end", "type": "list-files", "inputs": {"pattern": "none"}}]
+    edges = [{"from": "tick", "to": "tick"}, {"from": "tick", "to": "end", "action": "done"}]
+    flow.write_text(json.dumps({"nodes": steps, "edges": edges}))
+    command = [program("pflow"), "run", "-n", "-q", str(flow), "--n=0"]
+    kept = {**os.environ, "PFLOW_NODES": str(nodes)}
+    bare = {name: value for name, value in kept.items() if name not in ("HOME", "XDG_STATE_HOME")}
+    rows = [Pair("1,000 visits, log and journal on", (command, kept), ([*command, "--no-journal"], bare), 2)]
+    return [measure_pair(row, rounds) for row in rows]
+
+
+def measure_pair(pair: Pair, rounds: int) -> Line:
+    samples: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for sample, (command, variables) in zip(samples, (pair.row, pair.base), strict=True):
+            sample.append(run([command], Path(os.devnull), variables).cpu)
+    row, base = map(statistics.median, samples)
+    return Line(pair.title, row * 1000, "ms", row / base, pair.limit)
 
 
 def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:

@@ -152,6 +152,12 @@ def test_a_module_that_appears_beside_it_counts(project):
     assert "quick.py" in after.parts
 
 
+def test_a_package_that_takes_the_place_of_a_module_counts(project, settled):
+    before = code(project)
+    write(project, {"nodes/other/__init__.py": "MARK = '?'\n"})
+    assert before.parts.keys() - code(project).parts.keys() == {"other.py"}
+
+
 def test_a_module_on_pythonpath_counts(project, tmp_path, monkeypatch):
     write(tmp_path, {"lib/far.py": "X = 1\n", "nodes/x.py": "import far\n"})
     assert "x.py imports 'far', which is not found" in code(tmp_path, "x").fault

@@ -1,6 +1,8 @@
 """pflow cache: what it tells of the cache, and what it removes."""
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -87,3 +89,19 @@ def test_what_goes_with_another_act_is_refused(cache, words):
     with pytest.raises(PflowError) as caught:
         cache(*words)
     assert caught.value.exit == 2
+
+
+@pytest.mark.parametrize("act", ["clear", "verify"])
+def test_a_disk_that_may_only_be_read_is_said(cache, results, monkeypatch, act):
+    def refuse(path):
+        raise OSError(errno.EROFS, "Read-only file system", path)
+
+    for blob in (results / "blobs").iterdir():
+        blob.write_bytes(b"damaged")
+    monkeypatch.setattr(os, "unlink", refuse)
+    said: list[str] = []
+    assert find(key("llm", 1), said.append) is None
+    assert "is damaged" in said[0]
+    with pytest.raises(PflowError, match="read-only file system") as caught:
+        cache(act)
+    assert caught.value.exit == 73

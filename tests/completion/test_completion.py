@@ -244,6 +244,18 @@ def test_the_newest_run_is_the_last_too():
     assert offered("pflow trace l") == ["last"]
 
 
+def test_the_steps_of_a_run_are_known_where_one_is_named():
+    for letter, id in (("A", "ask"), ("B", "act")):
+        run = Path(f"state/pflow/runs/01JD000000000000000000000{letter}")
+        run.mkdir(parents=True)
+        (run / "trace.jsonl").touch()
+        (run / "flow.pflow.json").write_text(f'{{"nodes": [{{"id": "{id}", "type": "llm"}}]}}')
+    assert offered("pflow resume @2 --redo=") == offered("pflow resume 01JD000000000000000000000A --only ") == ["ask"]
+    assert offered("pflow resume --skip=a") == ["act"]
+    assert offered("pflow resume nope --from=") == []
+    assert offered("pflow resume l") == ["last"]
+
+
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\n# Interface:\n# - Reads: nonsense\n"])
 def test_a_node_without_a_sound_interface_has_the_flags_of_every_stage(text):
     Path("bin/pflow-odd").write_text(text)

@@ -4,11 +4,14 @@ import os
 
 import pytest
 
+from pflow.binding.sources import find
 from pflow.jsontext import decode, encode
+from pflow.masks import Secrets
 from pflow.run.arguments import RunFlags
-from pflow.run.begin import begin_of, restore_environment, restore_inputs, restore_intake
+from pflow.run.begin import begin_of, is_same, restore_environment, restore_inputs, restore_intake
 from pflow.run.inputs import RunInputs
-from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, read_document
+from pflow.run.journal.seal import seal, unseal
+from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, new_run_id, read_document
 from tests.run.flows import plan_of
 
 FLOW = {
@@ -71,3 +74,50 @@ def test_variables_of_params_are_as_they_were_and_others_are_left_alone(monkeypa
     monkeypatch.setenv("PFLOW_MODEL", "after")
     restore_environment(begin)
     assert "PFLOW_MODEL" not in os.environ
+
+
+def sealed(secret: object, store: dict) -> dict:
+    """What a journal has of a run with this store, in which this is a secret."""
+    document = Document({"v": 1})
+    for key, value in store.items():
+        document.set(key, value)
+    secrets = Secrets()
+    secrets.add(secret)
+    begin = kept(Intake(document, STORE), used=tuple(store))[1]
+    for _ in range(2):
+        seal(begin, secrets, b"key")
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("store", "name"),
+    [
+        ({"token": "CANARY", "other": "x"}, "token"),
+        ({"api": {"url": "https://CANARY@host", "port": 1}}, "api.url"),
+        ({"list": ["a", "CANARY"]}, "list"),
+        ({"bytes": b"\xffCANARY"}, "bytes"),
+        ({"odd": {"CANARY": 1}}, "odd"),
+    ],
+)
+def test_a_secret_is_kept_as_a_digest_and_comes_back_when_it_is_given_again(store, name):
+    begin = sealed("CANARY", store)
+    assert b"CANARY" not in encode(begin)
+    value = find(store, tuple(name.split(".")))
+    again = decode(encode(begin))
+    assert unseal(again, {name: value}.__getitem__, b"key") == []
+    assert {key: restore_intake(again).document[key] for key in store} == store
+    assert unseal(decode(encode(begin)), lambda name: "another", b"key") == [name]
+    assert sealed("CANARY", store) == begin
+
+
+def test_runs_are_the_same_by_flow_store_flags_and_place_and_not_by_the_pipe_around_them():
+    def begin(**values: object) -> dict:
+        document = Document({"v": 1, "last": "stdin", "run": new_run_id()})
+        document.set("stdin", values.pop("stdin", "a"))
+        return kept(Intake(document, RAW), **values)[1]
+
+    assert is_same(begin(), begin())
+    assert not is_same(begin(), begin(stdin="b"))
+    assert not is_same(begin(), begin(path="p"))
+    assert not is_same(begin(), {**begin(), "flow": "another"})
+    assert not is_same(begin(), {**begin(), "place": {"directory": "/"}})

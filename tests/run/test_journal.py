@@ -14,7 +14,8 @@ from pflow.jsontext import encode
 from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
-from pflow.run.journal.journal import Journal, read_journal
+from pflow.run.journal import journal
+from pflow.run.journal.journal import read_journal
 from pflow.state_key import state_key
 from tests.run.flows import plan_of, write_flow
 from tests.run.test_engine import flow, step
@@ -52,10 +53,12 @@ class Send(Node):
 class Runs:
     """Runs of one flow in processes of their own, which a failpoint may kill."""
 
-    def __init__(self, folder: Path, ir: dict, store: dict) -> None:
+    def __init__(self, folder: Path, ir: dict, store: dict, small: int = 0) -> None:
+        """`small` is the size up to which a journal is never written anew."""
         self.folder = folder
         self.plan = plan_of(ir, str(folder))
         self.begin = store
+        self.small = small
 
     def run(self, directory: Path, kill: int = 0, point: str = "journal.*") -> int:
         """Begin a run, or go on with it; killed at that point. Its exit code, -9 where it was killed."""
@@ -64,6 +67,7 @@ class Runs:
             code = 99
             try:
                 failpoint._NAME, failpoint._left, failpoint._is_armed = point, kill, kill > 0
+                journal._SMALL = self.small
                 os.chdir(directory)
                 code = self._go(directory)
             finally:
@@ -72,11 +76,11 @@ class Runs:
 
     def _go(self, directory: Path) -> int:
         context = Context(recorder=Recorder(lambda line: None), run_id="R")
-        journal = Journal(str(directory), context.secrets, state_key())
-        context.ask.answer |= {"journal": journal.write, "secrets": context.secrets.add}
-        if journal.records is None:
-            journal.write({"begin": "R"})
-        context.commits = Commits(context.ask, journal.records and journal.records.done)
+        kept = journal.Journal(str(directory), context.secrets, state_key())
+        context.ask.answer |= {"journal": kept.write, "secrets": context.secrets.add}
+        if kept.records is None:
+            kept.write({"begin": "R"})
+        context.commits = Commits(context.ask, kept.records and kept.records.done)
         store = json.loads(json.dumps(self.begin))
         try:
             Engine(self.plan, context).run(store)
@@ -111,7 +115,10 @@ def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
     each, tried = step("f", inner, batch={**items, "jobs": 2}), write_flow(folder, "tried", tries)
     failing = [send("a", params=bad), send("h"), send("p"), send("q", params=bad), send("r")]
     return {
-        "loop": (flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"), {}),
+        "loop": (
+            flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"),
+            {"value": 7},
+        ),
         "batches": (flow(one, two, out={"one.sent": "a", "two.sent": "b"}), {"items": [1, "bad", 1, 2.0, "1"]}),
         "flows": (flow(each, step("r", tried, retries=2, wait=0)), {"items": [3, 4, 3]}),
         "forks": (flow(*four[:1], step("x", split), *four[2:], edges="a-x a-c x-d c-d", out={"c.sent": "c"}), {}),
@@ -119,13 +126,16 @@ def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
     }
 
 
-@pytest.mark.parametrize("name", ["loop", "batches", "flows", "forks", "errors"])
-def test_a_run_that_is_killed_at_any_commit_goes_on_to_the_same_store(tmp_path, nodes, name):
+@pytest.mark.parametrize(
+    ("name", "small"),
+    [("loop", 1 << 20), ("loop", 150), ("batches", 600), ("flows", 1500), ("forks", 600), ("errors", 1 << 20)],
+)
+def test_a_run_that_is_killed_at_any_commit_goes_on_to_the_same_store(tmp_path, nodes, name, small):
     (nodes / "send.py").write_text(SEND)
-    runs = Runs(tmp_path, *flows(tmp_path)[name])
+    runs = Runs(tmp_path, *flows(tmp_path)[name], small)
     assert runs.run(tmp_path / "whole") == 0
     whole, sent = (tmp_path / "whole" / "store.json").read_bytes(), runs.sent(tmp_path / "whole")
-    for point in range(1, 200, 1 if name == "loop" else 2):  # the even ones are after a commit, the odd ones before it
+    for point in range(1, 200, 2 if "s" in name else 1):  # the even ones are after a commit, the odd ones before it
         directory = tmp_path / str(point)
         code = runs.run(directory, kill=point)
         if code == 0:
@@ -140,3 +150,47 @@ def test_a_run_that_is_killed_at_any_commit_goes_on_to_the_same_store(tmp_path, 
     else:
         pytest.fail("it never came to an end")
     assert point > 20
+
+
+LOGIN = """
+from pflow import Node
+
+
+class Login(Node):
+    '''Get a token.
+
+    Interface:
+    - Writes: shared["token"]: str [secret]  # it
+    - Repeats: {repeats}
+    '''
+
+    def post(self, shared, prepared, result):
+        shared["token"] = "canary-4711"
+"""
+
+
+@pytest.mark.parametrize("repeats", ["yes", "no"])
+def test_a_secret_is_in_no_journal_and_who_wrote_it_is_not_done(tmp_path, nodes, repeats):
+    (nodes / "login.py").write_text(LOGIN.format(repeats=repeats))
+    copies = [step("c", "echo"), step("d", "echo"), step("f", "fail")]
+    into = {"c.value": "token", "d.value": "template:a: ${token}", "f.unless": "none"}
+    runs = Runs(tmp_path, flow(step("l", "login"), *copies, into=into, out={"d.echoed": "d"}), {"none": None})
+    for small in (1 << 20, 1):
+        runs.small = small
+        assert runs.run(tmp_path / str(small)) == 1
+        assert b"canary" not in (tmp_path / str(small) / "journal.jsonl").read_bytes()
+        records = read_journal(str(tmp_path / str(small)))
+        assert list(records.done) == []
+        assert list(records.interrupted) == (["l@1"] if repeats == "no" else [])
+        assert list(records.failed) == ["f@1"]
+
+
+def test_a_journal_keeps_of_a_loop_only_what_counts(tmp_path, nodes):
+    loop = flow(step("n", "count", params={"enough": 100}), step("e", "echo"), edges="n-e e-n")
+    runs = Runs(tmp_path, {**loop, "max_visits": 60}, {"value": "x" * 1000})
+    runs.small = 1 << 12
+    assert runs.run(tmp_path / "run") == 1
+    assert (tmp_path / "run" / "journal.jsonl").stat().st_size < 24_000
+    records = read_journal(str(tmp_path / "run"))
+    assert len(records.done) == 120
+    assert [end["changes"] for end in records.done.values() if "dropped" not in end][-1] == [[["echoed"], "x" * 1000]]

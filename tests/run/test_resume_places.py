@@ -57,6 +57,14 @@ def test_in_a_loop_every_step_of_it_is_after_each():
     assert [is_again(loop, "c", f"{id}@1", with_later=True) for id in "abcd"] == [False, True, True, True]
 
 
+def test_the_failure_that_left_a_fork_goes_with_any_step_of_its_branches():
+    nodes = [{"id": id, "type": "shell", "inputs": {"command": "true"}} for id in ("a", "b", "c", "d")]
+    edges = [{"from": "a", "to": "b"}, {"from": "a", "to": "c"}, {"from": "b", "to": "d"}, {"from": "c", "to": "d"}]
+    fork = plan_of({"nodes": nodes, "edges": edges})
+    assert [is_again(fork, id, "a@1:fork", with_later=False) for id in "abcd"] == [False, True, True, False]
+    assert [is_again(fork, id, "a@1:fork", with_later=True) for id in "abcd"] == [True, True, True, False]
+
+
 def skip(nodes: list[dict], id: str, *there: str, **more: object) -> str:
     flow = plan_of({"nodes": nodes, **more})
     try:

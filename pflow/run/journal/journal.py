@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import write_all
+from pflow.atomic import open_private, write_all
 from pflow.digest import keyed_digest
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
 from pflow.failpoint import failpoint
+from pflow.process.signals import HeldSignals
+from pflow.run.journal.compact import compacted
 from pflow.run.journal.lines import line_of, read_lines
 from pflow.run.journal.records import Records
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 JOURNAL = "journal.jsonl"
 """Its name in a run's directory."""
+
+_SMALL = 256 << 10
+"""Bytes up to which it is never written anew."""
 
 WITHOUT = "--no-journal runs without one, and nothing can resume it"
 
@@ -39,23 +44,34 @@ class Journal:
         self.secrets = secrets
         self.key = key
         self.records: Records | None = None
+        self._fd = -1
+        self._left(0)
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.fchmod(self._fd, 0o600)
+            self._fd = open_private(self.path, os.O_APPEND)
             self._mend()
         except OSError as error:
             raise self._cannot_keep(error) from error
 
     def _mend(self) -> None:
-        data = b"".join(iter(lambda: os.read(self._fd, 1 << 20), b""))
-        if not data:
+        if not os.fstat(self._fd).st_size:
             return
+        data = self._read()
         records, size = read_lines(data)
         self.records = Records(records)
         if size < len(data):
             os.ftruncate(self._fd, size)
         elif not data.endswith(b"\n"):
             write_all(self._fd, b"\n")
+        self._left(os.fstat(self._fd).st_size)
+
+    def _read(self) -> bytes:
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def _left(self, size: int) -> None:
+        """Note its size, and at which it is written anew."""
+        self._size = size
+        self._limit = max(2 * size, _SMALL)
 
     def write(self, record: Record) -> None:
         """Add a record. What is written, no kill -9 takes back. Raises PflowError (73), from then on each time."""
@@ -63,13 +79,40 @@ class Journal:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         line = line_of(record)
         name = f"journal.{next(iter(record))}"
+        held = HeldSignals()
         try:
             failpoint(name)
             write_all(self._fd, line)
             failpoint(f"{name}.written")
+            self._size += len(line)
+            if self._size > self._limit:
+                self._compact()
         except OSError as error:
             self._close()
             raise self._cannot_keep(error) from error
+        finally:
+            held.release()
+
+    def _compact(self) -> None:
+        """Write it anew, aside, without what later records have replaced; a full disk leaves it as it is."""
+        draft = self.path + ".tmp"
+        data = b"".join(map(line_of, compacted(read_lines(self._read())[0])))
+        self._left(self._size)
+        fd = -1
+        try:
+            fd = open_private(draft, os.O_TRUNC | os.O_APPEND)
+            write_all(fd, data)
+            failpoint("journal.compact")
+            os.rename(draft, self.path)
+        except OSError:
+            unlink(draft)
+            if fd >= 0:
+                os.close(fd)
+            return
+        self._close()
+        self._fd = fd
+        self._left(len(data))
+        failpoint("journal.compact.written")
 
     def _sealed(self, change: list[Any]) -> list[Any]:
         """A change; where a secret is in it, a digest in place of the value."""
@@ -93,11 +136,15 @@ class Journal:
         self._close()
         if not is_kept:
             failpoint("journal.remove")
-            try:
-                os.unlink(self.path)
-            except OSError:
-                pass  # who removed the run's directory has removed it
+            unlink(self.path)
             failpoint("journal.remove.written")
+
+
+def unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # who removed the run's directory has removed it
 
 
 def read_journal(directory: str) -> Records:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource
-from pflow.errors import MISSING, USAGE, PflowError
+from pflow.errors import MISSING, PflowError
 from pflow.flow.uses import uses
 from pflow.flow.wired import END
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pflow.flow.wired import WiredFlow, WiredStep, Write
     from pflow.paths import Path
+
+
+FORK = ":fork"
+"""How the path of a visit ends that is one of the fork behind the step."""
 
 
 def name_of(path: str) -> str:
@@ -30,12 +34,9 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
     return found
 
 
-def refuse_unknown(names: Iterator[str], known: list[str], what: str) -> None:
-    """Raise PflowError (2) for the name of no step."""
-    for name in names:
-        if name not in known:
-            hint = f"there is {', '.join(known)}" if known else ""
-            raise PflowError(f"cannot {what} '{name}': no such step", hint=hint, exit=USAGE)
+def is_of(path: str, name: str) -> bool:
+    """Whether a visit is one of this step, or inside of one."""
+    return f"{name_of(path)}/".startswith(f"{name}/")
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
@@ -43,13 +44,20 @@ def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool
     ids = path.split("/")
     for level, wanted in enumerate(name.split("/")):
         id = ids[level].partition("@")[0]
-        if id != wanted:
+        if ids[level].endswith(FORK) and any(wanted in branch for branch in _branches(flow, id)):
+            return True
+        if id != wanted or ids[level].endswith(FORK):
             return with_later and id in flow.graph.reach(wanted)
         inner = flow.steps[id].subflow
         if level == len(ids) - 1 or inner is None:
             return True
         flow = inner
     return True
+
+
+def _branches(flow: WiredFlow, id: str) -> list[set[str]]:
+    """The steps of each branch of the forks behind a step."""
+    return [branch for fork in flow.graph.forks() if fork.source == id for branch in fork.branches]
 
 
 def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], bool]) -> None:

@@ -1,0 +1,159 @@
+"""A run that goes on: its directory locked and read, its flow and inputs as they were, its journal open."""
+
+from __future__ import annotations
+
+import os
+from shlex import quote
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import read_text
+from pflow.binding.sources import has
+from pflow.digest import keyed_digest
+from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
+from pflow.flow.wiring import wire
+from pflow.interface import fresh
+from pflow.run.begin import restore_environment, restore_inputs, restore_intake
+from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.journal.seal import unseal
+from pflow.run.kept import enter, load_kept
+from pflow.run.log import RunLog
+from pflow.run.resume.choices import Choices, Decision
+from pflow.run.resume.drift import facts_of, refuse_drift
+from pflow.run.runs import RUNNING, Run
+from pflow.state_key import state_key
+from pflow.terminal.ask import open_terminal
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.wired import WiredFlow
+    from pflow.masks import Secrets
+    from pflow.run.inputs import RunInputs
+    from pflow.run.journal.lines import Record
+    from pflow.stage.document import Intake
+
+
+class Reopened:
+    """A run that nobody else can go on with meanwhile. `events` are those of its log so far."""
+
+    def __init__(self, run: Run, choices: Choices, secrets: Secrets) -> None:
+        """Raises PflowError: 1 where nothing of it is to be resumed, 75 while it goes on, 65 where it is damaged."""
+        if run.status != RUNNING:
+            _refuse_finished(run, choices)
+        self.choices = choices
+        self.log = RunLog.reopen(run.directory, run.ms or 0)
+        self.run = run = Run(run.directory)  # as it is now that nobody else writes
+        _refuse_finished(run, choices)
+        self.events = run.events()[0]
+        self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        if self.journal.records is None:
+            raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
+        self.records = self.journal.records
+        self.begin: dict[str, Any] = self.records.begin
+
+    @property
+    def script(self) -> str | None:
+        """The script in Python that made the flow, and alone can go on with it."""
+        script: str | None = self.begin["place"].get("script")
+        return script
+
+    def load(self) -> WiredFlow:
+        """The flow as the run kept it, in the directory that the run began in.
+
+        Raises PflowError: 66 where that is gone, 65 where the flow is damaged.
+        """
+        place = self.begin["place"]
+        enter(place["directory"], "resume the run")
+        restore_environment(self.begin)
+        return wire(load_kept(self.run.directory, place["flow_directory"]))
+
+    def hand_to_script(self) -> PflowError:
+        """Note what is decided for a run of a script; the error (2) that says how that goes on."""
+        is_decided = bool(self.choices.about() or self.choices.accepts_changes)
+        if self.choices.accepts_changes:
+            self._add({**self.begin, "nodes": {}})  # its classes are in the script alone
+        self._decide(self.load(), {})
+        what = f"cannot resume the run {self.run.id}: it is one of a script in Python"
+        what += ", for which this is noted" if is_decided else ""
+        return PflowError(what, hint=f"python {quote(str(self.script))} --resume", exit=USAGE)
+
+    def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
+        """What the run began with. Raises PflowError (78) for a secret that nothing gives, and for another one."""
+        begin = fresh(self.begin)  # what the journal has stays sealed
+        others = unseal(begin, self._find_secret, self.journal.key)
+        if others and not self.choices.accepts_changes:
+            what = f"cannot resume the run {self.run.id}: the secret '{others[0]}' is another one"
+            hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
+            raise PflowError(what, hint=hint, exit=BAD_CONFIG)
+        inputs = restore_inputs(begin, flow)
+        inputs.reopened = self
+        return inputs, restore_intake(begin)
+
+    def _secrets(self) -> dict[str, str]:
+        """A digest of each variable that holds a secret. Raises PflowError (78) for one that is not set any more."""
+        for name in self.begin["secrets"]:
+            if not os.environ.get(name):
+                what = f"cannot resume the run {self.run.id}: it needs the secret in {name} once more"
+                raise PflowError(what, hint=f"set {name}", exit=BAD_CONFIG)
+        return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
+
+    def _find_secret(self, name: str) -> Any:
+        """The text of a secret, from its file or a person."""
+        flag = f"--{name.replace('_', '-')}"
+        file = self.choices.files.get(name)
+        text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
+        if not text:
+            what = f"cannot resume the run {self.run.id}: it needs the secret '{name}' once more"
+            raise PflowError(what, hint=f"{flag}@FILE has its text", exit=BAD_CONFIG)
+        self.journal.secrets.add(text)
+        return text
+
+    def settle(self, flow: WiredFlow, store: Any) -> None:
+        """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
+
+        Raises PflowError: 78 for what has changed, and what `Decision` raises.
+        """
+        facts = {**facts_of(flow), "secrets": self._secrets()}
+        if not self.choices.accepts_changes:
+            refuse_drift(self.run.id, self.begin, facts)
+        elif facts != {name: self.begin[name] for name in facts}:
+            self._add({**self.begin, **facts})
+        self._decide(flow, store)
+
+    def _decide(self, flow: WiredFlow, store: Any) -> None:
+        decision = Decision(self.run.id, flow, self.records, self.choices)
+        for record in [*decision.decide(lambda path: has(store, path))]:
+            self._add(record)
+
+    def _add(self, record: Record) -> None:
+        self.journal.write(record)
+        self.records.add(record)
+
+
+def _ask_secret(question: str) -> str | None:
+    terminal = open_terminal()
+    if terminal is None:
+        return None
+    try:
+        return terminal.read_secret(question)
+    finally:
+        terminal.close()
+
+
+def _refuse_finished(run: Run, choices: Choices) -> None:
+    """Raise PflowError (1) where nothing is to be done."""
+    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
+    runs_again = choices.start is not None or choices.only is not None
+    is_done = run.exit == 0
+    if has_journal and (not is_done or runs_again):
+        return
+    if not is_done:
+        raise _nothing(run, "it kept no journal", f"pflow replay {run.id} runs it anew")
+    if has_journal:
+        raise _nothing(run, "it is done", "--from=STEP and --only=STEP run steps of it again")
+    hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
+    raise _nothing(run, "it is done", hint)
+
+
+def _nothing(run: Run, why: str, hint: str) -> PflowError:
+    return PflowError(f"cannot resume the run {run.id}: {why}", hint=hint, exit=FAILED)

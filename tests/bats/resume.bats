@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# Runs that go on after a failure, a kill or a decision (DESIGN.md, section 7).
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+setup() {
+    here='XDG_STATE_HOME=$PWD; export XDG_STATE_HOME; '
+    three='pflow run ../three.pflow.json -n'
+    killed='PFLOW_TESTING=1 PFLOW_FAILPOINT='
+    ran='; tr "\n" " " <ran'
+    # Each step says that it ran; the second fails until there is a file `ok`.
+    cat >three.pflow.json <<'E'
+{"name": "three", "inputs": {"text": {"default": "T"}}, "nodes": [
+  {"id": "a", "type": "shell", "inputs": {"command": "echo a >>ran; echo A"}},
+  {"id": "b", "type": "shell", "inputs": {"command": "echo b >>ran; test -e ok && echo B"}},
+  {"id": "c", "type": "shell", "inputs": {"command": "echo c >>ran; echo \"$1$2$3\"", "args": ["${a.stdout}", "${b.stdout}", "$text"]}}],
+ "mappings": {"a": {"output_mappings": {"*": "a"}}, "b": {"output_mappings": {"*": "b"}}}}
+E
+}
+
+@test "a run that failed goes on with the step that failed, and prints what it would have" {
+    in_shells "$here$three"' -r --text=U 2>/dev/null; echo $?; : >ok; pflow resume last -r; echo $?'"$ran"
+    expect 0 $'1\nA\nB\nU\n0\na b b c '
+}
+
+@test "a run that fails again can be resumed again, and one that is done has nothing to resume" {
+    in_shells "$here$three"' -q 2>/dev/null; pflow resume last -q 2>/dev/null; echo $?; : >ok; pflow resume last -q; echo $?; pflow resume last -q; echo $?'"$ran"
+    expect 0 $'1\n0\n1\na b b b c ' 'it is done'
+}
+
+@test "after kill -9 a step that may not repeat is decided by --redo or --skip, else 65 names it and both" {
+    in_shells "$here: >ok; $killed"'journal.start.written:2 '"$three"' -q; echo $?; pflow resume last -q; echo $?'"$ran"
+    [[ $stderr == *"'b' (shell) was interrupted, and may not repeat; pflow resume "*" --redo=b|--skip=b"* ]]
+    expect 0 $'137\n65\na '
+    in_shells "$here: >ok; $killed"'journal.start.written:2 '"$three"' -q; pflow resume last -q --redo=b; echo $?'"$ran"
+    expect 0 $'0\na b c '
+    in_shells "$here: >ok; $killed"'journal.start.written:3 '"$three"' -q; pflow resume last -q --skip=c; echo $?'"$ran"
+    expect 0 $'0\na b '
+}
+
+@test "a step is not skipped whose writes a later one needs" {
+    in_shells "$here: >ok; $killed"'journal.start.written:2 '"$three"' -q; pflow resume last -q --skip=b; echo $?'"$ran"
+    expect 0 $'66\na ' "cannot skip 'b': 'c' needs 'stdout', which it would have written; --redo=b runs it again"
+}
+
+@test "a step that repeats runs again unasked" {
+    sed -i 's/"id": "b"/&, "repeats": true/' three.pflow.json
+    in_shells "$here: >ok; $killed"'journal.end:2 '"$three"' -q; pflow resume last -q; echo $?'"$ran"
+    expect 0 $'0\na b b c '
+}
+
+@test "names of no step, and of steps that were not interrupted, are wrong words" {
+    in_shells "$here$three"' -q 2>/dev/null; for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done; pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
+    expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; there is a, b, c'
+    [[ $stderr == *'cannot take --skip=a: it was not interrupted'* ]]
+}
+
+@test "--from runs a step and all after it again, --only one alone, of a finished run with --keep-store" {
+    in_shells "$here: >ok; $three"' -q --keep-store; pflow resume last -q; echo $?; pflow resume last -q --from=b; pflow resume last -r --only=a'"$ran"
+    expect 0 $'1\nA\nB\nT\na b c b c a ' '--from=STEP and --only=STEP run steps of it again'
+    in_shells "$here$three"' -q 2>/dev/null; pflow resume last -q --from=c; echo $?'"$ran"
+    expect 0 $'1\na b ' "cannot run 'c' again: it has not run yet"
+}
+
+@test "what still goes on is left alone, and so is a run without a journal" {
+    in_shells "$here"'mkfifo f; pflow run "shell --command='"'echo >begun; cat f'"'" -n -q & run=$!
+        until [ -e begun ]; do sleep 0.02; done; pflow resume last -q; echo $?; : >f; wait $run
+        pflow run "shell --command=false" -n -q --no-journal 2>/dev/null; pflow resume last -q; echo $?'
+    expect 0 $'75\n1' 'it is still running: '
+    [[ $stderr == *'it kept no journal'* ]]
+    in_shells "$here"'pflow resume last -q; echo $?; pflow resume -q 2>/dev/null; echo $?'
+    expect 0 $'66\n2' 'there is none yet'
+}
+
+@test "what comes through the pipe, an input, a variable and the directory are those that the run began with" {
+    cat >env.pflow.json <<'E'
+{"nodes": [{"id": "a", "type": "knows"}, {"id": "b", "type": "shell", "inputs": {"command": "test -e ok && cat", "input": "$stdin $known"}}]}
+E
+    node knows 'Writes: shared["known"]: str  # it' 'Params: what: str = null [env WHAT]  # what' <<<'    def post(self, shared, prepared, done): shared["known"] = str(self.params["what"])'
+    in_shells "$here"'PFLOW_NODES=$PWD/..; export PFLOW_NODES; mkdir sub; cd sub; printf piped | WHAT=before pflow run ../../env.pflow.json -q 2>/dev/null; : >ok; cd ..
+        WHAT=after pflow resume last -r --from=a </dev/null; echo $?; rm -r sub; pflow resume last -q --from=a 2>/dev/null; echo $?'
+    expect 0 $'piped before\n0\n1'
+    in_shells "$here"'mkdir sub; cd sub; pflow run "shell '"'exit 3'"'" -n -q 2>/dev/null; cd ..; rm -r sub; pflow resume last -q; echo $?'
+    expect 0 66 "cannot resume the run in '"
+}
+
+@test "code that has changed since is named, and --accept-changes goes on" {
+    node one 'Writes: shared["one"]: int  # it' <<<'    def post(self, shared, prepared, done): shared["one"] = 1'
+    in_shells "$here"'cp ../one.py .; PFLOW_NODES=$PWD; export PFLOW_NODES; pflow run "one => shell '"'test -e ok'"'" -n -q 2>/dev/null; : >ok
+        echo "# a comment" >>one.py; sed -i "s/= 1/= 2/" one.py; pflow resume last -q; echo $?; pflow resume last -q --accept-changes; echo $?'
+    expect 0 $'78\n0' "'one': one.py has changed"
+}
+
+@test "secrets are nowhere in what is kept, and are taken anew" {
+    node login 'Reads: shared["token"]: str [secret] [explicit]  # the token' 'Params: key: str = null [secret] [env LOGIN_KEY]  # the key' \
+        'Writes: shared["length"]: int [pipe]  # how long both are' <<<'    def post(self, shared, prepared, done): shared["length"] = len(shared["token"]) + len(self.params["key"])'
+    echo '{"nodes": [{"id": "wait", "type": "shell", "inputs": {"command": "test -e ok"}}, {"id": "login", "type": "login"}], "mappings": {"login": {"input_mappings": {"token": "token"}}}}' >login.pflow.json
+    in_shells "$here"'PFLOW_NODES=$PWD/.. LOGIN_KEY=CANARY-2; export PFLOW_NODES LOGIN_KEY; pflow-set -n token=CANARY-1 | pflow run ../login.pflow.json -q 2>/dev/null; : >ok
+        printf CANARY-1 >token; printf 0123 >other; pflow resume last -q; echo $?
+        for file in other token; do LOGIN_KEY= pflow resume last -q --token@$file; echo $?; LOGIN_KEY=new pflow resume last -q --token@$file; echo $?; done
+        grep -rl CANARY pflow; pflow resume last -r --token@token'
+    expect 0 $'78\n78\n78\n78\n78\n16' "it needs the secret 'token' once more; --token@FILE has its text"
+    [[ $stderr == *"the secret 'token' is another one"*'it needs the secret in LOGIN_KEY once more'*'the secret in LOGIN_KEY is another one; '* ]]
+}
+
+@test "a script in Python goes on by itself, and its decisions are noted" {
+    cat >report.py <<'E'
+from pflow import Flow, step
+
+first = step("shell", "first", inputs={"command": "echo first >>ran"})
+first >> step("shell", "mail", inputs={"command": "echo mail >>ran"})
+Flow(start=first).main()
+E
+    in_shells "$here$killed"'journal.start.written:2 "$PYTHON" ../report.py -n -q; "$PYTHON" ../report.py -n -q --resume; echo $?; pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?; "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
+    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
+}
+
+@test "on a terminal a person decides, and types a secret that is not shown" {
+    in_terminal dash -i
+    type_line "$here: >ok; $killed"'journal.start.written:2 pflow run three.pflow.json -n -q'
+    shows Killed
+    type_line 'clear; pflow resume last -q; echo "<$?>"'
+    shows "'b' (shell) was interrupted, and may not repeat [r: run it again, d: take it as done, s: stop]"
+    type_line s
+    shows '<65>'
+    type_line 'clear; pflow resume last -q; echo "<$?>"'
+    shows 's: stop]'
+    type_line x
+    type_line r
+    shows '<0>'
+    [ "$(tr '\n' ' ' <ran)" = 'a b c ' ]
+    echo '{"nodes": [{"id": "has", "type": "has", "inputs": {}}]}' >has.pflow.json
+    node has 'Reads: shared["token"]: str [secret]  # the token' <<'E'
+    def post(self, shared, prepared, done):
+        if shared["token"] != open("token").read():
+            raise ValueError("another one")
+E
+    echo first >token
+    type_line 'clear; export PFLOW_NODES=$PWD; pflow-set -n token=CANARY | pflow run has.pflow.json -q; printf CANARY >token; clear; pflow resume last -q; echo "<$?>"'
+    shows 'token (a secret of the run '
+    type_line CANARY
+    shows '<0>'
+    ! screen | grep -v printf | grep CANARY
+}
+
+@test "pflow run --resume goes on with the newest unfinished run of the same flow, inputs and params, or begins one" {
+    in_shells "$here$three"' -q --text=other 2>/dev/null; for n in 1 2; do pflow run ../three.pflow.json -n -q --resume 2>/dev/null; done; : >ok; echo --
+        pflow run ../three.pflow.json -n -r --resume; pflow run --resume ../three.pflow.json -n -q; pflow runs | cut -c 61-70 | sed "s/ *$//"'"$ran"
+    expect 0 $'--\nA\nB\nT\ndone\ndone\nfailed 1\na b a b b b c a b c '
+}
