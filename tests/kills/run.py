@@ -26,6 +26,7 @@ from typing import NamedTuple
 PFLOW = str(Path(sys.executable).parent / "pflow")
 KILLED = -9
 NEEDS_WORD = 65
+NOTHING_TO_DO = 1
 
 NODE = '''
 from pflow import Node
@@ -166,9 +167,9 @@ class Scene:
         stdout, stderr = process.communicate(timeout=60)
         return Ended(process.returncode, stdout, stderr.decode())
 
-    def words(self, flow: str) -> list[str]:
+    def words(self, flow: str, seed: str = "s") -> list[str]:
         items = [f"--items={json.dumps(ITEMS)}"] if flow.startswith(("batch", "subflow")) else []
-        return ["run", f"{flow}.pflow.json", "-j", "--seed=s", *items]
+        return ["run", f"{flow}.pflow.json", f"--seed={seed}", *items]
 
     def ran(self) -> Counter[str]:
         """How often each visit and item ran, by its key."""
@@ -187,11 +188,15 @@ def check_resumed(scene: Scene, flow: str, undisturbed: Ended, visits: int, *, a
     before = scene.ran()
     may_repeat = flow.endswith("twice")
     ended = scene.run("resume", "last", "-j")
+    if ended.code == NOTHING_TO_DO:  # it was killed before its first step, or after its end
+        assert len(before) in (0, visits), ended.stderr
+        assert set(before.values()) <= {1}, before
+        return
     asked: set[str] = set()
     if ended.code == NEEDS_WORD:
         assert not may_repeat, ended.stderr
         assert scene.ran() == before, "it ran something before it was told"
-        asked = set(re.findall(r"--redo=([^\s,;]+)", ended.stderr))
+        asked = set(re.findall(r"--redo=([\w/-]+)", ended.stderr))
         assert asked, ended.stderr
         ended = scene.run("resume", "last", "-j", *(f"--redo={step}" for step in sorted(asked)))
     assert ended.code == 0, ended.stderr
@@ -205,7 +210,7 @@ def check_resumed(scene: Scene, flow: str, undisturbed: Ended, visits: int, *, a
 
 def undisturbed_run(scene: Scene, flow: str) -> tuple[Ended, int]:
     """What the flow gives, and how many visits and items run."""
-    ended = scene.run(*scene.words(flow))
+    ended = scene.run(*scene.words(flow), "-j")
     assert ended.code == 0, ended.stderr
     ran = scene.ran()
     assert set(ran.values()) == {1}, ran
@@ -221,12 +226,12 @@ def has_finished(process: subprocess.Popen[bytes], undisturbed: Ended) -> bool:
     return process.returncode == 0
 
 
-def kill_everywhere(directory: Path, flow: str) -> Iterator[str]:
-    """Kill the run at each commit point in turn, and resume it; what was wrong."""
+def kill_everywhere(directory: Path, flow: str, first: int = 1, by: int = 1) -> Iterator[str]:
+    """Kill the run at each commit point in turn, or at some of them, and resume it; what was wrong."""
     scene = Scene(directory)
     undisturbed, visits = undisturbed_run(scene, flow)
-    for passing in count(1):
-        process = scene.begin(scene.words(flow), PFLOW_TESTING="1", PFLOW_FAILPOINT=f"*:{passing}")
+    for passing in count(first, by):
+        process = scene.begin([*scene.words(flow), "-j"], PFLOW_TESTING="1", PFLOW_FAILPOINT=f"*:{passing}")
         if has_finished(process, undisturbed):
             return
         yield from _resume(scene, flow, undisturbed, visits, f"commit point {passing}")
@@ -250,7 +255,7 @@ def kill_at_random(directory: Path, flow: str, times: int, seed: int) -> Iterato
     longest = (time.monotonic() - began) * 1.1
     for _ in range(times):
         pause = dice.uniform(0, longest)
-        process = scene.begin(scene.words(flow))
+        process = scene.begin([*scene.words(flow), "-j"])
         time.sleep(pause)
         process.kill()
         if has_finished(process, undisturbed):
@@ -260,26 +265,36 @@ def kill_at_random(directory: Path, flow: str, times: int, seed: int) -> Iterato
 
 
 def nights(directory: Path, flow: str, times: int, seed: int) -> Iterator[str]:
-    """A cron line, `pflow run --resume FLOW -q`, killed at a random time of each night and started again."""
+    """A cron line, `pflow run --resume FLOW -q`, killed at a random time of each night and started again.
+
+    What may not repeat and was under way is told to be done again, as a person would after a look.
+    """
     scene, dice = Scene(directory), random.Random(f"nights {seed}")
     began = time.monotonic()
     _, visits = undisturbed_run(scene, flow)
     longest = time.monotonic() - began
     for night in range(times):
-        line = [*scene.words(flow), "--resume", "-q", f"--seed=night {night}"]
+        line = [*scene.words(flow, f"night {night}"), "--resume", "-q"]
         process = scene.begin(line)
         time.sleep(dice.uniform(0, longest))
         process.kill()
         process.communicate()
+        if process.returncode != KILLED:
+            scene.forget()  # it had been done before, and another time would do it again
+            continue
         before = scene.ran()
         ended = scene.run(*line)
-        steps = set(re.findall(r"--redo=([^\s,;]+)", ended.stderr)) if ended.code == NEEDS_WORD else set()
-        if steps:
-            ended = scene.run("resume", "last", "-q", *(f"--redo={step}" for step in sorted(steps)))
+        asked = set(re.findall(r"--redo=([\w/-]+)", ended.stderr)) if ended.code == NEEDS_WORD else set()
+        if asked:
+            assert not flow.endswith("twice"), ended.stderr
+            assert scene.ran() == before, "it ran something before it was told"
+            ended = scene.run("resume", "last", "-q", *(f"--redo={step}" for step in sorted(asked)))
         ran = scene.ran()
         again = sum(ran.values()) - len(ran)
-        if process.returncode == KILLED and (ended.code or len(ran) != visits or again > (2 if steps or flow.endswith("twice") else 0)):
-            yield f"night {night}: exit {ended.code}, {len(ran)} of {visits} ran, {again} again, {sum(before.values())} before: {ended.stderr}"
+        is_done_before = len(before) == visits and len(ran) == 2 * visits  # the kill came after the end
+        if ended.code or not (len(ran) == visits or is_done_before) or again > (2 if flow.endswith("twice") or asked else 0):
+            last = ended.stderr.strip().rpartition("\n")[2]
+            yield f"{flow}, night {night}: exit {ended.code}, {len(ran)} of {visits} ran, {again} again: {last}"
         scene.forget()
 
 
