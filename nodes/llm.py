@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import MISSING, PflowError
+from pflow.errors import BAD_CONFIG, MISSING, PflowError
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -65,6 +65,15 @@ class Llm(Node):
         except Exception:
             return
 
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        """The model that would be asked, and what decides its answers beside the question."""
+        from pflow.models.identity import model_parts
+
+        params = self.params
+        if params["continue"] or params["conversation"]:
+            raise PflowError("cannot cache what comes in a conversation: what was said before counts", exit=BAD_CONFIG)
+        return model_parts(params["model"], params["attachment"] or [], params["schema"])
+
     def prep(self, shared: Mapping[str, Any]) -> Request:
         from pflow.models.ask import Request, parse_options
         from pflow.models.log import is_kept
@@ -94,6 +103,7 @@ class Llm(Node):
     def post(self, shared: MutableMapping[str, Any], request: Request, answer: Answer) -> None:
         shared["response"] = answer.response
         shared["usage"] = answer.usage
+        self.not_kept = answer.flaw
 
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:

@@ -51,6 +51,10 @@ class Shell(Node):
 
     version = "1.0.0"
 
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the command runs: the files that it finds there are not known."""
+        return {"directory": os.fsencode(os.getcwd())}
+
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, list[bytes], bytes | None]:
         command = shared["command"]
         if "\0" in command:

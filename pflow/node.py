@@ -143,6 +143,8 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     version = "1.0.0"
     flow_safe = False
     sink: Callable[[Any], None] | None = None
+    not_kept = ""
+    """Why what it just gave is not to be handed on another time, where that is so: the cache keeps it not."""
 
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
         super().__init__(max_retries, wait)

@@ -115,6 +115,14 @@ def missing(name: str, there: list[str], place: str) -> PflowError:
     return PflowError(f"no '{name}' in {place}; {has}", exit=MISSING)
 
 
+def describe(value: Any) -> dict[str, Any]:
+    """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
+    shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
+    if isinstance(value, str | bytes | list | dict):
+        shape["size"] = len(value)
+    return shape
+
+
 def kind_of(value: Any) -> str:
     """What a value is, in the words of the interface grammar."""
     if value is None:

@@ -73,6 +73,14 @@ def make_key(
         raise cannot_cache(name, str(why)) from None
 
 
+def check(name: str, interface: Interface, code: Code, node: Any) -> None:
+    """Raise PflowError (78) where no key of what a node answers could be made, whatever it is given."""
+    try:
+        _check(interface, code, has_more=hasattr(node, "cache_parts"))
+    except _Unknown as why:
+        raise cannot_cache(name, str(why)) from None
+
+
 class _Unknown(Exception):
     """Why a part of a key cannot be told, in words."""
 

@@ -126,10 +126,11 @@ def prune(limit: int) -> tuple[int, int]:
     goal = limit if taken <= limit else int(limit * _KEPT)
     newest = time.time() - _YOUNG
     for used, size, path in found:
-        if taken <= goal or used > newest:
+        if used > newest:
             break
-        remove(path)
-        taken, removed = taken - size, removed + 1
+        if taken > goal or path.endswith(".tmp"):  # a draft that a kill left
+            remove(path)
+            taken, removed = taken - size, removed + 1
     fd = os.open(os.path.join(directory(), _GROWN), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.ftruncate(fd, taken // _UNIT)

@@ -39,6 +39,8 @@ def load_module(file: str, name: str, act: str) -> Any:
     if spec is None or spec.loader is None:
         raise PflowError(f"cannot {act} '{file}': it is no Python file", exit=BAD_DATA)
     module = sys.modules[name] = module_from_spec(spec)
+    writes_no_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
@@ -46,7 +48,25 @@ def load_module(file: str, name: str, act: str) -> Any:
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except (Exception, SystemExit) as error:
         raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error
+    finally:
+        sys.dont_write_bytecode = writes_no_bytecode
     return module
+
+
+_FRESH = 2
+"""Seconds in which a file may change and keep the time and size by which Python knows its bytecode."""
+
+
+def _has_fresh_files(folder: str) -> bool:
+    """Whether a folder has a file of Python that was just written: bytecode of it would stand for its next version."""
+    import time
+
+    since = time.time() - _FRESH
+    try:
+        with os.scandir(folder) as files:
+            return any(file.name.endswith(".py") and file.stat().st_mtime > since for file in files)
+    except OSError:
+        return False
 
 
 def pick_class(module: Any, name: str) -> type:

@@ -186,6 +186,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
 
 _ARGUMENTS = {
     "run": kinds.RUN,
+    "step": kinds.STEP,
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,
     "node": kinds.NODE,
@@ -195,7 +196,14 @@ _ARGUMENTS = {
 }
 """What a word is, by the name of the function's argument that takes it."""
 
-_METAVARS = {"FILE": kinds.FILE, "DIR": kinds.DIRECTORY, "MODEL": kinds.MODEL, "STEP": kinds.STEP, "FLOW": kinds.SAVED}
+_METAVARS = {
+    "FILE": kinds.FILE,
+    "DIR": kinds.DIRECTORY,
+    "MODEL": kinds.MODEL,
+    "RUN": kinds.RUN,
+    "STEP": kinds.STEP,
+    "FLOW": kinds.SAVED,
+}
 
 
 def usage_of_click(command: click.Command, name: str) -> Usage:

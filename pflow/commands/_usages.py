@@ -45,7 +45,7 @@ DRIVER.examples = (
 
 GROUPS = {
     "Run": ("run", "plan", "resume", "replay", "mcp"),
-    "Look": ("check", "explain", "runs", "trace", "nodes", "models", "doctor", "help", "version"),
+    "Look": ("check", "explain", "runs", "trace", "why", "nodes", "models", "doctor", "help", "version"),
     "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }

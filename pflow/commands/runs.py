@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 import time
 from typing import Any
 
@@ -46,8 +47,9 @@ def command(
     is the time up to its last event (`ms` of --json): how long it went on after that is not known. `2/3` are the steps
     that were done, and all that the flow has: a loop runs some again, an edge passes others by. `failed items: 3` are
     those that a batch went on without. A run that asked models is shown with what they cost, and with `usage` in
-    --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known. What can be typed to go on with a
-    run stands at the end of its line, and in `next` of --json.
+    --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known. What can be typed next stands at
+    the end of the line, and in `next` of --json: pflow resume to go on with the run, pflow why for a step of it that
+    was not in the cache.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -72,8 +74,9 @@ def command(
 
 
 def _next(run: Run) -> list[str]:
-    """The commands that go on with a run."""
-    return [f"pflow resume {run.id}"] if run.is_resumable else []
+    """The commands that go on with a run, or tell of it what no other does."""
+    why = [f"pflow why {run.id} {shlex.quote(run.missed)}"] if run.missed else []
+    return [f"pflow resume {run.id}", *why] if run.is_resumable else why
 
 
 def _members(run: Run) -> dict[str, Any]:
@@ -95,6 +98,6 @@ def _line(run: Run, colour: Colour) -> str:
         clean(run.name),
         usage.price() if usage.calls else "",
         colour.warning(f"failed items: {run.failed_items}") if run.failed_items else "",
-        *_next(run),
+        *map(clean, _next(run)[:1]),
     ]
     return "  ".join(filter(None, facts)) + "\n"

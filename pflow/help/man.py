@@ -20,6 +20,7 @@ ENVIRONMENT = (
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends, and when an item of a batch ends; the "
      "name of a file or directory writes it there; no value, an empty one or 0 writes none"),
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),
+    ("PFLOW_CACHE", "off has nothing cached, whatever flags and flows say"),
     ("PFLOW_CACHE_SIZE", "how much room the cache of answers may take: 500M, 2G; 1G where it says nothing"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
@@ -55,7 +56,7 @@ FILES = (
     ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),
-    ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot and trace"),
+    ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot, trace and keys of the cache"),
     ("~/.cache/pflow/results/", "answers of nodes, and digests of files: pflow cache looks after them"),
     ("~/.cache/pflow/plans/", "plans: the same sentence is planned once"),
     ("~/.cache/pflow/completion/", "the models that TAB offers"),

@@ -18,7 +18,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
-from pflow.models.schema import ask_for, load_schema, read_answer
+from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
 from pflow.terminal.messages import say
 from pflow.usage import Usage
@@ -87,10 +87,14 @@ class Request:
 
 @dataclass
 class Answer:
-    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation)."""
+    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation).
+
+    `flaw` says why another answer to the same question may be better.
+    """
 
     response: Any
     usage: dict[str, Any]
+    flaw: str = ""
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -128,7 +132,13 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
-    return Answer(answer, usage)
+    return Answer(answer, usage, _flaw(ending, text, has_schema=schema is not None))
+
+
+def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
+    if ending.kind == LIMIT:
+        return "the answer stops at its token limit"
+    return "it is empty" if not text.strip() else "it stands among other words" * (has_schema and not is_bare(text))
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:

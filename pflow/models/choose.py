@@ -8,11 +8,12 @@ import llm
 from llm import Model as Model
 from llm import NeedsKeyException
 
+from pflow.digest import digest_of
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
-from pflow.models.local import SUFFIX, engine_command, from_file
+from pflow.models.local import SUFFIX, LocalModel, engine_command, from_file
 
 SMALL = "SmolLM2"
 """The local model of 135M parameters that `pflow models get smollm2` brings."""
@@ -56,6 +57,21 @@ def choose(name: str | None) -> Model:
         raise settings.broken(error) from error
     settings.report_faults()
     return model
+
+
+_OF_ACCESS = ("aliases", "api_key_name", "headers")
+"""What an entry of extra-openai-models.yaml says of how its model is reached, which makes no other answer."""
+
+
+def identity_of(name: str | None) -> dict[str, str]:
+    """What the model called `name` is, or without one the usable one, as pflow.models.identity has it."""
+    model = choose(name)
+    found = {"id": model.model_id}
+    if entry := settings.entries.get(model.model_id):
+        found["entry"] = digest_of({key: str(value) for key, value in entry.items() if key not in _OF_ACCESS})
+    if isinstance(model, LocalModel):
+        found["weights"] = model.path
+    return found
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:

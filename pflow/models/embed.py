@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
+from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline, TimedOut
 from pflow.xdg import pflow_directory
 
@@ -25,19 +25,10 @@ def configured() -> str | None:
     if name:
         return name
     try:
-        with open(os.path.join(_settings(), "default_embedding_model.txt"), encoding="utf-8") as file:
+        with open(os.path.join(settings_directory(), "default_embedding_model.txt"), encoding="utf-8") as file:
             return file.read(1000).strip() or None
     except (OSError, ValueError):
         return None
-
-
-def _settings() -> str:
-    """llm's directory of settings, as llm itself finds it, without the time that importing it takes."""
-    if path := os.environ.get("LLM_USER_PATH"):
-        return path
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Application Support/io.datasette.llm")
-    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
 
 
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:

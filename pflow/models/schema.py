@@ -140,6 +140,12 @@ def _without_fence(text: str) -> str:
     return text[start:end].partition("\n")[2].strip()
 
 
+def is_bare(text: str) -> bool:
+    """Whether an answer is the value alone, in a fence perhaps, and nothing had to be left out."""
+    bare = text.strip()
+    return _without_fence(bare) == bare or (bare.startswith("```") and bare.endswith("```"))
+
+
 def _beginning(text: str) -> str:
     return f"'{one_line(text[:60])}'" if text else "nothing"
 

@@ -22,6 +22,9 @@ from pflow.terminal.messages import say
 faults: dict[str, str] = {}
 """What of the settings is passed over, and why, by the id and the aliases of a model."""
 
+entries: dict[str, dict[str, Any]] = {}
+"""What extra-openai-models.yaml says of each of its models, by id."""
+
 faults_of_files: list[str] = []
 """Which whole files are passed over, and why."""
 
@@ -67,6 +70,7 @@ def load_models() -> dict[str, Model]:
     from llm.default_plugins import openai_models
 
     faults.clear()
+    entries.clear()
     faults_of_files.clear()
     load_plugins()  # type: ignore[no-untyped-call]
     # llm's plugin would end at the first entry that is malformed, and no model be left
@@ -120,7 +124,7 @@ def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
     if root is not None and not isinstance(root, yaml.SequenceNode):
         faults_of_files.append(f"{file.name}: it is not a list of models, each with model_id and model_name")
         return []
-    entries = []
+    usable = []
     for number, node in enumerate(root.value if root else [], 1):
         try:
             entry = loader.construct_document(node)
@@ -132,8 +136,9 @@ def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
         if fault:
             _pass_over(file.name, number, node, fault)
         else:
-            entries.append(entry)
-    return entries
+            usable.append(entry)
+            entries[entry["model_id"]] = entry
+    return usable
 
 
 def _fault_of_entry(entry: Any) -> str:

@@ -153,6 +153,8 @@ class RunFlags:
             if limit <= 0:
                 flag = "--" + BUDGET[name].replace("_", "-")
                 raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
+        if self.resume and self.no_journal:
+            raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
         if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
             raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
 

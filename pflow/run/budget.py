@@ -52,7 +52,7 @@ class Budget:
 
     def _note(self) -> None:
         if self.log is not None:
-            self.log.line(event_line("budget", {**self.used, "limits": self.limits}))
+            self.log.line(event_line("budget", {"used": self.used, "limits": self.limits}))
 
     def _reached(self, name: str, limit: float, model: str) -> PflowError:
         used, flag = self.used[name], "--" + BUDGET[name].replace("_", "-")
@@ -86,7 +86,7 @@ def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:
         if event["event"] == "resume":
             is_counted = False
         elif event["event"] == "budget":
-            used, limits, is_counted = {name: event[name] for name in used}, event["limits"], True
+            used, limits, is_counted = dict(event["used"]), event["limits"], True
         elif not is_counted:
             spent = Usage()
             spent.add_event(event)

@@ -119,6 +119,8 @@ class Driver:
         )
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        if isinstance(flags.refresh, str):
+            refuse_unknown(inputs.wired, flags.refresh)
         from pflow.run.execution import Execution
 
         intake = intake or take_in_for(flags)
@@ -166,6 +168,15 @@ class Driver:
             add_step(document, {"id": step_id(document, self.name, None), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
+
+
+def refuse_unknown(wired: WiredFlow, name: str) -> None:
+    """Raise PflowError (2) where --refresh names no step."""
+    from pflow.run.resume.places import steps_by_name
+
+    known = steps_by_name(wired)
+    if name not in known:
+        raise PflowError(f"cannot take --refresh={name}: no such step", hint=f"there is {', '.join(known)}", exit=USAGE)
 
 
 def ends_early(intake: Intake, flags: RunFlags) -> bool:

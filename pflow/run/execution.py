@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
 from pflow.binding.store import REMOVED, NodeStore
+from pflow.cache.wishes import Wishes
 from pflow.errors import PflowError
 from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
@@ -95,17 +96,8 @@ class Execution:
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Document:
         """Run the steps, with whatever listens; the document that they leave."""
-        if self.flags.resume:
-            from pflow.run.resume.find import find_unfinished
-
-            self.inputs.reopened = find_unfinished(begin, self.wired, self.secrets)
-        reopened: Reopened | None = self.inputs.reopened
-        if reopened is not None:
-            reopened.settle(self.wired, shared)
-        run_id = reopened.run.id if reopened else new_run_id()
-        self.note(run_id)
-        flags, end_line = self.flags, self.output.end_line
-        listeners = Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin, reopened)
+        listeners = self._listen(document, shared, snapshot, begin)
+        run_id, reopened = listeners.run_id, self.inputs.reopened
         failed: BaseException | None = None
         begun = time.monotonic()
         try:
@@ -125,6 +117,26 @@ class Execution:
         finally:
             listeners.finish(failed, shared.known())
 
+    def _listen(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Listeners:
+        """Begin a run, or go on with one."""
+        if self.flags.resume:
+            from pflow.run.resume.find import alone, find_unfinished
+
+            with alone():
+                self.inputs.reopened = find_unfinished(begin, self.wired, self.secrets)
+                if self.inputs.reopened is None:
+                    return self._begin(document, snapshot, begin)
+        if self.inputs.reopened is not None:
+            self.inputs.reopened.settle(self.wired, shared)
+        return self._begin(document, snapshot, begin)
+
+    def _begin(self, document: Document, snapshot: Snapshot, begin: Begin) -> Listeners:
+        reopened: Reopened | None = self.inputs.reopened
+        run_id = reopened.run.id if reopened else new_run_id()
+        self.note(run_id)
+        flags, end_line = self.flags, self.output.end_line
+        return Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin, reopened)
+
     def _context(self, listeners: Listeners, run_id: str, reopened: Reopened | None) -> Context:
         def emit(part: str | bytes) -> None:
             listeners.clear()
@@ -142,6 +154,7 @@ class Execution:
             warn=warn,
             secrets=self.secrets,
             run_id=run_id,
+            cache=Wishes(self.flags.cache, self.flags.refresh),
         )
         if listeners.log is not None and listeners.log.journal is not None:
             context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
@@ -155,6 +168,8 @@ class Execution:
         return context
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
+        for id, name, model in self.inputs.reopened.models if self.inputs.reopened else ():
+            self.inputs.set_param(self.wired.steps[id], name, model)
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         with Deadline(self.flags.timeout):
             engine.run(shared)

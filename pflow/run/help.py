@@ -40,6 +40,12 @@ too. Once it is reached, no call of a model begins, what runs ends, and the code
 made; tokens and dollars may go over it by what was being asked just then. What commands spend is not seen. Where a file
 here is called as a saved flow or a node is, ./NAME is the file.
 
+Pure steps (@flow_safe) are cached: what one gave for the same values, with the same code, is handed on. --cache has
+every other step cached that can be, --no-cache none; a flow says it of a step by itself. What a step reads and cannot
+name is not cached: list-files, a conversation, a node that writes files. A file counts by what is in it, a model by
+what would be asked. Failures are never kept, nor is an answer that was cut. --refresh runs and replaces,
+--cache=require fails with 66 instead of running, and PFLOW_CACHE=off beats them all. pflow why says what changed.
+
 For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
 run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""
 

@@ -11,25 +11,33 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.run.log import FLOW
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from pflow.flow.flow import Flow
 
 
-def load_kept(directory: str, flow_directory: str) -> Flow:
-    """The flow in a run's directory; the relative paths of flows in it begin where they did, at `flow_directory`.
+def load_kept(directory: str, place: Mapping[str, Any]) -> Flow:
+    """The flow in a run's directory, with the paths and the file that it had in its first `place` (Snapshot.place).
 
     Raises PflowError: 66 where it is gone, 65 where it is no flow any more.
     """
     file = os.path.join(directory, FLOW)
-    return load_text(read_text(file, f"the flow '{file}'"), file, FlowCatalog(flow_directory)).usable()
+    catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
+    flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog).usable()
+    flow.file = os.fsdecode(place["file"])
+    return flow
 
 
-def enter(directory: str, act: str) -> None:
+def enter(directory: str | bytes, act: str) -> None:
     """Go to the directory that a run began in. Raises PflowError (66) where that is gone."""
     try:
         os.chdir(directory)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot {act} in '{directory}', where the run was: {why}", exit=MISSING) from None
+        raise PflowError(
+            f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {why}", exit=MISSING
+        ) from None
 
 
 def here() -> str:

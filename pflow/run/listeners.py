@@ -44,6 +44,7 @@ class Listeners:
 
         Raises PflowError (73, 78) where there is to be a journal and cannot be.
         """
+        self.run_id = run_id
         self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
@@ -78,6 +79,8 @@ class Listeners:
         """Go on with the log of a run, and with what its events count."""
         enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
+        for chosen in reopened.models:
+            self.snapshot.override(*chosen)
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
@@ -85,19 +88,23 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
+        event = decode(line)
+        if event["event"] == "key":
+            if self.log is not None:
+                self.log.key(line)
+            return
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
-        event = decode(line)
         self._count(event)
         if not self.is_quiet:
             self._show(event)
         if self.is_verbose and event["event"] == "end":
             self.clear()
             say_places(event)
-        if "model" in event:
-            self._note_model(event)
+        if model := event.get("model") or event.get("cache", {}).get("model"):
+            self._note_model(event["step"], model)
 
     def _count(self, event: dict[str, Any]) -> None:
         self.usage.add_event(event)
@@ -112,17 +119,19 @@ class Listeners:
         if self.progress is not None:
             self.progress.show(event)
 
-    def _note_model(self, event: dict[str, Any]) -> None:
+    def _note_model(self, path: str, model: str) -> None:
         """The model that was chosen for a step is an override, noted at once: another day it could be another."""
-        id, *inner = event["step"].split("/")
+        id, *inner = path.split("/")
         step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
         if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
             return
         if name not in dict(own_params(step)):
             return
-        self.snapshot.override(id, name, event["model"])
+        self.snapshot.override(id, name, model)
         if self.log is not None:
             self.log.write_snapshot(self.snapshot.as_json())
+            if self.log.journal is not None:
+                self.log.journal.write({"model": [id, name, model]})
 
     def clear(self) -> None:
         """Make room on the terminal for something else."""
@@ -154,7 +163,9 @@ class Listeners:
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """For -v: where each value of a step came from, and where its writes went."""
+    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    if event.get("cache", {}).get("verdict") == "hit":
+        say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():
         say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
     for key, places in event.get("writes", {}).items():

@@ -10,7 +10,7 @@ from pflow.atomic import open_private, write_all
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
 from pflow.failpoint import failpoint
 from pflow.jsontext import encode
-from pflow.paths import kind_of
+from pflow.paths import describe
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     from pflow.masks import Secrets
     from pflow.run.journal.journal import Journal
 
-FLOW, SNAPSHOT, TRACE, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "lock"
+FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""
-
-JOURNAL = "journal.jsonl"
-"""Beside them, in that of a run that has not ended well."""
 
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
@@ -58,6 +55,7 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
+        self._keys = -1
         self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self.journal: Journal | None = None
         self._begun = time.monotonic()
@@ -165,6 +163,15 @@ class RunLog:
             self._trace = -1
             _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
 
+    def key(self, data: bytes) -> None:
+        """Write what the key of a cached step is made of."""
+        try:
+            if self._keys < 0:
+                self._keys = open_private(os.path.join(self.directory, KEYS), os.O_APPEND)
+            write_all(self._keys, data)
+        except OSError as error:
+            _warn(f"cannot write '{os.path.join(self.directory, KEYS)}': {error.strerror}")
+
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
         usage: dict[str, Any] | None = None, *, is_kept: bool = False,
@@ -205,14 +212,6 @@ def _remove(directory: str) -> None:
     import shutil
 
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def describe(value: Any) -> dict[str, Any]:
-    """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
-    shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
-    if isinstance(value, str | bytes | list | dict):
-        shape["size"] = len(value)
-    return shape
 
 
 def _make_directory(directory: str) -> None:

@@ -101,6 +101,7 @@ class Progress(LogProgress):
         elif kind == "end":
             number, name = self.labels.get(key, ("[0]", _name(event)))
             told = [duration(event["ms"]), *(batch.words() if batch else [])]
+            told += ["cached"] * (event.get("cache", {}).get("verdict") == "hit")
             told += [self.colour.fault(f"failed ({event['exit']})")] if "exit" in event else []
             self.clear()
             self.end_line()

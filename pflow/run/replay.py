@@ -47,9 +47,7 @@ class Replay:
     def flow(self) -> Flow:
         """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
         enter(self.kept.place["directory"], "replay the run")
-        flow = load_kept(self.run.directory, self.kept.place["flow_directory"])
-        flow.file = self.kept.place["file"]
-        return flow
+        return load_kept(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
         """What flags, answers and the environment gave. A variable that was not set then is not set any more.

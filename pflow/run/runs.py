@@ -13,7 +13,8 @@ from itertools import islice, takewhile
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code
 from pflow.jsontext import decode
-from pflow.run.log import JOURNAL, LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.run.journal.lines import JOURNAL
+from pflow.run.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -36,9 +37,10 @@ class Run:
     """One run, as far as its log says.
 
     `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once. `failed_items` are those
-    that batches went on without; `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how
-    long it took, for a killed one until its last event, None for a running one.
+    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once; `missed` is the
+    first that could have been handed on, had it been kept. `failed_items` are those that batches went on without;
+    `usage` is what models took, in all (pflow.usage). `begun` is in seconds; `ms` is how long it took, for a killed one
+    until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
@@ -50,9 +52,11 @@ class Run:
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
+        self.flow_hash = str(about.get("flow_hash") or "")
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
+        self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
@@ -109,6 +113,11 @@ def list_runs(
     """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
     newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
     return list(islice(filter(is_wanted, map(Run, newer)), limit))
+
+
+def runs_before(run: Run) -> Iterator[Run]:
+    """The runs that began before one, newest first."""
+    return (Run(each) for each in run_directories() if os.path.basename(each) < run.id)
 
 
 def find_run(word: str = "last") -> Run:
@@ -216,6 +225,13 @@ def _steps_done(log: bytes) -> Iterator[bytes]:
         has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in _first_event([_END + line[:end]])
         if end >= 0 and b"/" not in step and not has_failed:
             yield step
+
+
+def _missed(log: bytes) -> str:
+    """The first step that was looked for in the cache, and ran; empty without one."""
+    at = log.find(b'"cache":{"verdict":"miss"')
+    line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
+    return str(_first_event([line]).get("step", ""))
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Snapshot:
 
     def note_place(self, flow: Flow) -> None:
         """Note where this process is, and whose flow it runs."""
-        file = os.path.join(here(), flow.file) if flow.file else ""
+        file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
         place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
         self.place = {name: kept(path) for name, path in place}
 

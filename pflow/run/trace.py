@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.jsontext import encode
+from pflow.paths import describe
 from pflow.printable import clean
-from pflow.run.log import describe
 from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
@@ -30,7 +30,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside those of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "dry", "skipped")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
@@ -98,7 +98,7 @@ def _is_sound(step: Any) -> bool:
     """Whether an entry of a header has the shape of ours: any JSON tool may have written it."""
     if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
         return False
-    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items"))
+    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
 
 
 def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
@@ -213,6 +213,7 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
     facts += usage_words(visit)
     facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
+    facts += _of_cache(visit.get("cache"))
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
     lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
     reads = [
@@ -223,6 +224,13 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     if visit["write_keys"]:
         lines.append(f"    {colour.dim('→ writes:')} {clean(', '.join(visit['write_keys']))}")
     return lines
+
+
+def _of_cache(said: Any) -> list[str]:
+    """`cached`, or why what was to be kept is not."""
+    if not isinstance(said, dict):
+        return []
+    return ["cached"] if said.get("verdict") == "hit" else [f"not cached: {said['why']}"] if said.get("why") else []
 
 
 def _took(visit: Visit, now: float) -> str:

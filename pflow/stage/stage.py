@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from pflow import TYPE_CHECKING, __version__
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.store import NodeStore
+    from pflow.cache.use import Visit
     from pflow.interface import Interface
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
@@ -84,7 +86,7 @@ class Stage:
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
             allow_empty=flags.allow_empty,
-            warm=None if flags.dry_run else getattr(node_class, "warm", None),
+            warm=None if flags.dry_run or flags.cache else getattr(node_class, "warm", None),
         )
         self.document = document = intake.document
         if intake.ended_with is not None:  # nothing is done, and it goes on as it came
@@ -160,18 +162,25 @@ class Stage:
         enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
-        changes: dict[str, Any] = {}
+        visit = None
+        used: Any = None
         try:
-            action = self._run_node(node_class, params, flags, view)
+            node = self._make_node(node_class, params)
+            visit = self._look_up(node_class, node, flags, view)
+            is_kept = visit is not None and visit.found is not None
+            action = visit.apply(view) if visit and is_kept else self._run_node(node, flags, view)
             changes = view.changes(outcome.binding.is_watched)
+            used = None if is_kept else changes.get("usage")
         finally:
             self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
             self.secrets += secret_writes(interface, view)
             undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
             self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
-            self._note_usage(changes.get("usage"), is_said=flags.verbose)
+            self._note_usage(used, is_said=flags.verbose)
         check_changes(interface, changes)
         self.document, self.entry["writes"] = outcome.put(changes)
+        if visit is not None:
+            self._keep(visit, node, action, changes, flags, view)
         self.entry.pop("carries", None)
         if action not in (None, "default"):
             self.entry["action"] = str(action)
@@ -182,10 +191,57 @@ class Stage:
             say(self.program, f"warning: {what}; -n leaves them to others")
         self.output.finish(self.document, shows=interface.carried_of(self.entry["writes"]) is not None)
 
-    def _run_node(self, node_class: Any, params: dict[str, Any], flags: Flags, view: NodeStore) -> Any:
+    def _make_node(self, node_class: Any, params: dict[str, Any]) -> Any:
         try:
             node = node_class()
             node.set_params(params)
+            return node
+        except PflowError:
+            raise
+        except Exception as error:
+            raise node_error(self.name, error) from error
+
+    def _look_up(self, node_class: Any, node: Any, flags: Flags, view: NodeStore) -> Visit | None:
+        """What the cache knows of it, where that is wanted. Raises PflowError: 78 where that cannot be told, 66."""
+        if not (flags.cache or flags.refresh):
+            return None
+        from pflow.cache.wishes import REQUIRE, is_off
+
+        if is_off():
+            return None
+        from pflow.cache.use import CachedNode
+        from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
+
+        origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
+        kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
+        is_required = flags.cache == REQUIRE
+        cached = CachedNode(
+            kind,
+            version_of(node_class),
+            flags.interface,
+            is_required=is_required,
+            refreshes=bool(flags.refresh),
+        )
+        cached.is_asked = True
+        return cached.begin(node, view, lambda text: say(self.program, f"warning: {text}"))
+
+    def _keep(
+        self, visit: Visit, node: Any, action: Any, changes: dict[str, Any], flags: Flags, view: NodeStore
+    ) -> None:  # fmt: skip
+        """Keep what the node gave, where it was looked for; the entry of the trace says how that went."""
+        from pflow.masks import Secrets
+
+        secrets = Secrets()
+        secrets.add(self.secrets)
+        visit.keep(node, action, changes, view, secrets)
+        self.entry["cache"] = visit.about()
+        if visit.warning:
+            say(self.program, f"warning: {visit.warning}")
+        if flags.verbose:
+            say(self.program, f"cache: {visit.verdict}")
+
+    def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
+        try:
             return run_node(
                 node,
                 view,

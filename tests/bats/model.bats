@@ -20,13 +20,28 @@ teardown_file() { stop_server; }
     in_shells 'export XDG_STATE_HOME=$PWD
         pflow run -n "llm:a Hi => llm:b Hi => llm:c Hi" --max-calls=2 -q 2>error; echo $?
         sed "s/resume 0[0-9A-Z]*/resume ID/" error; pflow trace </dev/null | grep ^failed:
+        pflow resume last -q 2>/dev/null; echo $?; pflow resume last -q --max-calls=3; echo $?
         pflow "llm:d Hi => llm" -n --max-cost=0.5 -q; echo $?; 
         pflow run "llm:a Hi => llm:b Hi" --no-journal -n --max-calls=1 -q; pflow run "llm:d Hi" -n --max-tokens-total=0 -q'
     expect 2 "79
 pflow run: c (llm): cannot ask 'echo': the run has used 2 of 2 calls; pflow resume ID --max-calls=… goes on
 failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
+79
+0
 78" "cannot take --max-tokens-total=0: it is not above 0"
     [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'*'1 of 1 calls; --max-calls allows more'* ]]
+}
+
+@test "a budget holds for a run with its resumes, after kill -9 too; with more of it the run goes on" {
+    mkdir held && touch held/{1,2,3,4}
+    in_shells 'export XDG_STATE_HOME=$PWD
+        flow="list-files --pattern=../held/* => llm:each --each=files --as=prompt --keep-going => llm:last Hi"
+        PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end:3 pflow run "$flow" -n -q --max-calls=3
+        pflow resume last -q 2>/dev/null; echo $?; grep -c "content.*\.\./held/" "$PEER/requests.jsonl"
+        pflow resume last -q --max-calls=9; pflow runs | grep -o "[0-9]/3.*"; pflow trace last --json |
+            jq -c "[.events[] | select(.event == \"budget\") | .used.calls] | last"'
+    expect 0 $'79\n3\n3/3  flow  cost unknown\n6'
+    [ "$(requests_with ../held/)" -eq 6 ] # that of the answer which the kill left out, too
 }
 
 @test "a PDF in ASCII is no prose, through the pipe and from a file; a drawing is text to who takes no drawings" {
@@ -170,4 +185,32 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 @test "the model that a flow's step chose is in the snapshot of its run" {
     in_shells 'pflow run "llm --prompt=hi" -n -q; cat "$HOME"/.local/state/pflow/runs/*/snapshot.json | tail -n 1 | jq -c .config_overrides'
     expect 0 '{"llm":{"model":"echo"}}'
+}
+
+@test "the second time a cached stage asks no model and imports no llm; another default is asked" {
+    own_llm
+    printf 'reply' >llm/default_model.txt
+    unset PFLOW_MODEL
+    ask() { echo cached-tree | PYTHONPROFILEIMPORTTIME=1 pflow-llm 'Summarize' --cache 2>stderr | pflow-get response usage.model; }
+    without_llm() { ask && ! grep -q ' llm$' stderr; } # settings that are fresh are looked at with llm
+    run ask
+    [ "$output" = $'Oak, ash and elm.\nreply' ]
+    until_true without_llm
+    run ask
+    [ "$output" = $'Oak, ash and elm.\nreply' ]
+    [ "$(requests_with 'cached-tree')" -eq 1 ]
+    printf 'echo' >llm/default_model.txt
+    run ask
+    [[ $output == *$'cached-tree'*echo ]]
+    run --separate-stderr pflow-llm -n 'Summarize' -m reply --cache=require
+    expect 66 - 'text'
+}
+
+@test "an answer that was cut, is empty or had to be mended is never kept, and says so" {
+    in_shells '
+        ask() { pflow-llm -n "never-kept" --cache -q "$@"; }
+        for _ in 1 2; do ask -m long; ask -m empty; ask -m json-fenced --schema="name, height int"; done'
+    expect 0 '' "is not kept: the answer stops at its token limit"
+    [[ $stderr == *'is not kept: it is empty'*'is not kept: it stands among other words'* ]]
+    [ "$(requests_with never-kept)" -eq 6 ]
 }

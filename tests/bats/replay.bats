@@ -46,10 +46,12 @@ E
     export PFLOW_NODES=$PWD
     in_shells 'printf one >default; echo "{\"nodes\": [{\"type\": \"ask\"}]}" >in.pflow.json
         echo "{\"nodes\": [{\"id\": \"a\", \"type\": \"ask\"}, {\"id\": \"b\", \"type\": \"./in.pflow.json\"},
-            {\"id\": \"s\", \"type\": \"shell\", \"inputs\": {\"command\": \"[ -e again ] || kill -9 \$PPID; sleep 0.1\"}}],
-            \"outputs\": {\"both\": \"template:\${a.usage.model} \${b.usage.model}\"}}" >f.pflow.json
-        pflow run f.pflow.json -q; echo $?; printf two >default; : >again; pflow replay last -r; pflow run f.pflow.json -r'
-    expect 0 $'137\none one\ntwo two'
+            {\"id\": \"s\", \"type\": \"shell\", \"inputs\": {\"command\": \"[ -e again ] || kill -9 \$PPID; sleep 0.1\"}},
+            {\"id\": \"c\", \"type\": \"ask\"}],
+            \"outputs\": {\"all\": \"template:\${a.usage.model} \${b.usage.model} \${c.usage.model}\"}}" >f.pflow.json
+        pflow run f.pflow.json -q; echo $?; : >again; printf two >default; pflow replay last -r
+        printf three >default; pflow replay last -r; pflow resume @3 --redo=s -r; pflow replay @3 -r; pflow run f.pflow.json -r'
+    expect 0 $'137\none one two\none one two\none one three\none one three\nthree three three'
 }
 
 @test "a replay without a RUN, with a wrong one, or with flags about stdin is refused" {

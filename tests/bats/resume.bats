@@ -144,6 +144,22 @@ E
     ! screen | grep -v printf | grep CANARY
 }
 
+@test "of two lines that go on with one run, the second says that it is still running" {
+    in_shells "$here"'mkfifo f; wait="shell --command='"'echo >>begun; cat f'"'"; pflow run "$wait" -n -q --resume & run=$!
+        until [ -e begun ]; do sleep 0.02; done; pflow run "$wait" -n -q --resume; echo $?; : >f; wait $run; echo $?; cat begun | wc -l'
+    expect 0 $'75\n0\n1' 'it is still running: '
+}
+
+@test "the model that was chosen is that of the whole run" {
+    node asks 'Writes: shared["usage"]: dict [pipe]  # the bill' 'Params: model: str = null  # which' <<'E'
+    def post(self, shared, prepared, done):
+        shared["usage"] = {"model": self.params["model"] or open("default").read()}
+E
+    in_shells "$here"'PFLOW_NODES=$PWD/..; export PFLOW_NODES; printf one >default; pflow run "asks => shell '"'test -e ok'"'" -n -q 2>/dev/null; printf two >default
+        : >ok; pflow resume last -q --from=asks; pflow trace last --json | jq -cr "[.execution_trace[].model], .snapshot.config_overrides.asks.model"'
+    expect 0 $'["one",null,"one",null]\none'
+}
+
 @test "pflow run --resume goes on with the newest unfinished run of the same flow, inputs and params, or begins one" {
     in_shells "$here$three"' -q --text=other 2>/dev/null; for n in 1 2; do pflow run ../three.pflow.json -n -q --resume 2>/dev/null; done; : >ok; echo --
         pflow run ../three.pflow.json -n -r --resume; pflow run --resume ../three.pflow.json -n -q; pflow runs | cut -c 61-70 | sed "s/ *$//"'"$ran"

@@ -168,6 +168,15 @@ def test_what_is_in_use_is_never_pruned(monkeypatch):
     assert all(look_up(key(a=number))[0] for number in range(3))
 
 
+def test_pruning_takes_away_what_a_kill_left(results):
+    keep(key(a=1), "one")
+    draft = results / "blobs" / ".pflow-0123456789abcdef.tmp"
+    draft.write_bytes(b"o")
+    assert place.prune(1 << 30)[0] == 0
+    age(results, 100)
+    assert (place.prune(1 << 30)[0], draft.exists(), look_up(key(a=1))[0]) == (1, False, "one")
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("", 1 << 30), ("0", 0), ("12", 12), ("3k", 3 << 10), ("500M", 500 << 20), ("2G", 2 << 30)]
 )

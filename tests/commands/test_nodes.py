@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog import lines
+from pflow import digest
 from pflow.catalog.kinds import forget_kinds
 from pflow.commands.nodes import main
 from pflow.errors import PflowError
@@ -246,13 +246,13 @@ def test_a_file_that_changed_is_read_anew(nodes, own, change):
 
 
 def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):
-    monkeypatch.setattr(lines, "_MOMENT", 0)
+    monkeypatch.setattr(digest, "_MOMENT", 0)
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
     script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
     script += "sys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.catalog.lines\npflow.catalog.lines._MOMENT = 0\n{script}"
-    environment = {**os.environ, "PYTHONPATH": str(Path(lines.__file__).parent.parent)}
+    script = f"import pflow.digest\npflow.digest._MOMENT = 0\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(digest.__file__).parent)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
     assert heavy & set(done.stderr.decode().split()) == set()

@@ -242,6 +242,12 @@ def test_the_newest_run_is_the_last_too():
         (run / "trace.jsonl").touch()
     assert offered("pflow trace ") == ["last", "01JD000000000000000000000B", "01JD000000000000000000000A"]
     assert offered("pflow trace l") == ["last"]
+    steps = {"nodes": [{"id": "draft", "type": "llm"}, {"id": "save", "type": "write-file"}]}
+    (run / "flow.pflow.json").write_text(json.dumps(steps))
+    assert offered("pflow why l") == ["last"]
+    assert offered("pflow why last ") == offered("pflow why 01JD000000000000000000000B ") == ["draft", "save"]
+    assert offered("pflow why last draft --against=l") == ["last"]
+    assert offered("pflow-odd --cache=") == ["require"]
 
 
 def test_the_steps_of_a_run_are_known_where_one_is_named():

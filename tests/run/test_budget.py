@@ -124,12 +124,12 @@ def test_a_run_goes_on_with_what_its_earlier_parts_used(limited, server):
     assert again.noted[-1]["limits"] == {"calls": 3, "tokens": 10**6}
     assert limited(flow(llm("a")), {}, events=again.noted).error.exit == 79
     assert limited(flow(llm("a")), {"calls": 4}, events=again.noted).used["calls"] == 4
-    assert [event["calls"] for event in first.noted] == [0, 1, 1, 2, 2]  # each is there before it begins
+    assert [event["used"]["calls"] for event in first.noted] == [0, 1, 1, 2, 2]  # each is there before it begins
 
 
 def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
     asked = {"event": "end", "model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}
-    counted = {"event": "budget", "calls": 9, "tokens": 20, "cost": 1, "limits": {"calls": 10}}
+    counted = {"event": "budget", "used": {"calls": 9, "tokens": 20, "cost": 1}, "limits": {"calls": 10}}
     events = [{"event": "run"}, asked, {"event": "item", "model": "m", "tokens": {"in": 1}}, {**asked, "items": {}}]
     assert read_budget(events) == ({"calls": 2, "tokens": 8, "cost": 0.5}, {})
     events += [{"event": "resume"}, counted, asked]

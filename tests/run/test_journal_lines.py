@@ -4,8 +4,8 @@ import pytest
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.masks import Secrets
-from pflow.run.journal.journal import JOURNAL, Journal, read_journal
-from pflow.run.journal.lines import line_of, read_lines
+from pflow.run.journal.journal import Journal, read_journal
+from pflow.run.journal.lines import JOURNAL, line_of, read_lines
 
 RECORDS = [
     {"begin": "R", "store": {}},

@@ -19,7 +19,7 @@ def kept(tmp_path, flow):
     run = tmp_path / "run"
     run.mkdir(exist_ok=True)
     (run / "flow.pflow.json").write_text(json.dumps(flow_to_ir(flow)))
-    return load_kept(str(run), directory_of(flow))
+    return load_kept(str(run), {"flow_directory": directory_of(flow), "file": ""})
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_the_paths_in_a_flow_begin_where_its_file_is(tmp_path, monkeypatch):
 
 def test_a_flow_that_is_gone_or_damaged_is_an_error(tmp_path):
     with pytest.raises(PflowError, match=r"cannot read the flow '.*flow.pflow.json': no such file") as gone:
-        load_kept(str(tmp_path), "/")
+        load_kept(str(tmp_path), {"flow_directory": "/", "file": ""})
     (tmp_path / "flow.pflow.json").write_text('{"nodes": [')
     with pytest.raises(PflowError, match="line 1") as damaged:
-        load_kept(str(tmp_path), "/")
+        load_kept(str(tmp_path), {"flow_directory": "/", "file": ""})
     assert (gone.value.exit, damaged.value.exit) == (66, 65)
 
 

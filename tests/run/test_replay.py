@@ -30,6 +30,20 @@ class Loud(Node):
         shared["said"] = {"level": self.params["level"], "token": len(self.params["token"]),
                           "key": len(shared["key"]), "name": name}
 '''
+ASK = '''from pflow import Node
+
+
+class Ask(Node):
+    """Choose a model.
+
+    Interface:
+    - Writes: shared["usage"]: dict [pipe]  # which
+    - Params: model: str = null  # which
+    """
+
+    def post(self, shared, prepared, result):
+        shared["usage"] = {"model": self.params["model"] or open("default").read()}
+'''
 OPEN = """from pocketflow import Node
 
 
@@ -123,6 +137,18 @@ def test_a_flow_within_has_the_variables_of_the_first_run(runs, monkeypatch):
     (runs.directory / "elsewhere").mkdir()
     monkeypatch.chdir(runs.directory / "elsewhere")
     assert runs.store("replay", "last") == first
+
+
+def test_the_model_of_an_answer_that_was_kept_is_asked_again(runs, nodes):
+    (nodes / "ask.py").write_text(ASK)
+    write_flow(runs.directory, "ask", {"nodes": [{"type": "ask", "cache": True}]})
+    (runs.directory / "default").write_text("one")
+    first = runs.store("run", "ask.pflow.json")
+    assert runs.store("run", "ask.pflow.json") == first
+    assert runs.pflow("cache", "clear").returncode == 0
+    (runs.directory / "default").write_text("two")
+    assert runs.store("replay", "last") == first
+    assert runs.store("run", "ask.pflow.json") != first
 
 
 def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):

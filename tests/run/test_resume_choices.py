@@ -37,6 +37,8 @@ def decide(tmp_path):
 
 
 START = {"start": "b@1"}
+DROPPED = {"end": "b@1", "changes": [[["x"], None]], "dropped": [["x"]]}
+LOST = "cannot run 'c' again: what 'b' gave in an earlier round is not kept"
 ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
 
 
@@ -56,6 +58,10 @@ ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
         (ROUNDS, {"start": "in"}, ({"a@1"}, set())),
         ([*end("a@1"), START], {"start": "b"}, ({"a@1"}, set())),
         ([*end("a@1"), START], {"start": "a"}, (set(), set())),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"only": "c"}, (66, LOST)),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"start": "c"}, (66, LOST)),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"start": "b"}, ({"a@1"}, set())),
+        ([DROPPED, *end("b@2", "a@1")], {"only": "a"}, ({"b@1", "b@2"}, set())),
         (end("a@1"), {"only": "c"}, (1, "cannot run 'c' again: it has not run yet")),
         (end("a@1"), {"redo": ["a"]}, (2, "cannot take --redo=a: it was not interrupted")),
         ([START], {"redo": ["b"], "skip": ["b"]}, (2, "cannot take --redo and --skip for 'b'")),

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.run.log import JOURNAL, PRUNED, RunLog, describe
+from pflow.run.journal.lines import JOURNAL
+from pflow.run.log import PRUNED, RunLog, describe
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.run.trace import trace_of_run
 from pflow.stage.document import new_run_id
@@ -233,6 +234,14 @@ def test_the_steps_of_a_run_that_ended_well_are_counted_once_each(place):
     keep(place, OLD, event_line("run", {"name": "x", "steps": 5}) + b"".join(lines) + b"no event\n")
     run = find_run(OLD)
     assert (run.steps_done, run.steps) == (3, 5)
+
+
+def test_the_first_step_that_the_cache_did_not_have_is_known(place):
+    said = [{"verdict": "hit"}, {"verdict": "off", "why": '"cache":{"verdict":"miss"'}, {"verdict": "miss"}]
+    lines = [ended(step, cache=each) for step, each in zip("abc", said, strict=True)]
+    keep(place, OLD, event("run") + b"".join(lines) + ended("d", cache={"verdict": "miss"}))
+    keep(place, NEW, event("run") + b"".join(lines[:2]) + lines[2][:-9])
+    assert [find_run(id).missed for id in (OLD, NEW)] == ["c", ""]
 
 
 def test_a_run_that_has_not_ended_well_and_has_a_journal_is_resumable(place):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
     """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
-    what it took of models (pflow.usage).
+    what it took of models (pflow.usage), and of the cache.
     """
 
 
@@ -105,6 +105,8 @@ class BatchStep(StepNode):
 
         def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
             counts["done" if exit is None else "failed"] += 1
+            if used.get("cache", {}).get("verdict") == "hit":
+                counts["cached"] = counts.get("cached", 0) + 1
             work.usage.add(used)
             if recorder is not None:
                 about = {"index": number, "exit": exit, **used}
@@ -193,7 +195,8 @@ class BatchStep(StepNode):
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            return written, work.reads, {}, work.usage.members()
+            cache = {"cache": work.more["cache"]} if "cache" in work.more else {}
+            return written, work.reads, {}, work.usage.members() | cache
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:

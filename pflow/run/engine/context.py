@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from pflow.cache.wishes import Wishes
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
     from pflow.run.engine.commits import Commits
@@ -111,20 +112,21 @@ class Context:
     `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
     process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
     the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
-    subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last change of
-    each place, in order. `ask` puts a question to the driver; `commits` takes what is done, where a journal is kept.
-    `emit` takes the parts that the step of the id `emitter` streams.
+    subflow's steps are in, `item` the name of a batch's item (`name_items`). `cache` is what the run asks of the cache.
+    Each of `watchers` gets the last change of each place, in order. `ask` puts a question to the driver; `commits`
+    takes what is done, where a journal is kept. `emit` takes the parts that the step of the id `emitter` streams.
     """
 
     def __init__(
         self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
         warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
-        run_id: str = "", commits: Commits | None = None,
+        run_id: str = "", commits: Commits | None = None, cache: Wishes | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.jobs = jobs
         self.isolate = isolate
         self.run_id = run_id
+        self.cache = cache
         self.prefix = self.item = ""
         self._warn = warn
         self._warned: set[str] = set()
@@ -144,7 +146,7 @@ class Context:
         recorder = self.recorder.inside(step) if self.recorder else None
         inner = Context(
             recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets,
-            ask=self.ask, run_id=self.run_id, commits=self.commits,
+            ask=self.ask, run_id=self.run_id, commits=self.commits, cache=self.cache,
         )  # fmt: skip
         inner.prefix = f"{self.visit_path(step)}/"
         return inner

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding
     from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
+    from pflow.cache.use import CachedNode, Visit
     from pflow.flow.wired import WiredStep
     from pflow.paths import Path
     from pflow.run.engine.context import Context
@@ -119,6 +120,19 @@ class StepNode(PlainStep):
         self.has_secrets = has_secrets(wired.interface)
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
         self.is_flow = wired.kind is not None and wired.kind.origin == FLOW  # whose steps say themselves what they used
+        self.cached = None if self.is_flow else self._cached()
+
+    def _cached(self) -> CachedNode | None:
+        """Its use of the cache, where it makes any. Raises StepFailed where it is to, and cannot."""
+        wishes, wired = self.context.cache, self.wired
+        if wishes is None or wired.kind is None:
+            return None
+        name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
+        is_made = wired.step.made is not None
+        try:
+            return wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
+        except PflowError as error:
+            raise StepFailed(self.id, self.type, error) from error
 
     def _run(self, shared: Any) -> Any:
         recorder, work = self.context.recorder, Work()
@@ -162,7 +176,7 @@ class StepNode(PlainStep):
 
     def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding, commits = self.binding, self.context.commits
+        binding = self.binding
         if self.has_secrets:
             self.context.learn([*secret_values(binding, store)])
         view = binding.open(store)
@@ -170,10 +184,9 @@ class StepNode(PlainStep):
             node = copied(self.node)
             if binding.param_finders or binding.has_containers:
                 node.set_params(binding.find_params(store))
-            if commits is not None and not self.wired.may_repeat(node.params):
-                commits.write({"start": self.visit_path()})
-            with KeyedVisit(self.context, self.id):
-                action = node._run(view) if self.is_direct else self._run_node(node, view, work)
+            visit = self.cached.begin(node, view, self.context.warn) if self.cached else None
+            is_kept = visit is not None and visit.found is not None
+            action = visit.apply(view) if visit and is_kept else self._act(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
                 self._spend(work, usage_of(error))
@@ -185,17 +198,36 @@ class StepNode(PlainStep):
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
-        if not self.is_flow:
+        if not self.is_flow and not is_kept:
             answered = Usage()
             answered.add_answer(changes.get("usage"))
             self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
+        if visit is not None:
+            visit.keep(node, work.action, changes, view, self.context.secrets, self.context.run_id)
+            self._note_cache(visit, work)
         return changes, view.found
+
+    def _note_cache(self, visit: Visit, work: Work) -> None:
+        """Record what became of it; pflow why tells it."""
+        work.more["cache"] = visit.about()
+        if visit.warning:
+            self.context.warn(visit.warning)
+        if self.context.recorder is not None:
+            about = {"node": self.type, "visit": self.visit_path(), **visit.facts()}
+            self.context.recorder.event("key", self.id, about)
 
     def places_of(self, keys: Iterable[str]) -> Places:
         """Where writes go."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
+
+    def _act(self, node: Any, view: NodeStore, work: Work) -> Any:
+        commits = self.context.commits
+        if commits is not None and not self.wired.may_repeat(node.params):
+            commits.write({"start": self.visit_path()})
+        with KeyedVisit(self.context, self.id):
+            return node._run(view) if self.is_direct else self._run_node(node, view, work)
 
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
         """The node with tries, a time limit, and parts that are shown as they arrive."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.run.journal.records import Records, is_withheld
+from pflow.run.journal.records import Records, is_withheld, last_visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pflow.run.journal.lines import Record
@@ -16,18 +16,18 @@ def compacted(every: list[Record]) -> list[Record]:
     """The records that a journal needs which holds these.
 
     Of visits of one step those keep a value that nothing replaced. The key of another stays, so that the store has its
-    keys in the same order; `dropped` says where it stood. What is inside a visit that is done, is not needed any more.
+    keys in the same order; `dropped` says where it stood. Visits one after another that then say the same are one
+    record, up to the visit `to`. What is inside a visit that is done, is not needed any more.
     """
-    known = Records(every)
+    known = Records(every, has_ranges=not any("again" in record for record in every))
     ends = [record for record in known.done.values() if not _is_inside(record["end"], known.done)]
-    if not any(map(is_withheld, every)):  # else a step that runs again for its secret may need any value
-        ends = list(_without_replaced(ends))
+    is_whole = any(map(is_withheld, every))  # then a step that runs again for its secret may need any value
     begun = [
         {**record, "once": True} if "end" in record else record
         for path, record in (known.interrupted | known.failed).items()
         if not _is_inside(path, known.done)
     ]
-    return [known.begin, *ends, *begun]
+    return [known.begin, *_joined(ends if is_whole else _without_replaced(ends)), *begun]
 
 
 def _is_inside(path: str, done: dict[str, Record]) -> bool:
@@ -52,6 +52,25 @@ def _without_replaced(ends: list[Record]) -> Iterator[Record]:
             if value and last[_step_of(record), tuple(path)] is not record and (scope, tuple(path)) not in inner
         ]
         yield _without(record, replaced) if replaced else record
+
+
+def _joined(ends: Iterable[Record]) -> Iterable[Record]:
+    """Ends, each with those of the next visits that say the same."""
+    found: list[Record] = []
+    last: dict[str, Record] = {}
+    for record in ends:
+        stem, _, number = record["end"].rpartition("@")
+        before = last.get(stem)
+        if before is not None and number == str(last_visit(before) + 1) and _body(before) == _body(record):
+            before["to"] = last_visit(record)
+        else:
+            last[stem] = copy = dict(record)
+            found.append(copy)
+    return found
+
+
+def _body(record: Record) -> Record:
+    return {name: value for name, value in record.items() if name not in ("end", "to")}
 
 
 def _step_of(record: Record) -> str:

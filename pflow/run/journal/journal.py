@@ -11,7 +11,7 @@ from pflow.errors import CANNOT_WRITE, MISSING, PflowError
 from pflow.failpoint import failpoint
 from pflow.process.signals import HeldSignals
 from pflow.run.journal.compact import compacted
-from pflow.run.journal.lines import line_of, read_lines
+from pflow.run.journal.lines import JOURNAL, line_of, read_lines
 from pflow.run.journal.records import Records
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from pflow.masks import Secrets
     from pflow.run.journal.lines import Record
-
-JOURNAL = "journal.jsonl"
-"""Its name in a run's directory."""
 
 _SMALL = 256 << 10
 """Bytes up to which it is never written anew."""
@@ -32,7 +29,7 @@ WITHOUT = "--no-journal runs without one, and nothing can resume it"
 class Journal:
     """Takes the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
 
-    `records` is what it held when it was opened: None for a new one.
+    `records` is what it held when it was opened: None for a new one, and where nothing in it is whole.
     """
 
     def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
@@ -57,7 +54,7 @@ class Journal:
             return
         data = self._read()
         records, size = read_lines(data)
-        self.records = Records(records)
+        self.records = Records(records) if records else None
         if size < len(data):
             os.ftruncate(self._fd, size)
         elif not data.endswith(b"\n"):

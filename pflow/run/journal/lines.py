@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
+JOURNAL = "journal.jsonl"
+"""Its name in a run's directory."""
+
 
 def line_of(record: Record) -> bytes:
     """The line of a record. Raises PflowError (65) for what JSON cannot hold."""

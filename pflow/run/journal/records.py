@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is what it began with (journal/begin.py). `done` has the `end` of each that is done, `interrupted` the
-    `start` of each that may not repeat and began, and about whose end nothing is known; `failed` says how others did.
+    `begin` is what it began with (journal/begin.py), with the `models` that were chosen since, each after its step and
+    param. `done` has the `end` of each that is done, `interrupted` the `start` of each that may not repeat and began,
+    and about whose end nothing is known; `failed` says how others did.
     """
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        """Raises PflowError (65) where they do not begin as a journal of this pflow does."""
+    def __init__(self, records: Iterable[Record], *, has_ranges: bool = False) -> None:
+        """With `has_ranges` the record of several visits stands at the first of them alone.
+
+        Raises PflowError (65) where they do not begin as a journal does.
+        """
+        self.has_ranges = has_ranges
         self.begin: Record = {}
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
@@ -33,6 +38,8 @@ class Records:
         """Take one more record."""
         if "begin" in record:
             self.begin = record
+        elif "model" in record:
+            self.begin = {**self.begin, "models": [*self.begin.get("models", ()), record["model"]]}
         elif "start" in record:
             self._forget(record["start"])
             self.interrupted[record["start"]] = record
@@ -48,7 +55,7 @@ class Records:
         start = self.interrupted.get(path)
         self._forget(path)
         if not is_withheld(record):
-            self.done[path] = record
+            self.done |= {path: record} if self.has_ranges else _each(record)
         elif start is not None or record.get("once"):
             self.interrupted[path] = record
 
@@ -66,6 +73,22 @@ class Records:
 def is_within(path: str, outer: str) -> bool:
     """Whether a visit or item is another one or inside it: a step of its flow, an item of its batch."""
     return path == outer or path.startswith((f"{outer}/", f"{outer}["))
+
+
+def _each(record: Record) -> dict[str, Record]:
+    """The end of each of the visits that a record is of."""
+    if "to" not in record:
+        return {record["end"]: record}
+    stem, _, first = record["end"].rpartition("@")
+    paths = [f"{stem}@{number}" for number in range(int(first), record["to"] + 1)]
+    body = {name: value for name, value in record.items() if name != "to"}
+    return {path: {**body, "end": path} for path in paths}
+
+
+def last_visit(record: Record) -> int:
+    """The number of the last visit that the end of a step is of; 0 for an item and a fork."""
+    number = record["end"].rpartition("@")[2]
+    return int(record.get("to", number)) if number.isdecimal() else 0
 
 
 def is_withheld(record: Record) -> bool:

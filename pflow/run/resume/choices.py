@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, FAILED, USAGE, PflowError
+from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.run.journal.records import is_within
 from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
@@ -82,10 +82,25 @@ class Decision:
         if first == len(done) and not any(is_of(path, name) for path in others):
             what = f"cannot run '{name}' again: it has not run yet"
             raise PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
-        for path in [*done[first:], *others]:
-            if is_again(self.flow, name, path, with_later=with_later):
-                is_around = name.startswith(f"{name_of(path)}/")
-                yield {"failed" if is_around else "again": path}
+        again = [path for path in [*done[first:], *others] if is_again(self.flow, name, path, with_later=with_later)]
+        self._refuse_replaced(name, done, set(again))
+        for path in again:
+            is_around = name.startswith(f"{name_of(path)}/")
+            yield {"failed" if is_around else "again": path}
+
+    def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
+        """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
+        later visit of the same step has replaced.
+        """
+        seen: list[str] = []
+        for at, path in enumerate(done):
+            if path in again:
+                later = {name_of(each) for each in done[at:]}
+                if lost := next((each for each in seen if name_of(each) in later), None):
+                    what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
+                    raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
+            elif self.records.done[path].get("dropped"):
+                seen.append(path)
 
     def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
         """Decide what becomes of each interrupted visit and item."""
@@ -130,6 +145,8 @@ class Decision:
         return redo
 
     def _told(self, name: str, paths: list[str]) -> str:
+        if any("end" in self.records.interrupted[path] for path in paths):
+            return f"'{name}' ({self.steps[name][1].step.type}) wrote a secret, which is not kept, and may not repeat"
         items = sum(path.endswith("]") for path in paths)
         count = f" at {items} of its items" if items > 1 else " at one of its items" if items else ""
         return f"'{name}' ({self.steps[name][1].step.type}) was interrupted{count}, and may not repeat"

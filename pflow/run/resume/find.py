@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+from contextlib import contextmanager
 
 from pflow import TYPE_CHECKING
+from pflow.atomic import open_private
+from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.flow.unload import flow_hash
 from pflow.run.begin import is_same
-from pflow.run.journal.journal import JOURNAL, read_journal
+from pflow.run.journal.lines import JOURNAL, read_lines
 from pflow.run.journal.seal import seal
-from pflow.run.log import TRACE
+from pflow.run.log import TRACE, runs_directory
 from pflow.run.resume.choices import Choices
 from pflow.run.resume.reopen import Reopened
 from pflow.run.runs import Run, parse_event, run_directories
 from pflow.state_key import state_key
+from pflow.xdg import make_private
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pflow.flow.wired import WiredFlow
     from pflow.masks import Secrets
     from pflow.run.begin import Begin
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep others from looking while this process looks, and begins a run where it finds none."""
+    place = runs_directory()
+    if place is None:
+        yield
+        return
+    try:
+        make_private(place)
+        fd = open_private(os.path.join(place, ".resuming"))
+    except OSError as error:
+        what = f"cannot look for an unfinished run in '{place}': {(error.strerror or str(error)).lower()}"
+        raise PflowError(what, exit=CANNOT_WRITE) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened | None:
@@ -26,19 +56,32 @@ def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened
     wanted = flow_hash(flow)
     seal(begin, secrets, state_key())
     for directory in run_directories():
-        path = os.path.join(directory, JOURNAL)
-        if not os.path.isfile(path) or not os.path.getsize(path) or _flow_hash_of(directory) != wanted:
+        if _flow_hash_of(directory) != wanted:
             continue
-        run = Run(directory)
-        if run.exit != 0 and is_same(read_journal(directory).begin, begin):
-            return Reopened(run, Choices(), secrets)
+        before = _begin_of(directory)
+        if before is not None and "begin" in before and is_same(before, begin):
+            run = Run(directory)
+            if run.exit != 0:
+                return Reopened(run, Choices(), secrets)
     return None
 
 
 def _flow_hash_of(directory: str) -> str:
     """What the first event of a run says."""
+    return str((parse_event(_first_line(directory, TRACE)) or {}).get("flow_hash"))
+
+
+def _begin_of(directory: str) -> Begin | None:
+    """What a run began with; None where it has no journal, or was ended before that began. Raises PflowError (65)."""
     try:
-        with open(os.path.join(directory, TRACE), "rb") as trace:
-            return str((parse_event(trace.readline()) or {}).get("flow_hash"))
+        return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
+    except PflowError as error:
+        raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
+
+
+def _first_line(directory: str, name: str) -> bytes:
+    try:
+        with open(os.path.join(directory, name), "rb") as file:
+            return file.readline()
     except OSError:
-        return ""
+        return b""

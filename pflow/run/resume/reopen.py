@@ -13,7 +13,8 @@ from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.flow.wiring import wire
 from pflow.interface import fresh
 from pflow.run.begin import restore_environment, restore_inputs, restore_intake
-from pflow.run.journal.journal import JOURNAL, Journal
+from pflow.run.journal.journal import Journal
+from pflow.run.journal.lines import JOURNAL
 from pflow.run.journal.seal import unseal
 from pflow.run.kept import enter, load_kept
 from pflow.run.log import RunLog
@@ -45,11 +46,19 @@ class Reopened:
         self.run = run = Run(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
-        self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        try:
+            self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        except PflowError as error:
+            raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
             raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
         self.records = self.journal.records
         self.begin: dict[str, Any] = self.records.begin
+
+    @property
+    def models(self) -> list[tuple[str, str, str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
 
     @property
     def script(self) -> str | None:
@@ -65,7 +74,7 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(load_kept(self.run.directory, place["flow_directory"]))
+        return wire(load_kept(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""

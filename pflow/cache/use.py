@@ -1,0 +1,173 @@
+"""One node's use of the cache: what it gave for the same values is looked for before it runs, and kept after."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.store import REMOVED
+from pflow.cache import entries
+from pflow.cache.code import code_of
+from pflow.cache.key import cannot_cache, check, make_key
+from pflow.errors import MISSING, PflowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from pflow.binding.store import NodeStore
+    from pflow.cache.key import Key
+    from pflow.catalog.interfaces import Kind
+    from pflow.interface import Interface
+    from pflow.masks import Secrets
+
+    Changes = dict[str, Any]
+
+HIT, MISS, OFF = "hit", "miss", "off"
+
+
+class CachedNode:
+    """A node whose answers are kept: `is_required` where it may not run, `refreshes` where what is kept does not count.
+
+    A person wants it of this very node (`is_asked`), or nobody said so of a pure one (`is_unasked`).
+    """
+
+    def __init__(
+        self, kind: Kind, version: str, interface: Interface, *, is_required: bool = False, refreshes: bool = False,
+        is_unasked: bool = False, is_made: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = kind.name
+        self.version = version
+        self.interface = interface
+        self.code = code_of(kind)
+        self.is_required = is_required
+        self.refreshes = refreshes
+        self.is_unasked = is_unasked
+        self.is_made = is_made
+        self.is_asked = False
+
+    def insist(self, node: Any) -> None:
+        """Take it that a person wants it of this very node. Raises PflowError (78) where that cannot be."""
+        self.is_asked = True
+        check(self.name, self.interface, self.code, node)
+
+    def begin(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Visit:
+        """Look for what it gave for these values; `warn` hears of what is damaged.
+
+        Raises PflowError: 66 where that must be there and is not, 78 where a person wants it and it cannot be.
+        """
+        visit = Visit(self)
+        try:
+            visit.key = make_key(self.name, self.version, self.code, self.interface, node, view, is_made=self.is_made)
+            found = None if self.refreshes else entries.find(visit.key, warn)
+            if found is not None:
+                visit.found, visit.run = found[0], found[1].run
+        except (PflowError, OSError) as error:
+            fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
+            if self.is_asked:
+                raise fault from None
+            visit.verdict, visit.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
+        if visit.found is not None:
+            visit.verdict = HIT
+        elif visit.key is not None and self.is_required:
+            raise self._nothing_kept(visit.key)
+        return visit
+
+    def _nothing_kept(self, key: Key) -> PflowError:
+        from pflow.cache.differences import differences, facts_of, facts_of_entry
+
+        nearest = entries.nearest(key)
+        why = "; ".join(differences(facts_of(key), facts_of_entry(nearest))) if nearest else "nothing of it is kept"
+        hint = "--cache runs it, and keeps what it gives"
+        return PflowError(f"cannot take what '{self.name}' gave before: {why}", hint=hint, exit=MISSING)
+
+
+class Visit:
+    """One visit of a cached node. `why` tells of OFF, and of a miss that was not kept."""
+
+    def __init__(self, cached: CachedNode) -> None:
+        self.cached = cached
+        self.verdict = MISS
+        self.why = ""
+        self.key: Key | None = None
+        self.found: Any = None
+        self.run = ""
+        """The run that gave what was found, if a run did."""
+
+    def apply(self, view: NodeStore) -> Any:
+        """Do to the store what the node did, and return its action."""
+        for key in self.cached.interface.reads:
+            if key in view:
+                view[key]  # it counts as read
+        for key, value in self.found["changes"].items():
+            view[key] = value
+        for key in self.found["removed"]:
+            view.pop(key, None)
+        return self.found["action"]
+
+    def keep(
+        self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, secrets: Secrets, run: str = ""
+    ) -> None:
+        """Keep what the node gave in a run, where it may be kept."""
+        if self.key is None or self.verdict != MISS:
+            return
+        self.why = self._why_not(node, action, view) or self._put(action, changes, secrets, run)
+
+    def _why_not(self, node: Any, action: Any, view: NodeStore) -> str:
+        """Why it is not kept: it could go better the next time, or depends on more than its key has."""
+        if action == "error":
+            return "it returned error"
+        if said := getattr(node, "not_kept", ""):
+            return str(said)
+        unnamed = view.asked_beside(self.cached.interface.reads)
+        if unnamed:
+            what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
+            return f"it looked at {what}"
+        assert self.key is not None
+        return "" if self.key.is_current() else "a file that it reads changed while it ran"
+
+    def _put(self, action: Any, changes: Mapping[str, Any], secrets: Secrets, run: str) -> str:
+        """Write it down; why not, where it cannot be."""
+        kept = {key: value for key, value in changes.items() if value is not REMOVED}
+        found = {"action": action, "changes": kept, "removed": [key for key in changes if key not in kept]}
+        assert self.key is not None
+        try:
+            if secrets and tells(secrets, kept):
+                return "a secret stands in it"
+            entries.keep(self.key, found, run)
+        except PflowError as error:
+            return error.message
+        return ""
+
+    @property
+    def warning(self) -> str:
+        """What is said of it: that a pure node, or one that a person wants cached, is not."""
+        if self.verdict == OFF and self.cached.is_unasked:
+            return f"'{self.cached.name}' is not cached: {self.why}"
+        return f"what '{self.cached.name}' gave is not kept: {self.why}" if self.why and self.cached.is_asked else ""
+
+    def about(self) -> dict[str, str]:
+        """For the trace; of an answer that was kept the model, which was not asked."""
+        usage = self.found["changes"].get("usage") if self.verdict == HIT else None
+        model = usage.get("model") if isinstance(usage, dict) else None
+        return {
+            "verdict": self.verdict,
+            **({"why": self.why} if self.why else {}),
+            **({"model": model} if model else {}),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """For `pflow why`: the verdict, the key and its parts, without values."""
+        from pflow.cache.differences import facts_of
+
+        known = {"key": self.key.digest, "parts": facts_of(self.key)} if self.key else {}
+        of = {"of": self.run} if self.run else {}
+        return {"cache": self.about(), **of, **({"refreshed": True} if self.cached.refreshes else {}), **known}
+
+
+def tells(secrets: Secrets, value: Any) -> bool:
+    """Whether a secret stands in a value."""
+    if isinstance(value, dict):
+        return any(tells(secrets, key) or tells(secrets, each) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return any(tells(secrets, each) for each in value)
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+    return isinstance(text, str) and secrets.mask(text) != text

@@ -1,0 +1,79 @@
+"""Which model a request would go to, told without the llm library as long as nothing has changed that decides it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.cache.memo import digest_of_file, remembered
+from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_CONFIG, PflowError
+from pflow.jsontext import decode
+from pflow.types import names_schema_file
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_SETTINGS = ("aliases.json", "default_model.txt", "extra-openai-models.yaml", "keys.json")
+_VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")
+
+
+def settings_directory() -> str:
+    """llm's directory of settings, as llm itself finds it, without the time that importing it takes."""
+    if path := os.environ.get("LLM_USER_PATH"):
+        return path
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/io.datasette.llm")
+    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
+
+
+def identify(name: str | None) -> dict[str, str]:
+    """The model that would be asked by this name, or without one: its `id`; `entry`, the digest of what
+    extra-openai-models.yaml says of it; `weights`, its file on this machine. Raises what `choose` raises.
+    """
+    if name and name.endswith(".gguf") and os.path.isfile(name):
+        return {"id": os.path.basename(name), "weights": name}
+    settings, weights = settings_directory(), data_directory("models")
+    files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
+    said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
+    keys = sorted(
+        each for each in os.environ if each.endswith("_KEY") and os.environ[each]
+    )  # the default needs its own
+
+    def find() -> Any:
+        from pflow.models.choose import identity_of
+
+        return identity_of(name), files
+
+    found: dict[str, str] = remembered(["model", name or "", *said, *keys, *files], find)
+    return found
+
+
+def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
+    """What decides an answer beside the question itself: the model, the options chosen for it, a schema's file.
+
+    Raises PflowError: 78 for an address among what goes along, of which nobody knows what it holds.
+    """
+    for place in places:
+        if str(place).lower().startswith(("http://", "https://")):
+            raise PflowError(f"cannot cache an answer to '{place}': what lies there may change", exit=BAD_CONFIG)
+    model = identify(name)
+    parts: dict[str, Any] = {"model": model["id"], "options": options_of(model["id"])}
+    if "entry" in model:
+        parts["extra-openai-models.yaml"] = model["entry"]
+    if "weights" in model:
+        parts["weights"] = digest_of_file(model["weights"])
+    if isinstance(schema, str) and names_schema_file(schema) and os.path.isfile(schema):
+        parts["schema file"] = digest_of_file(schema)
+    return parts
+
+
+def options_of(id: str) -> dict[str, Any]:
+    """The options that `llm models options set` chose for a model; none where they are malformed."""
+    try:
+        with open(os.path.join(settings_directory(), "model_options.json"), "rb") as file:
+            options = decode(file.read()).get(id)
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return options if isinstance(options, dict) else {}

@@ -1,0 +1,142 @@
+"""Why a cached step was run, or not: the parts of its keys against those of an earlier run, in words."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from pflow.cache.differences import SHORT, differences
+from pflow.digest import digest_of
+from pflow.errors import PflowError
+from pflow.jsontext import decode
+from pflow.run.log import FLOW, KEYS
+from pflow.run.runs import Event, Run, read_events, runs_before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.cache.differences import Facts
+
+_MOST = 20
+"""Visits of a step that are told of; a batch may have thousands."""
+
+
+class Visits:
+    """What a run wrote down of the keys of one step: an event for each visit or item, by its path."""
+
+    def __init__(self, run: Run, step: str) -> None:
+        self.run = run
+        self.events = {event["visit"]: event for event in _key_events(run) if step in (event["step"], event["visit"])}
+        self._values: dict[str, Any] = {}
+
+    def value(self, part: Facts) -> Any:
+        """The value of a part, where the run's snapshot or its flow has one of that digest; else `...`."""
+        if "value" in part:
+            return part["value"]
+        if not self._values:
+            self._values = {digest_of(value)[:SHORT]: value for value in _kept_values(self.run)}
+        return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
+
+    def nearest(self, event: Event) -> Event | None:
+        """The visit of the same path, else the one that shares most parts."""
+        parts = _digests(event)
+        same = self.events.get(event["visit"])
+        return same or max(self.events.values(), key=lambda each: len(parts & _digests(each)), default=None)
+
+
+def _digests(event: Event) -> set[tuple[str, str, str]]:
+    return {(part["kind"], part["name"], part["digest"]) for part in event.get("parts", [])}
+
+
+def _key_events(run: Run) -> list[Event]:
+    """The whole lines that the run wrote of keys."""
+    try:
+        with open(os.path.join(run.directory, KEYS), "rb") as file:
+            events = read_events(file.read())[0]
+    except OSError:
+        return []
+    return [event for event in events if event["event"] == "key" and isinstance(event.get("visit"), str)]
+
+
+def _kept_values(run: Run) -> Iterator[Any]:
+    """The values that a run's snapshot and its flow have, for whatever step."""
+    snapshot = run.snapshot() or {}
+    for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
+        yield from values.values()
+    try:
+        with open(os.path.join(run.directory, FLOW), "rb") as file:
+            nodes = decode(file.read())["nodes"]
+    except (OSError, ValueError, KeyError):
+        return
+    for node in nodes:
+        yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
+
+
+def earlier(run: Run, step: str) -> Visits | None:
+    """The newest run before this one, of a flow of its name, that knows the step; of flows without a name, one that is
+    wired alike goes first.
+    """
+    found = None
+    for other in runs_before(run):
+        if other.name == run.name and (visits := Visits(other, step)).events:
+            if run.name != "flow" or other.flow_hash == run.flow_hash:
+                return visits
+            found = found or visits
+    return found
+
+
+def explain(run: Run, step: str, against: Run | None) -> list[str]:
+    """Lines for each visit of the step that was not a hit, and how many were. Raises PflowError (1)."""
+    visits = Visits(run, step)
+    if not visits.events:
+        raise PflowError(f"cannot tell why '{step}' ran: nothing of it was to be cached", hint=_how(run))
+    before = Visits(against, step) if against else earlier(run, step)
+    hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
+    others = [event for event in visits.events.values() if against or event not in hits]
+    lines = [line for event in others[:_MOST] for line in _lines(visits, event, before)]
+    lines += [f"and {len(others) - _MOST:,} more"] if len(others) > _MOST else []
+    if hits and not against:
+        lines.append(_told_hits(hits))
+    return lines
+
+
+def _how(run: Run) -> str:
+    known = list(dict.fromkeys(event["step"] for event in _key_events(run)))
+    return f"of {', '.join(known)} it is known" if known else "--cache has the cache keep what a step gives"
+
+
+def _label(visit: str) -> str:
+    """A visit as people know it: `check@2`, and `check` for the first; of an item the beginning of its digest."""
+    path, bracket, item = visit.partition("[")
+    return path.replace("@1/", "/").removesuffix("@1") + bracket + (item[:8] + "]" if item else "")
+
+
+def _told_hits(hits: list[Event]) -> str:
+    runs = list(dict.fromkeys(event["of"] for event in hits if "of" in event))
+    what = _label(hits[0]["visit"]) if len(hits) == 1 else f"{len(hits):,} visits"
+    return f"{what}: hit" + (f", kept by the run {runs[0]}" if len(runs) == 1 else "")
+
+
+def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
+    """What became of a visit, and below it what changed."""
+    verdict, why = event["cache"]["verdict"], event["cache"].get("why", "")
+    if "parts" not in event:
+        return [f"{_label(event['visit'])}: not cached: {why}"]
+    head = f"{_label(event['visit'])}: {verdict}" + (f", not kept: {why}" if why else "")
+    then = before.nearest(event) if before is not None else None
+    if before is None or then is None or "parts" not in then:
+        return [f"{head}; no earlier run of this flow kept it"]
+    changed = differences(event["parts"], then["parts"], visits.value, before.value)
+    if not changed:
+        changed = [_unchanged(event, then)]
+    return [f"{head}, against the run {before.run.id}", *(f"    {line}" for line in changed)]
+
+
+def _unchanged(event: Event, then: Event) -> str:
+    """Why a step ran again of whose key nothing had changed."""
+    if event["cache"]["verdict"] == "hit":
+        return "nothing changed"
+    if event.get("refreshed"):
+        return "nothing changed: --refresh ran it again"
+    why = then["cache"].get("why")
+    return f"nothing changed: that run did not keep it: {why}" if why else "nothing changed: the cache has lost it"
