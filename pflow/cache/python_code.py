@@ -9,6 +9,7 @@ import ast
 import os
 import sys
 import sysconfig
+import warnings
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import packages_distributions, version
@@ -79,7 +80,9 @@ class PythonCode:
         with open(file, "rb") as source:
             self._sources[name] = source.read()
         try:
-            self._trees[name] = tree = ast.parse(self._sources[name])
+            with warnings.catch_warnings():  # Python says them when it runs the file
+                warnings.simplefilter("ignore")
+                self._trees[name] = tree = ast.parse(self._sources[name])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise CannotFollow(f"{name} is no Python: {in_words(error)}") from None
         for module, is_needed in _imports_of(tree, package, name):

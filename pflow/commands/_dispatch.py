@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 """The commands whose words may be pipe syntax."""
 
-_RUNS = ("run", "replay")
+_RUNS = ("run", "resume", "replay")
 """The commands that run a flow, and need no stdout with -q."""
 
 
@@ -48,7 +48,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     say_error("pflow", error, debug=debug)
     first = words[0] if words else ""
     is_command = first in names_in("commands")
-    if is_command and "--json" in words and first != "run":
+    if is_command and "--json" in words and first not in _RUNS:
         from pflow.commands._click import say_in_json
 
         say_in_json(words, error)

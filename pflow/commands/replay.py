@@ -21,7 +21,11 @@ from pflow.stage.document import Intake
 from pflow.stage.words import take_words
 from pflow.types import Type
 
-_OF_STDIN = ("from", "no_stdin", "allow_empty", "skip_empty")
+_REFUSED = {
+    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
+    "resume": "pflow resume goes on with a run",
+}
+"""The flags of `pflow run` that a replay does not take, and why."""
 
 USAGE = Usage(
     "pflow replay",
@@ -40,7 +44,7 @@ Stdin is not read, unless more than 10 MB came through the pipe, or a secret: th
 something else. Other secrets come from the environment again; 78 is for one that is not there.
 
 It runs the code that the nodes have now. What a Python script ran, the script runs again: it is told what to type."""
-USAGE.flags = flags_of_runs(without=_OF_STDIN)
+USAGE.flags = flags_of_runs(without=_REFUSED)
 USAGE.arguments = [argument("RUN", kinds.RUN)]
 USAGE.examples = (
     "pflow run examples/words.pflow.json --pattern='examples/*.txt' -q",
@@ -72,9 +76,9 @@ def _parse(words: list[str]) -> tuple[RunFlags, str]:
     run = Item("run", "run", Type("str"))
     run.marks.add("word")
     texts = take_words(words, {**own_items(), "run": run}, is_open=False)
-    for name in _OF_STDIN:
+    for name, why in _REFUSED.items():
         if name in texts:
-            what = f"cannot take --{name.replace('_', '-')}: what came through the pipe is known"
+            what = f"cannot take --{name.replace('_', '-')}: {why}"
             raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
     if "run" not in texts:
         raise PflowError("cannot replay: there is no RUN", hint="pflow runs lists them", exit=errors.USAGE)

@@ -57,6 +57,7 @@ FILES = (
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot, trace and keys of the cache"),
+    ("~/.local/state/pflow/locks/", "what --if-running of pflow run knows of flows that are going"),
     ("~/.cache/pflow/results/", "answers of nodes, and digests of files: pflow cache looks after them"),
     ("~/.cache/pflow/plans/", "plans: the same sentence is planned once"),
     ("~/.cache/pflow/completion/", "the models that TAB offers"),

@@ -81,8 +81,6 @@ def _own_prices() -> dict[str, dict[str, float]]:
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:
     """By the list: of the provider at the model's address, else of the one that its key is for."""
-    from genai_prices import calc_price
-
     name = str(getattr(model, "model_name", None) or model.model_id)
     key = getattr(model, "needs_key", None) or ""
     address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
@@ -90,6 +88,8 @@ def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> flo
     said = details if "prompt_tokens" in details else {"input_tokens": input, "output_tokens": output, **details}
     for each in (name, name.partition("/")[2]):  # llm's plugins put the provider's name before the model's
         try:
+            from genai_prices import calc_price
+
             usage = _list_usage({"model": each, "usage": said}, place, input, output)
             return round(float(calc_price(usage, each, **place).total_price), 12)
         except Exception:  # whatever a list of others does not know, or stumbles over

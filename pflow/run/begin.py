@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     Begin = dict[str, Any]
     """store {kind, header, values (of the keys that the flow may look at), texts (the JSON of all others), keys (all,
-    in their order), own}, inputs {values, params, data}, environment (by variable, of params), flags.
+    in their order), own}, inputs {values, params, data}, environment (by variable, of params), secrets
+    (digests of the variables that hold some), flags, place {directory, flow_directory, file, script}, flow and nodes
+    (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which that of this
+    user's state is known again.
     """
 
 

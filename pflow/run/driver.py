@@ -139,18 +139,18 @@ class Driver:
         from pflow.run.overlap import SKIP, WAIT, Turn
 
         turn = Turn(inputs.wired.flow)
-        other = turn.try_now()
-        if other and flags.if_running == SKIP:
-            entry = {"id": step_id(intake.document, self.name, None), **self.entry}
-            return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=other)
-        if other and flags.if_running == WAIT:
-            if flags.verbose:
-                say(PROGRAM, f"waiting: {other}")
-            turn.wait(flags.timeout)
-        elif other:
-            hint = f"--if-running={WAIT} waits for its end"
-            raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
         try:
+            other = turn.try_now()
+            if other and flags.if_running == SKIP:
+                entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+                return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=str(other))
+            if other and flags.if_running == WAIT:
+                if flags.verbose:
+                    say(PROGRAM, f"waiting: {other}")
+                turn.wait(flags.timeout)
+            elif other:
+                hint = f"--if-running={WAIT} waits for its end"
+                raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
             Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
             return 0
         finally:

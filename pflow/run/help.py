@@ -46,8 +46,8 @@ name is not cached: list-files, a conversation, a node that writes files. A file
 what would be asked. Failures are never kept, nor is an answer that was cut. --refresh runs and replaces,
 --cache=require fails with 66 instead of running, and PFLOW_CACHE=off beats them all. pflow why says what changed.
 
-For --if-running a flow is its file, whatever its flags; without a file it is its text in this directory. What a killed
-run had started counts as its run, as long as it goes on. With wait, --timeout limits the waiting, then the run."""
+For --if-running a flow is its file or script, whatever its flags; without one it is its text in this directory. What a
+killed run had started counts as that run while it goes on. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",

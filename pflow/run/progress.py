@@ -21,12 +21,16 @@ PERIOD = 60.0
 
 
 class Batch:
-    """How far the batch of a step is. `said` is when that was last told, `label` the step's number and name."""
+    """How far the batch of a step is; `before` are the items of an earlier part of the run.
 
-    def __init__(self, step: str, count: int, now: float) -> None:
+    `said` is when that was last told, `label` the step's number and name.
+    """
+
+    def __init__(self, step: str, count: int, now: float, before: int) -> None:
         self.step = step
         self.count = count
-        self.done = self.failed = 0
+        self.done = self.before = before
+        self.failed = 0
         self.usage = Usage()
         self.begun = self.said = now
         self.label = ("", "")
@@ -34,8 +38,9 @@ class Batch:
     def words(self, now: float | None = None) -> list[str]:
         """`142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
         parts = [f"{self.done:,}/{self.count:,}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
-        if now is not None and 0 < self.done < self.count:
-            parts.append(f"{rough_time((now - self.begun) / self.done * (self.count - self.done))} left")
+        if now is not None and self.before < self.done < self.count:
+            each = (now - self.begun) / (self.done - self.before)
+            parts.append(f"{rough_time(each * (self.count - self.done))} left")
         return list(filter(None, parts))
 
 
@@ -58,7 +63,7 @@ class LogProgress:
         step, kind = str(event["step"]), event["event"]
         outer = next((each for each in self.batches if step.startswith(each + "/")), step)
         if kind == "batch" and outer == step:
-            self.batches[step] = Batch(step, event["count"], now)
+            self.batches[step] = Batch(step, event["count"], now, event.get("before", 0))
         batch = self.batches.get(outer)
         if batch is not None:
             batch.usage.add_event(event)

@@ -46,7 +46,7 @@ class Run:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.id = os.path.basename(directory)
-        is_running = _is_locked(directory)  # before the log is read: a run writes its end, then lets go
+        is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
         log = _read(os.path.join(directory, TRACE))
         first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
@@ -171,7 +171,7 @@ def time_of(id: str) -> float:
     return ((number_of(id) or 0) >> 80) / 1000
 
 
-def _is_locked(directory: str) -> bool:
+def is_locked(directory: str) -> bool:
     """Whether the run, or something that it started, still goes on."""
     try:
         fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
@@ -261,7 +261,7 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     for number, id in enumerate(_ids_in(place)):
         directory = os.path.join(place, id)
         taken += _size_of(directory)
-        if number and (time_of(id) < oldest or taken > size) and not _is_locked(directory):
+        if number and (time_of(id) < oldest or taken > size) and not is_locked(directory):
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)

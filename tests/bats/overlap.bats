@@ -8,7 +8,7 @@ load helper
 begin_nap() {
     local flows=.local/share/pflow/flows command='echo >began; until [ -e go ]; do sleep 0.02; done'
     mkdir -p "$flows"
-    echo '{"name": "nap", "nodes": [{"id": "shell", "inputs": {"command": "'"$command"'"}}]}' >"$flows/nap.pflow.json"
+    echo '{"name": "nap", "nodes": [{"id": "shell", "repeats": true, "inputs": {"command": "'"$command"'"}}]}' >"$flows/nap.pflow.json"
     rm -f began go
     pflow nap -n -q --if-running=fail 3>&- &
     napping=$!
@@ -54,4 +54,29 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
     run --separate-stderr pflow 'shell "setsid sleep 60 & echo $! >>pid; wait"' -n -q --if-running=fail
     expect 75 '' "is still going ($(tail -n 1 pid) (sleep))"
     while read -r pid; do kill "$pid"; done <pid
+}
+
+@test "a run that was begun without --if-running, or resumed, is one that is going too" {
+    begin_nap
+    kill -KILL "$napping"
+    wait "$napping" || true
+    rm began
+    pflow resume last -q 3>&- &
+    napping=$!
+    until_true test -s began
+    run --separate-stderr pflow nap -n -q --if-running=fail
+    expect 75 '' " is still going ($napping "
+    touch go
+    pflow nap -n -q --if-running=wait
+    wait "$napping"
+    local text='shell "echo >began; until [ -e go ]; do sleep 0.02; done"'
+    rm began go
+    pflow run "$text" -n -q 3>&- &
+    napping=$!
+    until_true test -s began
+    run --separate-stderr pflow run "$text" -n -q --if-running=fail
+    expect 75 '' " is still going (process $napping)"
+    pflow run "$text " -n -q --if-running=wait --dry-run
+    touch go
+    wait "$napping"
 }

@@ -116,6 +116,16 @@ E
     expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
 }
 
+@test "what is damaged or gone is said, and a torn end is none" {
+    in_shells "$here$three"' -q 2>/dev/null; run=$PWD/$(ls -d pflow/runs/0*); cp -r $run kept
+        try() { pflow resume last -q; echo $?; rm -r $run; cp -r kept $run; }
+        rm $run/flow.pflow.json; try; : >$run/flow.pflow.json; try; sed -i "s/echo A/echo B/" $run/flow.pflow.json; try
+        : >$run/journal.jsonl; try; echo x >>$run/journal.jsonl; try; rm $run/trace.jsonl; try; mv pflow/key .; try; mv key pflow
+        : >ok; printf x >>$run/journal.jsonl; printf x >>$run/trace.jsonl; pflow resume last -q >&-; echo $?'"$ran"
+    expect 0 $'66\n66\n78\n1\n65\n66\n78\n0\na b b c '
+    [[ $stderr == *'it was ended before anything ran'*'its line '*' is damaged'*"the key of pflow's state is another one"* ]]
+}
+
 @test "on a terminal a person decides, and types a secret that is not shown" {
     in_terminal dash -i
     type_line "$here: >ok; $killed"'journal.start.written:2 pflow run three.pflow.json -n -q'

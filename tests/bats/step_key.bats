@@ -51,3 +51,13 @@ END
     [ "$(head -n 6 keys | sort -u | wc -l)" = 3 ]
     [ "$(count_keys)" = '12 9' ]
 }
+
+@test "a visit and an item have the key that they had when their run is resumed" {
+    echo '{"nodes": [{"id": "each", "type": "shell", "repeats": true, "batch": {"over": "items"}, "inputs":
+        {"command": "echo $PFLOW_STEP_KEY >>keys; [ $1 = a ] || test -e ready", "args": ["$item"]}}]}' >each.pflow.json
+    run pflow run each.pflow.json -n -q --items='["a", "b", "c"]'
+    run pflow resume last -q
+    touch ready
+    pflow resume last -q
+    [ "$(count_keys)" = '5 3' ]
+}

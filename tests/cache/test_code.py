@@ -216,6 +216,11 @@ def test_what_cannot_be_read_says_why(tmp_path, text, why):
     assert code(tmp_path, "x").digest is None
 
 
+def test_nothing_is_said_of_code_that_is_only_read(tmp_path, recwarn):
+    assert fault(tmp_path, "x = '\\d' if 1else 2\n") == ""
+    assert [str(each.message) for each in recwarn] == []
+
+
 def test_a_file_that_has_not_changed_is_not_read_again(project, monkeypatch, settled):
     before = code(project)
     monkeypatch.setitem(sys.modules, "pflow.cache.python_code", None)  # it cannot be imported

@@ -9,13 +9,14 @@ import pytest
 
 from pflow import failpoint
 from pflow.digest import digest_of
-from pflow.errors import exit_code
+from pflow.errors import CANNOT_WRITE, exit_code
 from pflow.jsontext import encode
 from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
 from pflow.run.journal import journal
 from pflow.run.journal.journal import read_journal
+from pflow.run.journal.records import Records
 from pflow.state_key import state_key
 from tests.run.flows import plan_of, write_flow
 from tests.run.test_engine import flow, step
@@ -53,20 +54,26 @@ class Send(Node):
 class Runs:
     """Runs of one flow in processes of their own, which a failpoint may kill."""
 
-    def __init__(self, folder: Path, ir: dict, store: dict, small: int = 0) -> None:
+    def __init__(self, folder: Path, ir: dict, store: dict, small: int = 1 << 20, *, isolate: bool = False) -> None:
         """`small` is the size up to which a journal is never written anew."""
         self.folder = folder
         self.plan = plan_of(ir, str(folder))
         self.begin = store
         self.small = small
+        self.isolate = isolate
 
-    def run(self, directory: Path, kill: int = 0, point: str = "journal.*") -> int:
+    def run(self, directory: Path, kill: int = 0, how: str = "kill") -> int:
         """Begin a run, or go on with it; killed at that point. Its exit code, -9 where it was killed."""
         directory.mkdir(exist_ok=True)
         if (pid := os.fork()) == 0:
             code = 99
             try:
-                failpoint._NAME, failpoint._left, failpoint._is_armed = point, kill, kill > 0
+                failpoint._NAME, failpoint._HOW, failpoint._left, failpoint._is_armed = (
+                    "journal.*",
+                    [how],
+                    kill,
+                    kill > 0,
+                )
                 journal._SMALL = self.small
                 os.chdir(directory)
                 code = self._go(directory)
@@ -75,7 +82,7 @@ class Runs:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def _go(self, directory: Path) -> int:
-        context = Context(recorder=Recorder(lambda line: None), run_id="R")
+        context = Context(recorder=Recorder(lambda line: None), run_id="R", isolate=self.isolate)
         kept = journal.Journal(str(directory), context.secrets, state_key())
         context.ask.answer |= {"journal": kept.write, "secrets": context.secrets.add}
         if kept.records is None:
@@ -113,7 +120,7 @@ def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
     split = write_flow(folder, "split", flow(*four, edges="a-b a-c b-d c-d", out={"b.sent": "b", "c.sent": "c"}))
     one, two = send("one", batch=items), send("two", params=bad, batch={**items, "on_error": "keep", "jobs": 2})
     each, tried = step("f", inner, batch={**items, "jobs": 2}), write_flow(folder, "tried", tries)
-    failing = [send("a", params=bad), send("h"), send("p"), send("q", params=bad), send("r")]
+    failing = [send("a", params=bad), send("h"), send("p"), send("q", params=bad), step("r", "count")]
     return {
         "loop": (
             flow(send("s"), step("n", "count", params={"enough": 3}), send("e"), edges="s-n n-s n-done-e"),
@@ -122,7 +129,7 @@ def flows(folder: Path) -> dict[str, tuple[dict, dict]]:
         "batches": (flow(one, two, out={"one.sent": "a", "two.sent": "b"}), {"items": [1, "bad", 1, 2.0, "1"]}),
         "flows": (flow(each, step("r", tried, retries=2, wait=0)), {"items": [3, 4, 3]}),
         "forks": (flow(*four[:1], step("x", split), *four[2:], edges="a-x a-c x-d c-d", out={"c.sent": "c"}), {}),
-        "errors": (flow(*failing, edges="a-error-h h-p h-q p-r q-r q-error-r"), {"value": "bad"}),
+        "errors": (flow(*failing, edges="a-error-h h-q h-r q-error-p"), {"value": "bad"}),
     }
 
 
@@ -150,6 +157,25 @@ def test_a_run_that_is_killed_at_any_commit_goes_on_to_the_same_store(tmp_path, 
     else:
         pytest.fail("it never came to an end")
     assert point > 20
+
+
+@pytest.mark.parametrize("point", range(3, 12, 2))
+def test_a_disk_that_is_full_ends_a_run_which_goes_on_once_there_is_room(tmp_path, nodes, point):
+    (nodes / "send.py").write_text(SEND)
+    runs = Runs(tmp_path, *flows(tmp_path)["errors"], isolate=True)
+    runs.run(tmp_path / "whole")
+    assert runs.run(tmp_path / "full", kill=point, how="enospc") == CANNOT_WRITE
+    done = runs.done(tmp_path / "full")
+    assert runs.run(tmp_path / "full") == 0
+    stores = [(tmp_path / name / "store.json").read_bytes() for name in ("whole", "full")]
+    assert stores[0] == stores[1]
+    assert {key for key, count in runs.sent(tmp_path / "full").items() if count > 1} & done == set()
+
+
+def test_what_a_failure_ended_is_not_interrupted_once_that_is_taken_care_of():
+    starts = [{"start": path} for path in ("r@1", "i@1/a@1", "b@1[0.0]", "x@1")]
+    ends = [{"end": "h@1:fork", "handled": "q", "over": ["q@", "r@"]}, {"end": "i@1"}, {"end": "b@1", "handled": "b"}]
+    assert list(Records([{"begin": "R"}, *starts, *ends]).interrupted) == ["x@1"]
 
 
 LOGIN = """

@@ -79,7 +79,7 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named(monkeypatch):
 
     def run():
         turn = Turn(flow)
-        assert turn.try_now() == ""
+        assert turn.try_now() is None
         turn.note("01ORPHANED")
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
         os.write(writer, f"{child.pid}".encode())
@@ -88,9 +88,9 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named(monkeypatch):
     assert in_child(run) == -signal.SIGKILL
     orphan = int(os.read(reader, 20))
     turn = Turn(flow)
-    assert turn.try_now() == f"run 01ORPHANED is still going ({orphan} (sleep))"
+    assert str(turn.try_now()) == f"run 01ORPHANED is still going ({orphan} (sleep))"
     os.kill(orphan, signal.SIGKILL)
-    assert turn.try_now() == ""
+    assert turn.try_now() is None
     turn.release()
 
 

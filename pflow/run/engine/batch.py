@@ -114,7 +114,8 @@ class BatchStep(StepNode):
                 recorder.event("item", self.id, {**visit, **known})
 
         if recorder is not None:
-            recorder.event("batch", self.id, {**visit, "count": len(items)})
+            about = {"count": len(items)} | ({"before": len(before)} if before else {})
+            recorder.event("batch", self.id, {**visit, **about})
         try:
             return self._run_items(
                 shared, items, before, lambda number, done: note(number, done[2].get("exit"), done[3])

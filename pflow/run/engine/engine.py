@@ -138,7 +138,10 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         except StepFailed as failure:
             visit.fail(failure)
             raise
-        visit.end(action, handled, is_told=bool(node.id or handled))
+        if node.id:
+            visit.end(action, handled)
+        else:
+            visit.end_fork(action, handled, [id for branch in node.fork.branches for id in branch])
         return action, handled
 
     def _attempt(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:

@@ -37,12 +37,17 @@ class Visit:
             self.context.carried = tuple(done["carried"])
         return done.get("action"), done.get("handled", "")
 
-    def end(self, action: Any, handled: str, *, is_told: bool) -> None:
-        """Commit it; a fork that went well is not told of: its branches have committed their steps."""
+    def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
+        """Commit a failure that ended its branches and is taken care of; else these have committed their steps."""
+        if handled:
+            self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
+        else:
+            self.context.watchers.pop()
+
+    def end(self, action: Any, handled: str, **more: Any) -> None:
+        """Commit it."""
         self.context.watchers.pop()
-        if not is_told:
-            return
-        record: Record = {"end": self.path}
+        record: Record = {"end": self.path, **more}
         if action not in (None, "default"):
             record["action"] = action
         if handled:

@@ -54,6 +54,10 @@ class Records:
     def _end(self, path: str, record: Record) -> None:
         start = self.interrupted.get(path)
         self._forget(path)
+        over = (f"{path}/", f"{path}[", *record.get("over", ()))
+        for index in (self.interrupted, self.failed):  # what it ended is taken care of
+            for each in [each for each in index if each.startswith(over)]:
+                del index[each]
         if not is_withheld(record):
             self.done |= {path: record} if self.has_ranges else _each(record)
         elif start is not None or record.get("once"):

@@ -35,6 +35,7 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
+    begin["key"] = keyed_digest(key, "")
 
 
 def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:

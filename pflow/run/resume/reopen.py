@@ -54,6 +54,9 @@ class Reopened:
             raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
         self.records = self.journal.records
         self.begin: dict[str, Any] = self.records.begin
+        if self.begin["key"] != keyed_digest(self.journal.key, ""):
+            what = f"cannot resume the run {run.id}: the key of pflow's state is another one, and items go by it"
+            raise PflowError(what, hint=f"pflow replay {run.id} runs it anew", exit=BAD_CONFIG)
 
     @property
     def models(self) -> list[tuple[str, str, str]]:
